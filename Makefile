@@ -1,0 +1,57 @@
+# The two commands: `make demo` and `make test`. Everything else is for those who change tacit.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+WORKERS ?= 2
+
+.PHONY: help demo test test-all check format bench map lock clean
+.DEFAULT_GOAL := help
+
+help: ## what there is to make
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# uv where there is one, else pip; both read the same pins
+$(STAMP): pyproject.toml constraints.txt | $(BIN)/python
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[accounting]' --group dev; \
+	else \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1' && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[accounting]' --group dev; \
+	fi
+	@touch $@
+
+demo: $(STAMP) ## set up, and take a short tour of the mechanisms
+	@$(BIN)/python scripts/tour.py
+
+test: $(STAMP) ## set up, and run the tests
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not heavy"
+
+test-all: $(STAMP) ## the tests, and those that take minutes
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+check: $(STAMP) ## format, lint, types, import contracts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/import_map.py --check
+
+format: $(STAMP) ## put the code into its usual shape
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(STAMP) ## measure speed against peers, as ratios in one run
+	$(BIN)/python -m bench
+
+map: $(STAMP) ## draw the rooms and their imports into docs/
+	$(BIN)/python scripts/import_map.py
+
+lock: $(STAMP) ## renew the pins from what is installed
+	$(BIN)/python -m pip list --format=freeze --exclude-editable --exclude pip --exclude setuptools --exclude uv > constraints.txt
+
+clean: ## remove what make made
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,1 @@
+"""tacit: the trusted curator in front of a database."""

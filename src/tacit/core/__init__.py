@@ -1,0 +1,38 @@
+"""The immutable vocabulary every other room speaks: no I/O, no third party."""
+
+from tacit.core.adjacency import Adjacency
+from tacit.core.bounds import Bounds
+from tacit.core.event import (
+    ApproximateEvent,
+    ComposedEvent,
+    Event,
+    GaussianEvent,
+    LaplaceEvent,
+    PureEvent,
+    SampledEvent,
+)
+from tacit.core.loss import NOTHING, Budget, Loss
+from tacit.core.rational import Number, decimal_text, positive, probability, rational, sqrt_above
+from tacit.core.unit import PrivacyUnit
+
+__all__ = [
+    "NOTHING",
+    "Adjacency",
+    "ApproximateEvent",
+    "Bounds",
+    "Budget",
+    "ComposedEvent",
+    "Event",
+    "GaussianEvent",
+    "LaplaceEvent",
+    "Loss",
+    "Number",
+    "PrivacyUnit",
+    "PureEvent",
+    "SampledEvent",
+    "decimal_text",
+    "positive",
+    "probability",
+    "rational",
+    "sqrt_above",
+]

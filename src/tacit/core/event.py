@@ -1,0 +1,78 @@
+"""What an accountant needs to know of one release, and no more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tacit.core.loss import Loss
+from tacit.core.rational import decimal_text
+from tacit.errors import InvalidParameter
+
+
+@dataclass(frozen=True, slots=True)
+class PureEvent:
+    """Any mechanism that is epsilon-DP, of whatever shape."""
+
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        _not_negative(self.epsilon, "epsilon")
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceEvent:
+    """Laplace or two-sided geometric noise whose scale is `1 / epsilon` sensitivities."""
+
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        _not_negative(self.epsilon, "epsilon")
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianEvent:
+    """Discrete Gaussian noise of `rho` = (L2 sensitivity)² / (2 sigma²)."""
+
+    rho: Fraction
+
+    def __post_init__(self) -> None:
+        _not_negative(self.rho, "rho")
+
+
+@dataclass(frozen=True, slots=True)
+class ApproximateEvent:
+    """Any mechanism that is (epsilon, delta)-DP, of whatever shape."""
+
+    loss: Loss
+
+
+@dataclass(frozen=True, slots=True)
+class SampledEvent:
+    """`event` run on a Poisson sample: each unit is kept, independently, with this probability (add/remove)."""
+
+    probability: Fraction
+    event: Event
+
+    def __post_init__(self) -> None:
+        if not 0 < self.probability <= 1:
+            raise InvalidParameter(f"a sampling probability must lie in (0, 1]: got {decimal_text(self.probability)}")
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedEvent:
+    """Several events on the same data: pairs of (event, how many times)."""
+
+    parts: tuple[tuple[Event, int], ...]
+
+    def __post_init__(self) -> None:
+        if any(count < 1 for _, count in self.parts):
+            raise InvalidParameter("an event must happen at least once")
+
+
+Event = PureEvent | LaplaceEvent | GaussianEvent | ApproximateEvent | SampledEvent | ComposedEvent
+
+
+def _not_negative(value: Fraction, what: str) -> None:
+    if value < 0:
+        raise InvalidParameter(f"{what} must not be negative: got {decimal_text(value)}")

@@ -1,0 +1,114 @@
+"""Every error tacit raises, in one tree.
+
+    TacitError                     exit  SQLSTATE
+    ├── InvalidParameter             2    22023    a number or name that no mechanism accepts
+    ├── QueryRefused                 3    0A000    the question cannot be answered privately as it stands
+    │   ├── QuerySyntaxError         3    42601    the text is not a question in our language
+    │   ├── UnknownName              3    42703    a table, column or function the policy does not name
+    │   └── UnboundedColumn          3    22003    a sum without bounds has no finite sensitivity
+    ├── BudgetExceeded               4    53400    the ledger will not cover the price
+    ├── PolicyError                  5    F0000    what the curator declared is incomplete or contradictory
+    ├── EngineError                  6    XX000    the database failed; what it said goes to the curator's log only
+    ├── LedgerError                  7    58030    the ledger cannot be written, read or trusted
+    └── NoiseUnavailable             8    58000    the operating system gave no random bits
+
+A message is `what is wrong: why`; `.hint` says what to do. Both are built from the query, the policy and the
+ledger alone: an error is a release.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class TacitError(Exception):
+    """The root: a message that may leave the building, and a hint."""
+
+    exit_code: ClassVar[int] = 1
+    sqlstate: ClassVar[str] = "XX000"
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.message, self.hint))
+
+    def explain(self) -> str:
+        """The two lines a person sees: `error: …` and, where there is one, `hint: …`."""
+        lines = [f"error: {self.message}"]
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+
+def _rebuild(kind: type[TacitError], message: str, hint: str) -> TacitError:
+    return kind(message, hint=hint)
+
+
+class InvalidParameter(TacitError, ValueError):
+    """A number or name that no mechanism accepts, such as an epsilon of zero."""
+
+    exit_code = 2
+    sqlstate = "22023"
+
+
+class QueryRefused(TacitError):
+    """The question cannot be answered privately as it stands; nothing was charged."""
+
+    exit_code = 3
+    sqlstate = "0A000"
+
+
+class QuerySyntaxError(QueryRefused):
+    """The text is not a question in our language."""
+
+    sqlstate = "42601"
+
+
+class UnknownName(QueryRefused):
+    """A table, column or function that the policy does not name."""
+
+    sqlstate = "42703"
+
+
+class UnboundedColumn(QueryRefused):
+    """A sum over a column without bounds has no finite sensitivity."""
+
+    sqlstate = "22003"
+
+
+class BudgetExceeded(TacitError):
+    """The ledger will not cover the price; nothing was charged."""
+
+    exit_code = 4
+    sqlstate = "53400"
+
+
+class PolicyError(TacitError):
+    """What the curator declared is incomplete or contradictory."""
+
+    exit_code = 5
+    sqlstate = "F0000"
+
+
+class EngineError(TacitError):
+    """The database failed after the charge; its own words go to the curator's log only."""
+
+    exit_code = 6
+    sqlstate = "XX000"
+
+
+class LedgerError(TacitError):
+    """The ledger cannot be written, read or trusted, so nothing is answered."""
+
+    exit_code = 7
+    sqlstate = "58030"
+
+
+class NoiseUnavailable(TacitError):
+    """The operating system gave no random bits, so nothing is released."""
+
+    exit_code = 8
+    sqlstate = "58000"

@@ -1,0 +1,126 @@
+"""Probabilities known to as many binary digits as anyone asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import (
+    ROUND_CEILING,
+    ROUND_FLOOR,
+    Context,
+    Decimal,
+    DivisionByZero,
+    InvalidOperation,
+    Overflow,
+)
+from fractions import Fraction
+from functools import lru_cache
+from typing import Protocol
+
+Interval = tuple[Decimal, Decimal]
+_FAR = 10**17  # exponents this large never round to infinity before a comparison is settled
+
+
+class Probability(Protocol):
+    """A number in [0, 1] whose binary expansion can be read off exactly."""
+
+    def digits(self, bits: int) -> int:
+        """floor(p · 2^bits)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A rational probability."""
+
+    value: Fraction
+
+    def digits(self, bits: int) -> int:
+        """floor(p · 2^bits)."""
+        return (self.value.numerator << bits) // self.value.denominator
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosed:
+    """An irrational probability, given by intervals that shrink as the precision grows.
+
+    It must be irrational: the digits of a dyadic number could never be told from the outside.
+    """
+
+    enclose: Callable[[int], Interval]
+
+    def digits(self, bits: int) -> int:
+        """floor(p · 2^bits)."""
+        precision = 24 + bits // 3
+        while True:
+            low, high = self.enclose(precision)
+            floor = down(precision + bits)
+            below = int(floor.multiply(low, 1 << bits))
+            if below == int(floor.multiply(high, 1 << bits)):
+                return below
+            precision *= 2
+
+
+@lru_cache(maxsize=256)
+def _context(precision: int, rounding: str) -> Context:
+    return Context(
+        prec=precision,
+        rounding=rounding,
+        Emin=-_FAR,
+        Emax=_FAR,
+        traps=[DivisionByZero, InvalidOperation, Overflow],
+    )
+
+
+def down(precision: int) -> Context:
+    """Arithmetic that rounds towards minus infinity."""
+    return _context(precision, ROUND_FLOOR)
+
+
+def up(precision: int) -> Context:
+    """Arithmetic that rounds towards plus infinity."""
+    return _context(precision, ROUND_CEILING)
+
+
+def exp_interval(power: Fraction, precision: int) -> Interval:
+    """An interval around exp(power). Decimal's exp is correctly rounded, so one unit either way encloses it."""
+    low = down(precision).divide(Decimal(power.numerator), Decimal(power.denominator))
+    high = up(precision).divide(Decimal(power.numerator), Decimal(power.denominator))
+    below = down(precision).next_minus(down(precision).exp(low))
+    above = up(precision).next_plus(up(precision).exp(high))
+    return max(Decimal(0), below), above
+
+
+def exp_minus(rate: Fraction) -> Probability:
+    """exp(−rate) for rate ≥ 0."""
+    if rate == 0:
+        return Ratio(Fraction(1))
+    return Enclosed(lambda precision: exp_interval(-rate, precision))
+
+
+def logistic_minus(power: Fraction) -> Probability:
+    """1 / (1 + exp(power)) for power > 0."""
+
+    def enclose(precision: int) -> Interval:
+        low, high = exp_interval(power, precision)
+        return (
+            down(precision).divide(1, up(precision).add(1, high)),
+            up(precision).divide(1, down(precision).add(1, low)),
+        )
+
+    return Enclosed(enclose)
+
+
+def tanh_half(power: Fraction) -> Probability:
+    """tanh(power / 2) = (1 − q) / (1 + q) with q = exp(−power), for power > 0."""
+
+    def enclose(precision: int) -> Interval:
+        low, high = exp_interval(-power, precision)
+        return (
+            max(
+                Decimal(0),
+                down(precision).divide(down(precision).subtract(1, high), up(precision).add(1, high)),
+            ),
+            up(precision).divide(up(precision).subtract(1, low), down(precision).add(1, low)),
+        )
+
+    return Enclosed(enclose)
