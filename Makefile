@@ -17,10 +17,10 @@ $(BIN)/python:
 # uv where there is one, else pip; both read the same pins
 $(STAMP): pyproject.toml constraints.txt | $(BIN)/python
 	@if command -v uv >/dev/null 2>&1; then \
-	  uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[accounting]' --group dev; \
+	  uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[accounting,frames,plot]' --group dev; \
 	else \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1' && \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[accounting]' --group dev; \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[accounting,frames,plot]' --group dev; \
 	fi
 	@touch $@
 

@@ -31,7 +31,8 @@ def _exact(value: object, what: str) -> Fraction:
     if isinstance(value, Rational):  # int, and numpy's whole numbers
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, (Decimal, float)):
-        if not math.isfinite(value):
+        finite = value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)
+        if not finite:
             raise InvalidParameter(f"{what} is not finite: {value}")
         return _parse(str(value) if isinstance(value, Decimal) else repr(float(value)), what)
     if isinstance(value, str):

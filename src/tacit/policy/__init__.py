@@ -1,0 +1,54 @@
+"""What the curator declares: tables, units, bounds, domains, analysts, budgets.
+
+The keys of its file are listed in `tacit.policy.keys`. Not here, for it loads tomlkit: `tacit.policy.amend`.
+"""
+
+from tacit.policy.budget import Accounting, AnalystPolicy, BudgetPolicy, GroupPolicy
+from tacit.policy.check import Finding, Level, check_policy
+from tacit.policy.column import ColumnPolicy
+from tacit.policy.dataset import DatabaseSource, Dataset, FileSource, Source
+from tacit.policy.domain import Domain, ListDomain, RangeDomain, TableDomain
+from tacit.policy.draft import draft_policy
+from tacit.policy.keys import keys_markdown
+from tacit.policy.load import load_policy, parse_policy, read_policy
+from tacit.policy.model import Policy
+from tacit.policy.names import fold
+from tacit.policy.resolve import resolve_types
+from tacit.policy.table import Bounding, NullUnit, TablePolicy, UnitForm
+from tacit.policy.types import ColumnType, Schema, Value
+from tacit.policy.write import policy_text
+
+__all__ = [
+    "Accounting",
+    "AnalystPolicy",
+    "Bounding",
+    "BudgetPolicy",
+    "ColumnPolicy",
+    "ColumnType",
+    "DatabaseSource",
+    "Dataset",
+    "Domain",
+    "FileSource",
+    "Finding",
+    "GroupPolicy",
+    "Level",
+    "ListDomain",
+    "NullUnit",
+    "Policy",
+    "RangeDomain",
+    "Schema",
+    "Source",
+    "TableDomain",
+    "TablePolicy",
+    "UnitForm",
+    "Value",
+    "check_policy",
+    "draft_policy",
+    "fold",
+    "keys_markdown",
+    "load_policy",
+    "parse_policy",
+    "policy_text",
+    "read_policy",
+    "resolve_types",
+]

@@ -1,0 +1,166 @@
+"""A policy held against the schema of its source: what `tacit check` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from tacit.policy.column import ColumnPolicy
+from tacit.policy.domain import TableDomain
+from tacit.policy.fault import Fault, KeyPath, place
+from tacit.policy.model import Policy
+from tacit.policy.names import fold, meant
+from tacit.policy.resolve import as_typed, spelling
+from tacit.policy.table import TablePolicy, UnitForm
+from tacit.policy.types import ColumnType, Schema
+
+_LISTED = 8  # names in one note
+
+
+class Level(Enum):
+    """How bad a finding is."""
+
+    ERROR = "error"  # the policy does not fit the source: nothing can be asked
+    WARNING = "warning"  # something will be refused, or is probably not meant
+    NOTE = "note"  # worth knowing
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing found; `where` is the line of the policy, if it came from a file."""
+
+    level: Level
+    path: KeyPath
+    reason: str
+    hint: str = ""
+    where: str = ""
+
+    @property
+    def message(self) -> str:
+        """`tacit.toml:14: [tables.visits] unit: …`."""
+        text = place(self.path, self.reason, rooted=True)
+        return f"{self.where}: {text}" if self.where else text
+
+    def __str__(self) -> str:
+        return f"{self.level}: {self.message}"
+
+
+def check_policy(policy: Policy, schema: Schema) -> list[Finding]:
+    """Everything that does not fit, errors first. Reads names and types only, never a row."""
+    found = [*_whole(policy)]
+    for table in policy.tables:
+        found += _table(policy, table, schema)
+    placed = [_placed(finding, policy) for finding in found]
+    return sorted(placed, key=lambda finding: list(Level).index(finding.level))
+
+
+def _placed(finding: Finding, policy: Policy) -> Finding:
+    where = policy.origin.place(finding.path) if policy.origin else ""
+    return Finding(finding.level, finding.path, finding.reason, hint=finding.hint, where=where)
+
+
+def _whole(policy: Policy) -> Iterator[Finding]:
+    if not policy.analysts:
+        yield Finding(Level.NOTE, ("analysts",), "nobody is named who may ask", "add [analysts.NAME] with epsilon")
+
+
+def _table(policy: Policy, table: TablePolicy, schema: Schema) -> Iterator[Finding]:
+    path = ("tables", table.name)
+    name = spelling(schema, table.name)
+    if name is None:
+        yield Finding(Level.ERROR, path, "is not in the source", meant(table.name, schema))
+        return
+    columns = schema[name]
+    yield from _twins(path, columns)
+    if not table.public:
+        yield from _unit(path, table, columns)
+        yield from _unnamed(path, table, columns)
+    for column in table.columns:
+        yield from _column((*path, "columns", column.name), column, columns)
+        yield from _domain((*path, "columns", column.name, "domain"), column, schema)
+        if not table.public and not policy.budget.delta and not table.is_unit(column.name):
+            yield from _no_delta((*path, "columns", column.name), column, columns)
+
+
+def _twins(path: KeyPath, columns: Mapping[str, str]) -> Iterator[Finding]:
+    seen: dict[str, str] = {}
+    for column in columns:
+        twin = seen.setdefault(fold(column), column)
+        if twin != column:
+            why = f"has columns {twin!r} and {column!r}, which SQL cannot tell apart"
+            yield Finding(Level.ERROR, path, why, "put a view before the table that renames one of them")
+
+
+def _unit(path: KeyPath, table: TablePolicy, columns: Mapping[str, str]) -> Iterator[Finding]:
+    if table.unit_column is None:
+        return
+    name = spelling(columns, table.unit_column)
+    if name is None:
+        hint = meant(table.unit_column, columns)
+        yield Finding(Level.ERROR, (*path, "unit"), f"the source has no column {table.unit_column!r}", hint)
+        return
+    kind = ColumnType.from_sql(columns[name])
+    if kind is ColumnType.NUMBER:
+        why = f"the column is {columns[name]}: rounding may make two people one, or one person two"
+        yield Finding(Level.WARNING, (*path, "unit"), why, "prefer an integer or text identifier")
+    if table.unit_form is not UnitForm.EXACT and kind is not ColumnType.TEXT:
+        why = f"{str(table.unit_form)!r} does nothing: the unit is {columns[name]}, not text"
+        yield Finding(Level.WARNING, (*path, "unit_form"), why)
+    refused = {"max_groups": "GROUP BY", "max_rows": "COUNT(*), SUM and AVG"}
+    for cap, what in refused.items():
+        if getattr(table, cap) is None:
+            yield Finding(
+                Level.WARNING, (*path, cap), f"is missing: {what} will be refused", "declare it, or: tacit calibrate"
+            )
+
+
+def _unnamed(path: KeyPath, table: TablePolicy, columns: Mapping[str, str]) -> Iterator[Finding]:
+    named = {fold(column.name) for column in table.columns}
+    rest = [column for column in columns if fold(column) not in named and not table.is_unit(column)]
+    if rest:
+        more = f" and {len(rest) - _LISTED} more" if len(rest) > _LISTED else ""
+        why = f"analysts cannot use {', '.join(map(repr, rest[:_LISTED]))}{more}: not named here"
+        yield Finding(Level.NOTE, (*path, "columns"), why)
+
+
+def _column(path: KeyPath, column: ColumnPolicy, columns: Mapping[str, str]) -> Iterator[Finding]:
+    name = spelling(columns, column.name)
+    if name is None:
+        yield Finding(Level.ERROR, path, "is not in the source", meant(column.name, columns))
+        return
+    try:
+        typed = as_typed(column, columns[name])
+    except Fault as fault:
+        yield Finding(
+            Level.ERROR, (*path, *fault.path[1:]), f"{fault.reason}; the source has {columns[name]}", fault.hint
+        )
+        return
+    if typed.hidden:
+        return
+    if typed.type is None:
+        why = f"is {columns[name]} in the source: it can only be counted"
+        yield Finding(Level.WARNING, path, why, "write { hidden = true } if it is not to be used")
+    elif typed.type.is_numeric and typed.bounds is None and typed.domain is None:
+        yield Finding(Level.NOTE, path, "has no bounds: SUM and AVG will be refused", "add lower, upper and step")
+
+
+def _domain(path: KeyPath, column: ColumnPolicy, schema: Schema) -> Iterator[Finding]:
+    domain = column.domain
+    table = spelling(schema, domain.table) if isinstance(domain, TableDomain) else None
+    if not isinstance(domain, TableDomain) or table is None:
+        return  # a missing table is found as such
+    if spelling(schema[table], domain.column) is None:
+        why = f"names column {domain.column!r}, which table {domain.table!r} has not"
+        yield Finding(Level.ERROR, path, why, meant(domain.column, schema[table]))
+
+
+def _no_delta(path: KeyPath, column: ColumnPolicy, columns: Mapping[str, str]) -> Iterator[Finding]:
+    name = spelling(columns, column.name)
+    text = name is not None and ColumnType.from_sql(columns[name]) is ColumnType.TEXT
+    if text and column.domain is None and not column.hidden:
+        why = "has no public domain, and the budget no delta: GROUP BY it will be refused"
+        yield Finding(Level.NOTE, path, why, "add a domain, or delta to [budget]")

@@ -1,0 +1,115 @@
+"""What the data are called and where they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+
+from tacit.core import Adjacency
+from tacit.policy.engine_names import engine_name
+from tacit.policy.fault import Fault, KeyPath
+from tacit.policy.names import account_name, all_different, fold, table_name
+from tacit.policy.reading import hold, one_of, text
+from tacit.policy.types import kind_name
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseSource:
+    """One database that holds every table."""
+
+    location: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """A file for each table: pairs of (table, location)."""
+
+    files: tuple[tuple[str, str], ...]
+
+    def location(self, table: str) -> str | None:
+        """Where a table lies, whatever the case of its name."""
+        return next((where for name, where in self.files if fold(name) == fold(table)), None)
+
+
+Source = DatabaseSource | FileSource
+SourceLike = Source | str | PurePath | Mapping[str, str | PurePath]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Dataset:
+    """The dataset a ledger account belongs to. The account goes by `name`, whatever the files are called.
+
+    `base` is the directory relative locations start from; it and `ledger` say where things lie, not what is
+    promised, so they count neither for equality nor for the policy's version.
+    """
+
+    name: str
+    source: Source
+    engine: str
+    adjacency: Adjacency
+    data_version: str
+    ledger: str = field(compare=False)
+    base: Path = field(compare=False, repr=False)
+
+    def __init__(
+        self,
+        name: str,
+        source: SourceLike,
+        *,
+        engine: str = "duckdb",
+        adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
+        data_version: str = "1",
+        ledger: str = "",
+        base: Path | str = ".",
+    ) -> None:
+        hold(
+            self,
+            (),
+            _READERS,
+            name=name,
+            source=source,
+            engine=engine,
+            adjacency=adjacency,
+            data_version=data_version,
+            ledger=ledger or f"{name}.ledger",
+            base=Path(base),
+        )
+
+    @property
+    def ledger_path(self) -> Path:
+        """The file that holds the debits."""
+        return self.base / self.ledger
+
+    def resolve(self, location: str) -> Path:
+        """A location of the source as a path, relative ones starting from `base`."""
+        return self.base / location
+
+
+def _source(value: object, path: KeyPath) -> Source:
+    if isinstance(value, DatabaseSource | FileSource):
+        return value
+    if isinstance(value, str | PurePath):
+        return DatabaseSource(_location(value, path))
+    if not isinstance(value, Mapping):
+        hint = 'write source = "clinic.duckdb", or source = { visits = "visits.parquet" }'
+        raise Fault(f"must be a file, or a table of files: it is {kind_name(value)}", path=path, hint=hint)
+    if not value:
+        raise Fault("is empty: it names no table", path=path)
+    names = [table_name(name, (*path, name)) for name in value]
+    all_different(names, path=path)
+    return FileSource(tuple((name, _location(value[name], (*path, name))) for name in names))
+
+
+def _location(value: object, path: KeyPath) -> str:
+    return text(value.as_posix() if isinstance(value, PurePath) else value, path)
+
+
+_READERS = {
+    "name": account_name,
+    "source": _source,
+    "engine": engine_name,
+    "adjacency": one_of(Adjacency),
+    "data_version": text,
+    "ledger": text,
+}

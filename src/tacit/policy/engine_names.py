@@ -1,0 +1,21 @@
+"""The one list of database engines a policy may name."""
+
+from __future__ import annotations
+
+from tacit.policy.fault import Fault, KeyPath, shown
+from tacit.policy.names import meant
+from tacit.policy.reading import text
+
+ENGINES = ("duckdb",)  # add a name here when tacit.engines serves it
+FORESEEN = ("postgres", "spark", "sqlite")
+
+
+def engine_name(value: object, path: KeyPath) -> str:
+    """An engine that this version serves."""
+    name = text(value, path)
+    if name in ENGINES:
+        return name
+    served = ", ".join(f'"{engine}"' for engine in ENGINES)
+    if name in FORESEEN:
+        raise Fault(f"{shown(name)} is not served yet: this version serves {served}", path=path)
+    raise Fault(f"{shown(name)} is not an engine tacit knows: it serves {served}", path=path, hint=meant(name, ENGINES))

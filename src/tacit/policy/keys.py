@@ -1,0 +1,134 @@
+"""Every key a policy may have: the one list behind unknown-key messages, written policies and the reference page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+NEEDED = "needed"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key, what may stand there, what holds if nothing does, and what it means."""
+
+    name: str
+    kind: str
+    default: str
+    meaning: str
+
+
+DATASET = (
+    Key(
+        "name",
+        "text",
+        NEEDED,
+        "the dataset; its account in the ledger goes by this name, whatever the files are called",
+    ),
+    Key("source", "text or table", NEEDED, "one database, or a file for each table; relative to the policy"),
+    Key("engine", "text", '"duckdb"', "what reads the source"),
+    Key("adjacency", "text", '"add/remove"', 'neighbours differ by one unit added or removed, or by one "replace"d'),
+    Key("data_version", "text", '"1"', "change it when the data change: answers kept from older data are not reused"),
+    Key("ledger", "text", '"<policy>.ledger"', "the file of debits; relative to the policy"),
+)
+BUDGET = (
+    Key("epsilon", "number", NEEDED, "what all analysts together may spend, ever"),
+    Key("delta", "number", "0", "the same for delta; without it no keys can be discovered by GROUP BY"),
+    Key("accounting", "text", "by delta", '"pure", "approximate" or "zcdp": how losses add up'),
+    Key("max_epsilon", "number", "epsilon", "the most one question may cost"),
+    Key("default_epsilon", "number", "none", "what a plain SELECT costs; without it the question must say"),
+    Key("default_delta", "number", "none", "the delta of a question that states none"),
+    Key("reuse", "true or false", "true", "a question already answered costs nothing"),
+    Key("share_answers", "true or false", "true", "an answer one analyst paid for may be reused by another"),
+)
+ANALYST = (
+    Key("epsilon", "number", "the groups'", "what this analyst may spend; the total caps it, so it may be larger"),
+    Key("delta", "number", "the total's", "the same for delta"),
+    Key("groups", "list of text", "none", "the groups whose caps the analyst shares"),
+    Key(
+        "window",
+        "span of time",
+        "never",
+        'such as "30d": after it the analyst\'s own cap is whole again; the total is not',
+    ),
+)
+GROUP = (
+    Key("epsilon", "number", NEEDED, "what the members may spend together"),
+    Key("delta", "number", "the total's", "the same for delta"),
+)
+TABLE = (
+    Key("unit", "text", "needed unless public", 'the column whose owner is hidden, or "row" if each row is a person'),
+    Key("public", "true or false", "false", "nobody in the table is hidden; it then has no unit"),
+    Key("null_unit", "text", '"drop"', 'rows whose unit is NULL are dropped, or are "one" unit together'),
+    Key("unit_form", "text", '"exact"', 'when two identifiers are one: "exact", "trim", "lower" or "trim-lower"'),
+    Key("max_groups", "whole number", "unknown", "groups a unit may touch; without it GROUP BY is refused"),
+    Key(
+        "max_rows",
+        "whole number",
+        "unknown",
+        "rows of a unit counted in one group; without it COUNT(*) and SUM are refused",
+    ),
+    Key("max_distinct", "whole number", "unknown", "values of a unit counted by COUNT(DISTINCT x)"),
+    Key(
+        "bounding", "text", '"auto"', '"sample" drops what is over the caps, "weigh" scales it down, "auto" errs least'
+    ),
+    Key("description", "text", "none", "shown to analysts"),
+    Key("columns", "table", "none", "the columns analysts may use; others do not exist for them"),
+)
+COLUMN = (
+    Key("type", "text", "the source's", '"integer", "number", "text", "boolean", "date" or "timestamp"'),
+    Key("lower", "number or date", "unknown", "values below are clamped to it; without bounds a column is not summed"),
+    Key("upper", "number or date", "unknown", "values above are clamped to it"),
+    Key(
+        "step",
+        "number or span",
+        "1 if whole",
+        'the grid values are rounded to: 0.01, or "1d"; dates count from 1970-01-01',
+    ),
+    Key(
+        "domain",
+        "list, text or table",
+        "private",
+        '["a", "b"], "range" (the grid), or { table = "cities", column = "name" }',
+    ),
+    Key("null", "value", '"skip"', "what NULL counts as"),
+    Key("nan", "number", "nearest 0", "what NaN counts as; it lies within the bounds. Infinities are clamped"),
+    Key("unit_total", "table", "none", "{ lower, upper }: bounds of what a unit's values may sum up to in one group"),
+    Key("description", "text", "none", "shown to analysts"),
+    Key("hidden", "true or false", "false", "analysts may not use the column, as if it were not named"),
+)
+SECTIONS: Mapping[str, tuple[Key, ...]] = {
+    "dataset": DATASET,
+    "budget": BUDGET,
+    "analysts.NAME": ANALYST,
+    "groups.NAME": GROUP,
+    "tables.NAME": TABLE,
+    "tables.NAME.columns.COLUMN": COLUMN,
+}
+# words of other systems, or of habit, for which no spelling distance helps
+SYNONYMS = {
+    "private": "hidden",
+    "min": "lower",
+    "max": "upper",
+    "precision": "step",
+    "values": "domain",
+    "eps": "epsilon",
+    "privacy_unit": "unit",
+    "path": "source",
+}
+
+
+def names_of(keys: tuple[Key, ...]) -> tuple[str, ...]:
+    """The keys' names, in the order they are documented and written."""
+    return tuple(key.name for key in keys)
+
+
+def keys_markdown() -> str:
+    """The reference page's tables, one for each section."""
+    parts = []
+    for section, keys in SECTIONS.items():
+        rows = [f"| `{key.name}` | {key.kind} | {key.default} | {key.meaning} |" for key in keys]
+        parts.append(
+            "\n".join([f"### `[{section}]`", "", "| key | what | default | meaning |", "|---|---|---|---|", *rows])
+        )
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,165 @@
+"""The whole of what a curator declares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from tacit.core import Adjacency, Budget, PrivacyUnit
+from tacit.errors import PolicyError, UnknownName
+from tacit.policy.budget import AnalystPolicy, BudgetPolicy, GroupPolicy
+from tacit.policy.dataset import Dataset, FileSource
+from tacit.policy.domain import TableDomain
+from tacit.policy.fault import Fault, KeyPath, key_text
+from tacit.policy.lines import Origin
+from tacit.policy.names import all_different, fold, meant
+from tacit.policy.plain import Plain, plain
+from tacit.policy.table import TablePolicy
+from tacit.policy.version import version_of
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Policy:
+    """What the curator promises and permits. A value: two that promise the same have the same `version`.
+
+    `origin` remembers the lines of the file a policy was read from, for messages.
+    """
+
+    dataset: Dataset
+    budget: BudgetPolicy
+    tables: tuple[TablePolicy, ...]
+    analysts: tuple[AnalystPolicy, ...]
+    groups: tuple[GroupPolicy, ...]
+    origin: Origin | None = field(repr=False, compare=False)
+    version: str = field(init=False, repr=False, compare=False)
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        budget: BudgetPolicy,
+        *,
+        tables: Iterable[TablePolicy],
+        analysts: Iterable[AnalystPolicy] = (),
+        groups: Iterable[GroupPolicy] = (),
+        origin: Origin | None = None,
+    ) -> None:
+        object.__setattr__(self, "dataset", dataset)
+        object.__setattr__(self, "budget", budget)
+        object.__setattr__(self, "tables", tuple(tables))
+        object.__setattr__(self, "analysts", tuple(analysts))
+        object.__setattr__(self, "groups", tuple(groups))
+        object.__setattr__(self, "origin", origin)
+        for fault in contradictions(self):
+            raise fault
+        object.__setattr__(self, "version", version_of(self.plain()))
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """The neighbour relation that every answer states."""
+        return self.dataset.adjacency
+
+    def table(self, name: str) -> TablePolicy:
+        """The table of that name, whatever its case."""
+        for table in self.tables:
+            if fold(table.name) == fold(name):
+                return table
+        raise UnknownName(
+            f"unknown table {name!r}: the policy does not name it",
+            hint=meant(name, [table.name for table in self.tables]),
+        )
+
+    def unit_of(self, table: str) -> PrivacyUnit | None:
+        """Whose presence is hidden in a table; None if it is public."""
+        return self.table(table).privacy_unit(self.adjacency)
+
+    def analyst(self, name: str) -> AnalystPolicy:
+        """The analyst of that name, whatever its case. A stranger is told no other name."""
+        for analyst in self.analysts:
+            if fold(analyst.name) == fold(name):
+                return analyst
+        raise PolicyError(f"no analyst {name!r}: the policy names none so", hint=f"add [analysts.{key_text(name)}]")
+
+    def group(self, name: str) -> GroupPolicy:
+        """The group of that name, whatever its case."""
+        for group in self.groups:
+            if fold(group.name) == fold(name):
+                return group
+        raise PolicyError(f"no group {name!r}: the policy names none so")
+
+    def limit_of(self, holder: AnalystPolicy | GroupPolicy) -> Budget:
+        """The cap of an analyst or a group; what they do not say is the total's."""
+        epsilon = self.budget.epsilon if holder.epsilon is None else holder.epsilon
+        return Budget(epsilon, self.budget.delta if holder.delta is None else holder.delta)
+
+    def plain(self) -> Plain:
+        """The keys and values of the file that reads back as this policy."""
+        return plain(self.dataset, self.budget, tables=self.tables, analysts=self.analysts, groups=self.groups)
+
+    def place(self, *path: str) -> str:
+        """Where a key stands or would stand, such as `tacit.toml:14`; empty for a policy made in Python."""
+        return self.origin.place(path) if self.origin else ""
+
+
+def contradictions(policy: Policy) -> Iterator[Fault]:
+    """Everything the parts of a policy say against one another."""
+    checks: tuple[Callable[[Policy], Iterator[Fault]], ...] = (_same_names, _sources, _domains, _memberships)
+    for check in checks:
+        yield from check(policy)
+
+
+def _same_names(policy: Policy) -> Iterator[Fault]:
+    if not policy.tables:
+        yield Fault("is missing: there is nothing to ask about", path=("tables",), rooted=True)
+    for key, names in (
+        ("tables", [table.name for table in policy.tables]),
+        ("analysts", [analyst.name for analyst in policy.analysts]),
+        ("groups", [group.name for group in policy.groups]),
+    ):
+        try:
+            all_different(names, path=(key,), rooted=True)
+        except Fault as fault:
+            yield fault
+
+
+def _sources(policy: Policy) -> Iterator[Fault]:
+    source = policy.dataset.source
+    if not isinstance(source, FileSource):
+        return
+    declared = {fold(table.name) for table in policy.tables}
+    named = [name for name, _ in source.files]
+    for table in policy.tables:
+        if source.location(table.name) is None:
+            hint = meant(table.name, named) or f'add {table.name} = "…" to source'
+            yield Fault("has no file: source does not name it", path=("tables", table.name), hint=hint, rooted=True)
+    for name in named:
+        if fold(name) not in declared:
+            path: KeyPath = ("dataset", "source", name)
+            hint = f"add [tables.{name}] with a unit or public = true, or take it out of source"
+            yield Fault("is not declared among the tables", path=path, hint=hint, rooted=True)
+
+
+def _domains(policy: Policy) -> Iterator[Fault]:
+    tables = {fold(table.name): table for table in policy.tables}
+    public = [table.name for table in policy.tables if table.public]
+    for table in policy.tables:
+        for column in table.columns:
+            if not isinstance(column.domain, TableDomain):
+                continue
+            path = ("tables", table.name, "columns", column.name, "domain")
+            other = tables.get(fold(column.domain.table))
+            hint = meant(column.domain.table, public)
+            if other is None:
+                yield Fault(f"names {column.domain.table!r}, which is no table here", path=path, hint=hint, rooted=True)
+            elif not other.public:
+                yield Fault(f"names {other.name!r}, which is not public", path=path, hint=hint, rooted=True)
+
+
+def _memberships(policy: Policy) -> Iterator[Fault]:
+    names = [group.name for group in policy.groups]
+    known = {fold(name) for name in names}
+    for analyst in policy.analysts:
+        for index, name in enumerate(analyst.groups):
+            if fold(name) not in known:
+                path: KeyPath = ("analysts", analyst.name, "groups", index)
+                hint = meant(name, names) or f"add [groups.{name}] with epsilon"
+                yield Fault(f"{name!r} is no group here", path=path, hint=hint, rooted=True)

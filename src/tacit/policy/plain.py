@@ -1,0 +1,79 @@
+"""A policy as the keys and values of its file, defaults left out."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from enum import Enum
+from typing import Any
+
+from tacit.core import Bounds
+from tacit.policy import keys
+from tacit.policy.budget import AnalystPolicy, BudgetPolicy, GroupPolicy
+from tacit.policy.column import ColumnPolicy
+from tacit.policy.dataset import DatabaseSource, Dataset, FileSource
+from tacit.policy.domain import ListDomain, RangeDomain, TableDomain
+from tacit.policy.reading import duration_text
+from tacit.policy.table import TablePolicy
+
+Plain = dict[str, object]
+
+
+def plain(
+    dataset: Dataset,
+    budget: BudgetPolicy,
+    *,
+    tables: Iterable[TablePolicy],
+    analysts: Iterable[AnalystPolicy] = (),
+    groups: Iterable[GroupPolicy] = (),
+) -> Plain:
+    """The mapping that reads back as the same policy. Numbers are exact; what equals its default is not there."""
+    whole: Plain = {"dataset": _section(dataset, keys.DATASET), "budget": _section(budget, keys.BUDGET)}
+    people = (("groups", groups, keys.GROUP), ("analysts", analysts, keys.ANALYST))
+    for name, holders, known in people:
+        sections = {holder.name: _section(holder, known) for holder in holders}
+        if sections:
+            whole[name] = sections
+    whole["tables"] = {table.name: plain_table(table) for table in tables}
+    return whole
+
+
+def plain_table(table: TablePolicy) -> Plain:
+    """One table's keys and values, its columns among them."""
+    section = _section(table, keys.TABLE)
+    section.pop("columns", None)
+    if table.columns:
+        section["columns"] = {column.name: plain_column(column) for column in table.columns}
+    return section
+
+
+def plain_column(column: ColumnPolicy) -> Plain:
+    """One column's keys and values."""
+    return _section(column, keys.COLUMN)
+
+
+def _section(holder: object, known: tuple[keys.Key, ...]) -> Plain:
+    defaults = inspect.signature(type(holder)).parameters
+    values = {name: getattr(holder, name) for name in keys.names_of(known)}
+    return {name: _plain(value) for name, value in values.items() if value != defaults[name].default}
+
+
+def _plain(value: object) -> object:
+    for kind, render in _RENDERINGS:
+        if isinstance(value, kind):
+            return render(value)
+    return value
+
+
+_RENDERINGS: tuple[tuple[type, Callable[[Any], object]], ...] = (
+    (Enum, lambda word: word.value),
+    (timedelta, duration_text),
+    (Bounds, lambda bounds: {"lower": bounds.lower, "upper": bounds.upper}),
+    (RangeDomain, lambda _: "range"),
+    (ListDomain, lambda domain: list(domain.values)),
+    (TableDomain, lambda domain: {"table": domain.table, "column": domain.column}),
+    (DatabaseSource, lambda source: source.location),
+    (FileSource, lambda source: dict(source.files)),
+    (tuple, list),
+)
