@@ -1,0 +1,115 @@
+"""Noised columns into rows: arithmetic, HAVING, ORDER BY, LIMIT, and an error bar for every number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.curator.noisy import Noisy
+from tacit.sql import Additive, Counted, Plan, post
+from tacit.sql.bind import Output
+from tacit.sql.errors_expected import half_width, shared_confidence
+
+Cell = object
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows and, of the same shape, the half-width of each number; None where a value is exact."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    errors: tuple[tuple[float | None, ...], ...]
+
+
+def answer(plan: Plan, noisy: Noisy) -> Table:
+    """The rows an analyst sees."""
+    count = len(noisy.keys)
+    bands = bands_of(plan, noisy, 1)
+    keep = np.ones(count, dtype=bool)
+    if plan.having is not None:
+        keep = np.broadcast_to(plan.having.holds(bands), (count,)).copy()
+    places = np.flatnonzero(keep)
+    for item in reversed(plan.order):
+        places = _sorted(places, _sort_values(item.output, plan, noisy, bands), descending=item.descending)
+    end = None if plan.limit is None else plan.offset + plan.limit
+    places = places[plan.offset : end]
+    columns = [_column(out, plan, noisy) for out in plan.outputs]
+    rows = tuple(tuple(column[0][place] for column in columns) for place in places.tolist())
+    errors = tuple(tuple(column[1][place] for column in columns) for place in places.tolist())
+    return Table(tuple(out.name for out in plan.outputs), rows, errors)
+
+
+def bands_of(plan: Plan, noisy: Noisy, refs: int) -> list[post.Band]:
+    """The noised columns with their intervals; `refs` of them share the stated confidence."""
+    bands = []
+    confidence = shared_confidence(plan.confidence, refs)
+    for measurement, column in zip(plan.measurements, noisy.columns, strict=True):
+        if column.numbers is not None:
+            step = column.step
+            value = column.numbers.astype(np.float64) * step.numerator / step.denominator
+            width = half_width(measurement, confidence)
+        else:
+            value = column.values if column.values is not None else np.zeros(len(noisy.keys))
+            width = np.inf
+        bands.append(post.Band(value, value - width, value + width))
+    return bands
+
+
+def _column(out: Output, plan: Plan, noisy: Noisy) -> tuple[Sequence[Cell], Sequence[float | None]]:
+    count = len(noisy.keys)
+    if out.key is not None or out.value is None:
+        return [key[out.key or 0] for key in noisy.keys], [None] * count
+    refs = post.refs(out.value)
+    chosen = noisy.columns[out.value.measure].choices if isinstance(out.value, post.Ref) else None
+    if chosen is not None:
+        return [_picked(row) for row in chosen], [None] * count
+    band = post.evaluate(out.value, bands_of(plan, noisy, len(refs)))
+    value = np.broadcast_to(band.value, (count,))
+    error = np.broadcast_to(band.error, (count,))
+    shown: Sequence[Cell] = _whole(value) if _is_count(out.value, plan) else value.tolist()
+    return shown, [float(width) if np.isfinite(width) and refs else None for width in error]
+
+
+def _picked(row: tuple[object, ...]) -> Cell:
+    """One value, several in order, or a histogram as a mapping from value to count."""
+    if row and all(isinstance(item, tuple) for item in row):
+        return dict(cast("tuple[tuple[object, object], ...]", row))
+    return row[0] if len(row) == 1 else list(row)
+
+
+def _is_count(value: post.Post, plan: Plan) -> bool:
+    if not isinstance(value, post.Ref):
+        return False
+    measure = plan.measurements[value.measure].measure
+    return isinstance(measure, Additive) and measure.counted is not Counted.VALUES
+
+
+def _whole(value: NDArray[np.float64]) -> list[int]:
+    return [int(number) for number in np.rint(value)]
+
+
+def _sort_values(out: Output, plan: Plan, noisy: Noisy, bands: Sequence[post.Band]) -> Sequence[object]:
+    if out.key is not None or out.value is None:
+        return [key[out.key or 0] for key in noisy.keys]
+    if isinstance(out.value, post.Ref) and noisy.columns[out.value.measure].choices is not None:
+        return [str(row) for row in noisy.columns[out.value.measure].choices or ()]
+    values: list[object] = np.broadcast_to(post.evaluate(out.value, bands).value, (len(noisy.keys),)).tolist()
+    return values
+
+
+def _sorted(places: NDArray[np.int64], values: Sequence[object], *, descending: bool) -> NDArray[np.int64]:
+    """A stable sort, NULL last."""
+    present = [place for place in places.tolist() if values[place] is not None]
+    absent = [place for place in places.tolist() if values[place] is None]
+    present.sort(key=lambda place: _comparable(values[place]), reverse=descending)
+    return np.array([*present, *absent], dtype=np.int64)
+
+
+def _comparable(value: object) -> Any:  # values of one column have one type, and every type of ours has an order
+    return float(value) if isinstance(value, Fraction) else value

@@ -1,0 +1,219 @@
+"""The seven rooms of a question, in order: parse, bind, plan, reserve, execute, measure, release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tacit.core import NOTHING, Budget, Loss
+from tacit.curator import reuse
+from tacit.curator.answer import answer
+from tacit.curator.explain import Explanation, accuracy_notes, bounding_text, describe, explain, selection_text
+from tacit.curator.measure import PublicTables, measure
+from tacit.curator.noisy import Noisy
+from tacit.curator.pricing import Session, caps, concentrated, price
+from tacit.curator.release import Receipt, Release
+from tacit.curator.within import PILOT, Planned, least_price, needs_pilot, planner_of
+from tacit.engines import Engine, Exact
+from tacit.errors import EngineError, QueryRefused, TacitError
+from tacit.ledger import Balance, Charge, Entry, Ledger, Replay, Reservation, Shelf, Zcdp
+from tacit.noise import SYSTEM, Source
+from tacit.policy import AnalystPolicy, Policy, TableDomain
+from tacit.sql import BoundQuery, Parameters, Plan, WithinError, bind, parse, plan
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question that has been bound, and its plan. `planned` makes the plan at another epsilon, after a pilot."""
+
+    bound: BoundQuery
+    plan: Plan
+    planned: Planned | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    """Noised columns, the plan they answer, and where the ledger says so."""
+
+    plan: Plan
+    noisy: Noisy
+    entry: str
+    reused: str | None
+
+    @property
+    def cost(self) -> Loss:
+        """What was charged for it now."""
+        return NOTHING if self.reused else self.plan.loss
+
+
+class Curator:
+    """Stands between analysts and one dataset. Safe to use from many threads."""
+
+    def __init__(self, policy: Policy, engine: Engine, ledger: Ledger, *, source: Source = SYSTEM) -> None:
+        self.policy, self._engine, self._ledger, self._source = policy, engine, ledger, source
+        self._schema = engine.schema()
+
+    def prepare(self, text: str, parameters: Parameters = (), *, session: Session) -> Asked:
+        """Parse, bind and plan. Data-free; raises QueryRefused."""
+        query = parse(text, parameters)
+        try:
+            bound = bind(query, self.policy, schema=self._schema)
+            if not isinstance(query.price, WithinError):
+                return Asked(
+                    bound, plan(bound, self.policy, schema=self._schema, price=price(bound, self.policy, session))
+                )
+            planned = planner_of(bound, self.policy, schema=self._schema, session=session)
+            if needs_pilot(bound):
+                return Asked(bound, planned(PILOT), planned)
+            return Asked(bound, least_price(bound, self.policy, planned=planned))
+        except RecursionError:
+            raise QueryRefused("the query is nested too deeply") from None
+
+    def explain(self, text: str, parameters: Parameters = (), *, session: Session) -> Explanation:
+        """What the question would cost and run, free of charge."""
+        return self._explained(self.prepare(text, parameters, session=session))
+
+    def _explained(self, asked: Asked) -> Explanation:
+        shown = explain(asked.plan, self._engine.dialect)
+        if asked.planned is None:
+            return shown
+        note = "this is the pilot: it finds out, privately, what the accuracy costs; the answer is charged on top"
+        return replace(shown, notes=(*shown.notes, note))
+
+    def ask(
+        self, text: str, parameters: Parameters = (), *, session: Session, request_id: str | None = None
+    ) -> Release | Explanation:
+        """Answer the question, or explain it where it says EXPLAIN."""
+        analyst = self.policy.analyst(session.analyst)
+        asked = self.prepare(text, parameters, session=session)
+        if asked.bound.query.explain:
+            return self._explained(asked)
+        fresh = asked.bound.query.fresh
+        first = self._answered(asked.plan, analyst, fresh=fresh, request_id=None if asked.planned else request_id)
+        if asked.planned is None:
+            return self._release(first, analyst)
+        made = least_price(asked.bound, self.policy, planned=asked.planned, pilot=first.noisy)
+        if made.loss.epsilon <= asked.plan.loss.epsilon:
+            return self._release(first, analyst)
+        second = self._answered(made, analyst, fresh=fresh, request_id=request_id)
+        return self._release(second, analyst, pilot=first.cost)
+
+    def _answered(self, made: Plan, analyst: AnalystPolicy, *, fresh: bool, request_id: str | None) -> _Answered:
+        if self.policy.budget.reuse and not fresh:
+            found = reuse.find(made, self._ledger, self._shelf(analyst))
+            if found is not None:
+                return _Answered(found.plan, found.noisy, found.entry, found.how)
+        reserved = self._ledger.reserve(self._charge(made, analyst, request_id), caps(self.policy, analyst))
+        if isinstance(reserved, Replay):
+            return _Answered(made, Noisy.from_bytes(reserved.answer), reserved.hash, "the same request")
+        noisy = self._read(made, reserved)
+        kept = reuse.keep(
+            made,
+            data_version=self.policy.dataset.data_version,
+            audience=None if self.policy.budget.share_answers else analyst.name,
+        )
+        entry = self._ledger.settle(reserved, noisy.to_bytes(), keep=kept if self.policy.budget.reuse else None)
+        return _Answered(made, noisy, entry, None)
+
+    def _read(self, made: Plan, reserved: Reservation) -> Noisy:
+        """Execute and measure. Whatever fails here stays charged, and says nothing of the data."""
+        try:
+            exact: list[Exact] = [self._engine.execute(s.sql(self._engine.dialect)) for s in made.statements]
+            return measure(made, exact, public=self._public(made), source=self._source)
+        except BaseException as error:
+            self._ledger.fail(reserved)
+            if isinstance(error, TacitError) or not isinstance(error, Exception):
+                raise
+            raise EngineError(
+                "the answer could not be computed", hint="it stays charged; see the curator's log"
+            ) from None
+
+    def _public(self, made: Plan) -> PublicTables:
+        """The values of public tables that serve as domains."""
+        found: dict[TableDomain, tuple[object, ...]] = {}
+        for key in made.keys:
+            if isinstance(key.values, TableDomain):
+                found[key.values] = self._public_values(key.values)
+        return found
+
+    def _public_values(self, domain: TableDomain) -> tuple[object, ...]:
+        column, table = (name.replace('"', '""') for name in (domain.column, domain.table))
+        result = self._engine.execute(
+            f'SELECT DISTINCT "{column}" AS k FROM "{table}" WHERE "{column}" IS NOT NULL ORDER BY 1'
+        )
+        return tuple(sorted(result.keys("k"), key=str))
+
+    def _charge(self, made: Plan, analyst: AnalystPolicy, request_id: str | None) -> Charge:
+        zcdp = concentrated(made, self.policy.adjacency)
+        return Charge(
+            dataset=self.policy.dataset.name,
+            analyst=analyst.name,
+            groups=analyst.groups,
+            loss=made.loss,
+            zcdp=Zcdp(zcdp.rho, zcdp.delta),
+            plan_hash=made.hash,
+            policy_version=self.policy.version,
+            kind="query",
+            request_id=request_id,
+        )
+
+    def _shelf(self, analyst: AnalystPolicy) -> Shelf:
+        return Shelf(
+            dataset=self.policy.dataset.name,
+            policy_version=self.policy.version,
+            data_version=self.policy.dataset.data_version,
+            analyst=analyst.name,
+        )
+
+    def _release(self, answered: _Answered, analyst: AnalystPolicy, *, pilot: Loss = NOTHING) -> Release:
+        made = answered.plan
+        table = answer(made, answered.noisy)
+        notes = [*made.notes, *accuracy_notes(made), f"counts {bounding_text(made)}"]
+        chosen = selection_text(made)
+        if chosen is not None:
+            notes.append(f"keys are {chosen}; keys below it are left out")
+        if pilot != NOTHING:
+            notes.append(f"the cost includes a pilot of {pilot} that found the price")
+        receipt = Receipt(
+            plan=made.hash,
+            policy=self.policy.version,
+            entry=answered.entry,
+            guarantee=f"{made.loss} for {made.unit}",
+            unit=str(made.unit),
+            mechanisms=tuple(describe(m) for m in made.measurements),
+        )
+        return Release(
+            columns=table.columns,
+            rows=table.rows,
+            errors=table.errors,
+            confidence=made.confidence,
+            cost=answered.cost + pilot,
+            left=self._left(analyst),
+            reused=answered.reused,
+            notes=tuple(notes),
+            receipt=receipt,
+        )
+
+    def balance(self, analyst: str) -> Balance:
+        """What is spent and left, for one analyst."""
+        who = self.policy.analyst(analyst)
+        return self._ledger.balance(self.policy.dataset.name, caps(self.policy, who), analyst=who.name)
+
+    def _left(self, analyst: AnalystPolicy) -> Budget | None:
+        """What the analyst can still spend: the least of every cap that binds."""
+        balance = self.balance(analyst.name)
+        limits = [line.left for line in (balance.total, balance.analyst, *(line for _, line in balance.groups))]
+        budgets = [limit for limit in limits if isinstance(limit, Budget)]
+        if not budgets:
+            return None
+        return Budget(min(b.epsilon for b in budgets), min(b.delta for b in budgets))
+
+    def log(self, analyst: str, *, limit: int = 50) -> tuple[Entry, ...]:
+        """The newest ledger entries of one analyst."""
+        return self._ledger.entries(
+            limit=limit, dataset=self.policy.dataset.name, analyst=self.policy.analyst(analyst).name
+        )
+
+    def close(self) -> None:
+        """Let go of the engine and the ledger."""
+        self._engine.close()
+        self._ledger.close()

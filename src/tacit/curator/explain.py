@@ -1,0 +1,148 @@
+"""EXPLAIN: price, noise, expected error, threshold, caps and SQL. Touches no data and costs nothing."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from tacit.core import Loss, decimal_text
+from tacit.curator.ranks import rank_error
+from tacit.mechanisms import Exponential, Gaussian, Laplace
+from tacit.sql import Histogram, Measurement, Plan, Quantile, post
+from tacit.sql.errors_expected import NOMINAL_ROWS, nominal
+from tacit.sql.rules import Spread
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A plan, as a person or a program reads it."""
+
+    loss: Loss
+    outputs: tuple[str, ...]
+    errors: tuple[float | None, ...]
+    confidence: Fraction
+    unit: str
+    measurements: tuple[str, ...]
+    selection: str | None
+    bounding: str
+    notes: tuple[str, ...]
+    sql: tuple[str, ...]
+    plan: str
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values, as the command line prints them."""
+        return {
+            "epsilon": decimal_text(self.loss.epsilon),
+            "delta": decimal_text(self.loss.delta),
+            "columns": list(self.outputs),
+            "errors": list(self.errors),
+            "confidence": float(self.confidence),
+            "unit": self.unit,
+            "measurements": list(self.measurements),
+            "selection": self.selection,
+            "bounding": self.bounding,
+            "notes": list(self.notes),
+            "sql": ";\n".join(self.sql),
+            "plan": self.plan,
+        }
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """One JSON object."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+
+    def __str__(self) -> str:
+        lines = [f"price        {self.loss}", f"hides        {self.unit}", f"counts       {self.bounding}"]
+        lines += [f"measures     {text}" for text in self.measurements]
+        lines += [f"keys         {self.selection}"] if self.selection else []
+        for name, error in zip(self.outputs, self.errors, strict=True):
+            lines.append(f"error        {name}: " + ("exact" if error is None else f"± {error:,.6g}"))
+        lines += [f"note         {note}" for note in self.notes]
+        lines += [f"runs         {text}" for text in self.sql]
+        return "\n".join(lines)
+
+
+def explain(plan: Plan, dialect: str) -> Explanation:
+    """What `plan` will do."""
+    bands = nominal(plan.measurements, plan.confidence)
+    errors: list[float | None] = []
+    nonlinear = False
+    for out in plan.outputs:
+        if out.value is None:
+            errors.append(None)
+            continue
+        width = float(np.max(post.evaluate(out.value, bands).error))
+        errors.append(width if np.isfinite(width) else None)
+        nonlinear |= not post.is_linear(out.value)
+    notes = list(plan.notes)
+    if nonlinear:
+        notes.append(f"errors of averages and ratios are stated for a group of {NOMINAL_ROWS:,.0f} rows")
+    notes += accuracy_notes(plan)
+    return Explanation(
+        loss=plan.loss,
+        outputs=tuple(out.name for out in plan.outputs),
+        errors=tuple(errors),
+        confidence=plan.confidence,
+        unit=str(plan.unit),
+        measurements=tuple(describe(m) for m in plan.measurements),
+        selection=selection_text(plan),
+        bounding=bounding_text(plan),
+        notes=tuple(notes),
+        sql=tuple(statement.sql(dialect) for statement in plan.statements),
+        plan=plan.hash,
+    )
+
+
+def describe(measurement: Measurement) -> str:
+    """One measurement: what, how far a unit moves it, with which noise."""
+    noise = measurement.noise
+    label = measurement.measure.label
+    step = measurement.step
+    if isinstance(noise, Laplace):
+        moved = f"sensitivity {float(measurement.l1 * step):,.6g} (L1)"
+        return f"{label}: Laplace of scale {float(noise.scale * step):,.6g}, {moved}"
+    if isinstance(noise, Gaussian):
+        moved = f"sensitivity {float(measurement.l2 * step):,.6g} (L2)"
+        return f"{label}: Gaussian of sigma {float(noise.sigma * step):,.6g}, {moved}"
+    kind = "exponential mechanism" if isinstance(noise, Exponential) else "permute-and-flip"
+    return f"{label}: {kind} at rate {float(noise.rate):.6g}, one unit moves ranks by {measurement.in_group}"
+
+
+def selection_text(plan: Plan) -> str | None:
+    """How a private key qualifies."""
+    if plan.selection is None:
+        return None
+    step = plan.measurements[plan.selection.measurement].step
+    threshold = float(plan.selection.threshold * step)
+    chance = f"δ = {decimal_text(plan.selection.delta)}"
+    return f"private: a key is shown when its noisy number of units reaches {threshold:,.6g} ({chance})"
+
+
+def bounding_text(plan: Plan) -> str:
+    """How much of one unit counts."""
+    if plan.unit.is_row:
+        return "each row once"
+    rows = f"at most {plan.caps.max_rows} rows of a unit in a group"
+    if plan.caps.spread is Spread.NONE:
+        return rows
+    how = "sampled by keyed hash" if plan.caps.spread is Spread.SAMPLE else plan.caps.spread.value
+    return f"{rows}, at most {plan.caps.max_groups} groups ({how})"
+
+
+def accuracy_notes(plan: Plan) -> list[str]:
+    """How accurate choices are: their errors are ranks or counts, not half-widths of the value itself."""
+    return [note for m in plan.measurements if (note := _accuracy_note(m, plan)) is not None]
+
+
+def _accuracy_note(measurement: Measurement, plan: Plan) -> str | None:
+    asked = measurement.measure
+    if isinstance(asked, Histogram) and isinstance(measurement.noise, Laplace):
+        width = measurement.noise.error(plan.confidence)
+        return f"each count of {asked.label} is within {width:,} at {float(plan.confidence):.0%} confidence"
+    if isinstance(asked, Quantile) and isinstance(measurement.noise, Exponential):
+        cells = asked.grid.high - asked.grid.low + 1
+        ranks = rank_error(asked, measurement.noise, cells=cells, confidence=plan.confidence)
+        return f"{asked.label} is within {ranks:,.0f} ranks of the true one at {float(plan.confidence):.0%} confidence"
+    return None

@@ -1,0 +1,191 @@
+"""Exact columns in, noised columns out. The only place where exact numbers are looked at."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from datetime import date
+from fractions import Fraction
+
+import numpy as np
+
+from tacit.curator.noisy import KeyTuple, Noisy, NoisyColumn
+from tacit.curator.ranks import quantile_scores
+from tacit.engines import Exact
+from tacit.errors import EngineError
+from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
+from tacit.noise import IntArray, Source
+from tacit.policy import TableDomain
+from tacit.sql import Additive, Histogram, Measurement, Mode, Plan, Quantile
+from tacit.sql.keys import Key
+
+PublicTables = Mapping[TableDomain, tuple[object, ...]]
+
+
+def measure(plan: Plan, exact: Sequence[Exact], *, public: PublicTables, source: Source) -> Noisy:
+    """Add noise to every measurement, and keep the private keys that pass their threshold.
+
+    `exact` holds one result per statement; `public` the values of domains that are columns of public tables.
+    """
+    groups = _groups(plan, exact, public)
+    numbers: dict[int, IntArray] = {}
+    for place, measurement in enumerate(plan.measurements):
+        if isinstance(measurement.measure, Additive) and isinstance(measurement.noise, (Laplace, Gaussian)):
+            column = groups.filled(exact[measurement.statement], measurement.column)
+            numbers[place] = measurement.noise.release(column, source)
+    kept = np.arange(len(groups.keys))
+    if plan.selection is not None:
+        kept = np.flatnonzero(numbers[plan.selection.measurement] >= plan.selection.threshold)
+        kept = _in_key_order(groups.keys, kept)  # an engine's own order is a fact about the data
+    keys = [groups.keys[place] for place in kept.tolist()]
+    columns = []
+    for place, measurement in enumerate(plan.measurements):
+        if place in numbers:
+            columns.append(NoisyColumn(measurement.measure.signature, measurement.step, numbers=numbers[place][kept]))
+        else:
+            columns.append(_chosen(plan, measurement, exact[measurement.statement], keys=keys, source=source))
+    decoded = tuple(tuple(key.decode(value) for key, value in zip(plan.keys, values, strict=True)) for values in keys)
+    return Noisy(decoded, tuple(columns), plan.selection is not None)
+
+
+class _Groups:
+    """The groups of an answer, in a public order, and where each exact row belongs."""
+
+    def __init__(self, keys: list[KeyTuple], names: Sequence[str]) -> None:
+        self.keys, self.names = keys, names
+        self._places: dict[KeyTuple, int] = {key: place for place, key in enumerate(keys)}
+
+    def places(self, exact: Exact) -> IntArray:
+        """For each exact row the place of its group, −1 for none."""
+        if not self.names:
+            return np.zeros(exact.rows, dtype=np.int64)
+        columns = [exact.keys(name) for name in self.names]
+        return np.array([self._places.get(key, -1) for key in zip(*columns, strict=True)], dtype=np.int64)
+
+    def filled(self, exact: Exact, column: str) -> IntArray:
+        """The column over all groups, zero where the data have nothing."""
+        values = exact.integers(column)
+        places = self.places(exact)
+        known = places >= 0
+        full = np.zeros(len(self.keys), dtype=np.int64)
+        full[places[known]] = values[known]
+        return full
+
+
+class _PrivateGroups(_Groups):
+    """Groups read off the data: every exact row is one, in the engine's order."""
+
+    def __init__(self, exact: Exact, names: Sequence[str]) -> None:
+        super().__init__([], names)
+        self.keys = list(zip(*(exact.keys(name) for name in names), strict=True))
+        self._first = exact
+
+    def filled(self, exact: Exact, column: str) -> IntArray:
+        if exact is self._first:
+            return exact.integers(column)
+        self._places = {key: place for place, key in enumerate(self.keys)}
+        return super().filled(exact, column)
+
+
+def _groups(plan: Plan, exact: Sequence[Exact], public: PublicTables) -> _Groups:
+    names = [f"k{place}" for place in range(len(plan.keys))]
+    if plan.selection is not None:
+        return _PrivateGroups(exact[plan.measurements[plan.selection.measurement].statement], names)
+    lists = [_encoded(key, public) for key in plan.keys]
+    return _Groups(list(itertools.product(*lists)), names)
+
+
+def _encoded(key: Key, public: PublicTables) -> list[object]:
+    """The public values of a key, as the engine will return them."""
+    values = public[key.values] if isinstance(key.values, TableDomain) else key.values
+    if values is None:
+        raise EngineError("a private key has no list of values")
+    return [value if key.step is None else _units(value, key) for value in values]
+
+
+def _units(value: object, key: Key) -> int:
+    if key.step is None or (not isinstance(value, (int,)) and not hasattr(value, "numerator")):
+        raise EngineError("a key has no place on its grid")
+    return int(value / key.step)  # type: ignore[operator]  # a number, as the test above says
+
+
+def _in_key_order(keys: Sequence[KeyTuple], kept: IntArray) -> IntArray:
+    return np.array(sorted(kept.tolist(), key=lambda place: [_sortable(v) for v in keys[place]]), dtype=np.int64)
+
+
+def _sortable(value: object) -> tuple[int, object]:
+    if value is None:
+        return (0, 0)
+    if isinstance(value, bool):
+        return (1, value)
+    if isinstance(value, str):
+        return (3, value)
+    if isinstance(value, date):
+        return (4, value.isoformat())
+    return (2, float(str(value)) if not hasattr(value, "numerator") else float(value))  # type: ignore[arg-type]  # a number
+
+
+def _chosen(
+    plan: Plan, measurement: Measurement, exact: Exact, *, keys: Sequence[KeyTuple], source: Source
+) -> NoisyColumn:
+    """One choice per group, by the exponential mechanism or permute-and-flip."""
+    asked = measurement.measure
+    tallies = _tallies(plan, exact)
+    if isinstance(asked, Quantile) and isinstance(measurement.noise, Exponential):
+        values = [_quantile(asked, measurement, tallies.get(key, []), source=source) for key in keys]
+        return NoisyColumn(asked.signature, asked.grid.step, values=np.array(values, dtype=np.float64))
+    if isinstance(asked, Histogram) and isinstance(measurement.noise, Laplace):
+        bars = tuple(_bars(asked, measurement.noise, tallies.get(key, []), source=source) for key in keys)
+        return NoisyColumn(asked.signature, Fraction(1), choices=bars)
+    if isinstance(asked, Mode) and isinstance(measurement.noise, PermuteAndFlip):
+        chosen = tuple(_top(asked, measurement.noise, tallies.get(key, []), source=source) for key in keys)
+        return NoisyColumn(asked.signature, Fraction(1), choices=chosen)
+    raise EngineError("a measurement has no mechanism")
+
+
+def _tallies(plan: Plan, exact: Exact) -> dict[KeyTuple, list[tuple[object, int]]]:
+    names = [f"k{place}" for place in range(len(plan.keys))]
+    columns = [exact.keys(name) for name in names]
+    cells, counts = exact.keys("x"), exact.integers("c").tolist()
+    found: dict[KeyTuple, list[tuple[object, int]]] = {}
+    rows = zip(*columns, strict=True) if columns else itertools.repeat((), len(cells))
+    for key, cell, count in zip(rows, cells, counts, strict=True):
+        found.setdefault(tuple(key), []).append((cell, count))
+    return found
+
+
+def _quantile(
+    asked: Quantile, measurement: Measurement, tally: Sequence[tuple[object, int]], *, source: Source
+) -> float:
+    if not isinstance(measurement.noise, Exponential):
+        raise EngineError("a quantile has no mechanism")
+    counts = np.zeros(asked.grid.high - asked.grid.low + 1, dtype=np.int64)
+    for cell, count in tally:
+        counts[int(str(cell)) - asked.grid.low] += count
+    scores = quantile_scores(counts, asked, measurement.noise, rows=measurement.in_group)
+    units = asked.grid.low + measurement.noise.release(scores, source)
+    return float(units * asked.grid.step)
+
+
+def _bars(
+    asked: Histogram, noise: Laplace, tally: Sequence[tuple[object, int]], *, source: Source
+) -> tuple[tuple[object, ...], ...]:
+    """Every value of the domain with its noisy count, empty ones too."""
+    counted = dict(tally)
+    encoded = [value if asked.step is None else int(value / asked.step) for value in asked.values]  # type: ignore[operator]
+    counts = noise.release(np.array([counted.get(value, 0) for value in encoded], dtype=np.int64), source)
+    return tuple(zip(asked.values, counts.tolist(), strict=True))
+
+
+def _top(
+    asked: Mode, noise: PermuteAndFlip, tally: Sequence[tuple[object, int]], *, source: Source
+) -> tuple[object, ...]:
+    """The most frequent values, one after another, each chosen privately from those that remain."""
+    counted = dict(tally)
+    remaining = list(asked.values)
+    chosen: list[object] = []
+    for _ in range(asked.count):
+        encoded = [value if asked.step is None else int(value / asked.step) for value in remaining]  # type: ignore[operator]
+        scores = np.array([counted.get(value, 0) for value in encoded], dtype=np.int64)
+        chosen.append(remaining.pop(noise.release(scores, source)))
+    return tuple(chosen)

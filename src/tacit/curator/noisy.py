@@ -1,0 +1,91 @@
+"""Noised columns: what may leave, before it is made into an answer."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import date, datetime
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.core import decimal_text, rational
+from tacit.noise import IntArray
+
+KeyTuple = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyColumn:
+    """One measurement over all released groups: whole numbers in steps, or values chosen from a public set."""
+
+    signature: str
+    step: Fraction
+    numbers: IntArray | None = None
+    values: NDArray[np.float64] | None = None
+    choices: tuple[tuple[object, ...], ...] | None = None
+    widths: tuple[tuple[str, float], ...] = ()  # half-widths by confidence
+
+
+@dataclass(frozen=True, slots=True)
+class Noisy:
+    """Released groups and their noised columns. Post-processing of this is free."""
+
+    keys: tuple[KeyTuple, ...]
+    columns: tuple[NoisyColumn, ...]
+    private_keys: bool
+
+    def to_bytes(self) -> bytes:
+        """For the ledger's shelf."""
+        columns = [
+            {
+                "signature": column.signature,
+                "step": decimal_text(column.step),
+                "numbers": None if column.numbers is None else column.numbers.tolist(),
+                "values": None if column.values is None else column.values.tolist(),
+                "choices": None if column.choices is None else [[_plain(v) for v in row] for row in column.choices],
+            }
+            for column in self.columns
+        ]
+        keys = [[_plain(value) for value in key] for key in self.keys]
+        return json.dumps({"keys": keys, "columns": columns, "private": self.private_keys}).encode("ascii")
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Noisy:
+        """From the ledger's shelf."""
+        plain = json.loads(data)
+        columns = tuple(
+            NoisyColumn(
+                item["signature"],
+                rational(item["step"]),
+                None if item["numbers"] is None else np.array(item["numbers"], dtype=np.int64),
+                None if item["values"] is None else np.array(item["values"], dtype=np.float64),
+                None if item["choices"] is None else tuple(tuple(_value(v) for v in row) for row in item["choices"]),
+            )
+            for item in plain["columns"]
+        )
+        return cls(tuple(tuple(_value(v) for v in key) for key in plain["keys"]), columns, plain["private"])
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, datetime):
+        return {"timestamp": value.isoformat()}
+    if isinstance(value, date):
+        return {"date": value.isoformat()}
+    if isinstance(value, Fraction):
+        return {"ratio": decimal_text(value)}
+    return value
+
+
+def _value(plain: object) -> object:
+    if isinstance(plain, list):
+        return tuple(_value(item) for item in plain)
+    if isinstance(plain, dict):
+        ((kind, text),) = plain.items()
+        if kind == "ratio":
+            return rational(text)
+        return datetime.fromisoformat(text) if kind == "timestamp" else date.fromisoformat(text)
+    return plain

@@ -1,0 +1,336 @@
+"""Query + policy → `BoundQuery`: every name, type, bound, unit and domain is resolved, or the query is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlglot import exp
+
+from tacit.errors import QueryRefused, UnknownName
+from tacit.policy import ColumnType, Policy, Schema, TablePolicy
+from tacit.sql import post
+from tacit.sql.aggregates import Measures, aggregate, has_aggregate, is_aggregate
+from tacit.sql.conditions import Condition, condition
+from tacit.sql.keys import Key, key
+from tacit.sql.measures import Measure
+from tacit.sql.predicates import predicate
+from tacit.sql.query import Query
+from tacit.sql.scope import Scope, name_of
+
+MAX_COLUMNS = 100
+MAX_LIMIT = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One column of the answer: a key (by its place) or arithmetic over measurements."""
+
+    name: str
+    key: int | None = None
+    value: post.Post | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """One ORDER BY item: a column of the answer."""
+
+    output: Output
+    descending: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BoundQuery:
+    """A question whose every name is known. Nothing in it came from the data."""
+
+    query: Query
+    table: TablePolicy
+    where: exp.Expression | None
+    keys: tuple[Key, ...]
+    measures: tuple[Measure, ...]
+    outputs: tuple[Output, ...]
+    having: Condition | None
+    order: tuple[Ordering, ...]
+    limit: int | None
+    offset: int
+    notes: tuple[str, ...]
+
+
+def bind(query: Query, policy: Policy, *, schema: Schema) -> BoundQuery:
+    """Resolve `query` against what the curator declared. Raises QueryRefused; touches no data."""
+    select = query.select
+    _refuse_clauses(select)
+    table, alias = _table(select, policy)
+    if query.unit is not None and not table.is_unit(query.unit):
+        raise QueryRefused(f"the privacy unit is not {query.unit[:60]}", hint=f"the policy's unit is {table.unit}")
+    types = {name.casefold(): ColumnType.from_sql(kind) for name, kind in _columns(schema, table).items()}
+    scope = Scope(table, types, alias, query.parameters)
+    where = select.args.get("where")
+    filtered = predicate(where.this, scope) if where is not None else None
+    return _Binder(query, scope).bound(filtered)
+
+
+def _columns(schema: Schema, table: TablePolicy) -> Mapping[str, str]:
+    for name, columns in schema.items():
+        if name.casefold() == table.name.casefold():
+            return columns
+    return {}
+
+
+_ALLOWED = {"kind", "expressions", "from_", "where", "group", "having", "order", "limit", "offset"}
+_CLAUSES = {
+    "with_": "WITH",
+    "joins": "JOIN",
+    "laterals": "LATERAL",
+    "distinct": "DISTINCT",
+    "qualify": "QUALIFY",
+    "windows": "WINDOW",
+}
+
+
+def _refuse_clauses(select: exp.Select) -> None:
+    for name, value in select.args.items():
+        if value and name not in _ALLOWED:
+            raise QueryRefused(
+                f"{_CLAUSES.get(name, name.rstrip('_').upper())} is refused",
+                hint="one table, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT",
+            )
+    for node in select.walk():
+        if isinstance(node, (exp.Subquery, exp.Select)) and node is not select:
+            raise QueryRefused(
+                "a subquery is refused", hint="ask for the inner number first, then write it as a constant"
+            )
+        if isinstance(node, exp.Window):
+            raise QueryRefused("a window function is refused", hint="GROUP BY gives one number per group")
+
+
+def _table(select: exp.Select, policy: Policy) -> tuple[TablePolicy, str]:
+    source = select.args.get("from_")
+    node = source.this if source is not None else None
+    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
+        what = "FROM is missing" if node is None else f"{name_of(node)} is refused after FROM"
+        raise QueryRefused(f"{what}: one table of the policy is needed")
+    extra = [name for name, value in node.args.items() if value and name not in {"this", "alias", "db"}]
+    if extra or (node.db and node.db.casefold() != "main"):
+        raise UnknownName(f"there is no table {node.sql()[:60]}", hint="write the table's name alone")
+    table = policy.table(node.name)
+    if table.public:
+        raise QueryRefused(f"{table.name} is public: it needs no privacy", hint="read it directly")
+    alias = node.alias or table.name
+    return table, alias
+
+
+def signature(node: exp.Expression) -> str:
+    """The same for the same expression, whatever the case of its names and its parentheses."""
+    copy = node.copy()
+    while isinstance(copy, exp.Paren):
+        copy = copy.this
+    for name in copy.find_all(exp.Identifier):
+        name.set("this", str(name.this).casefold())
+        name.set("quoted", False)
+    for column in copy.find_all(exp.Column):
+        column.set("table", None)
+    return copy.sql(dialect="duckdb", comments=False)
+
+
+class _Binder:
+    """Binds the select list, GROUP BY, HAVING and ORDER BY of one query."""
+
+    def __init__(self, query: Query, scope: Scope) -> None:
+        self.query, self.scope, self.select = query, scope, query.select
+        self.measures = Measures()
+        self.aliases: dict[str, exp.Expression] = {
+            item.alias.casefold(): item.this for item in self.select.expressions if isinstance(item, exp.Alias)
+        }
+        self.group = [self._positioned(node) for node in self._group_nodes()]
+        self.keys = [key(node, scope) for node in self.group]
+        self.places = {signature(node): place for place, node in enumerate(self.group)}
+
+    def _group_nodes(self) -> list[exp.Expression]:
+        group = self.select.args.get("group")
+        if group is None:
+            return []
+        for name, value in group.args.items():
+            if value and name not in {"expressions", "all"}:
+                raise QueryRefused(f"{name.upper()} is refused in GROUP BY", hint="ask each grouping on its own")
+        if group.args.get("all"):
+            items = [_unaliased(item) for item in self.select.expressions]
+            return [item for item in items if not has_aggregate(item)]
+        return list(group.expressions)
+
+    def _positioned(self, node: exp.Expression) -> exp.Expression:
+        """GROUP BY 1 and GROUP BY alias mean the select list's expression."""
+        if isinstance(node, exp.Literal) and not node.is_string:
+            place = int(node.this) if str(node.this).isdigit() else 0
+            if not 1 <= place <= len(self.select.expressions):
+                raise QueryRefused(f"position {node.this} is not in the select list")
+            return _unaliased(self.select.expressions[place - 1])
+        if isinstance(node, exp.Column) and not node.table and node.name.casefold() in self.aliases:
+            return self.aliases[node.name.casefold()]
+        return node
+
+    def bound(self, where: exp.Expression | None) -> BoundQuery:
+        outputs = self._outputs()
+        having = self.select.args.get("having")
+        held = condition(having.this, self._post) if having is not None else None
+        order = self._order(outputs)
+        outputs, held, order = self._settled(outputs, held, order)
+        return BoundQuery(
+            query=self.query,
+            table=self.scope.table,
+            where=where,
+            keys=tuple(self.keys),
+            measures=tuple(self.measures.items),
+            outputs=tuple(outputs),
+            having=held,
+            order=tuple(order),
+            limit=self._whole("limit"),
+            offset=self._whole("offset") or 0,
+            notes=tuple(self.measures.notes),
+        )
+
+    def _settled(
+        self, outputs: list[Output], having: Condition | None, order: list[Ordering]
+    ) -> tuple[list[Output], Condition | None, list[Ordering]]:
+        """Sums that can share a measurement do; every expression is renumbered alike."""
+        hidden = [item.output for item in order if item.output not in outputs]
+        values = [out.value for out in (*outputs, *hidden) if out.value is not None]
+        values += having.posts() if having is not None else []
+        settled = iter(self.measures.settled(values))
+        moved = {
+            out: Output(out.name, out.key, next(settled) if out.value is not None else None)
+            for out in (*outputs, *hidden)
+        }
+        held = having.with_posts(settled) if having is not None else None
+        return [moved[out] for out in outputs], held, [Ordering(moved[item.output], item.descending) for item in order]
+
+    def _outputs(self) -> list[Output]:
+        items = self.select.expressions
+        if len(items) > MAX_COLUMNS:
+            raise QueryRefused(f"the select list is too long: at most {MAX_COLUMNS} columns")
+        outputs: list[Output] = []
+        for item in items:
+            node = _unaliased(item)
+            name = item.alias if isinstance(item, exp.Alias) else _heading(node)
+            place = self.places.get(signature(node))
+            if place is not None:
+                outputs.append(Output(name, key=place))
+            else:
+                outputs.append(Output(name, value=self._post(node)))
+        if not any(out.value is not None for out in outputs):
+            raise QueryRefused(
+                "rows are refused: synthetic rows are not made yet", hint="ask for an aggregate, as in COUNT(*)"
+            )
+        return _named_apart(outputs)
+
+    def _post(self, node: exp.Expression) -> post.Post:
+        """Arithmetic over aggregates."""
+        if isinstance(node, exp.Column) and not node.table and node.name.casefold() in self.aliases:
+            inner = self.aliases[node.name.casefold()]
+            if has_aggregate(inner):
+                return self._post(inner)
+        if is_aggregate(node):
+            return aggregate(node, self.scope, self.measures)
+        if self.scope.is_constant(node):
+            value = self.scope.value(node)
+            if isinstance(value, bool) or not isinstance(value, (int, Fraction)):
+                raise QueryRefused(
+                    "a bare text or date in the select list is refused", hint="select aggregates and GROUP BY keys"
+                )
+            return post.Number(Fraction(value))
+        build = _ARITHMETIC.get(type(node))
+        if build is None:
+            raise self._not_grouped(node)
+        return build(node, self._post)
+
+    def _not_grouped(self, node: exp.Expression) -> QueryRefused:
+        if isinstance(node, (exp.Star, exp.Column)):
+            if isinstance(node, exp.Column) and not self.scope.is_unit(node):
+                self.scope.column(node)
+            what = "*" if isinstance(node, exp.Star) else node.name[:60]
+            hint = (
+                f"GROUP BY {what}, or aggregate it: COUNT({what})"
+                if what != "*"
+                else "ask for an aggregate, as in COUNT(*)"
+            )
+            return QueryRefused(
+                f"{what} is refused in the select list: rows are not released, and synthetic rows are not made yet",
+                hint=hint,
+            )
+        return QueryRefused(
+            f"{name_of(node)} is refused in the select list",
+            hint="aggregates, arithmetic over them, and GROUP BY keys are allowed",
+        )
+
+    def _order(self, outputs: list[Output]) -> list[Ordering]:
+        order = self.select.args.get("order")
+        items = order.expressions if order is not None else []
+        return [Ordering(self._ordered(item.this, outputs), bool(item.args.get("desc"))) for item in items]
+
+    def _ordered(self, node: exp.Expression, outputs: list[Output]) -> Output:
+        if isinstance(node, exp.Literal) and str(node.this).isdigit() and 1 <= int(node.this) <= len(outputs):
+            return outputs[int(node.this) - 1]
+        if isinstance(node, exp.Column) and not node.table:
+            for out in outputs:
+                if out.name.casefold() == node.name.casefold():
+                    return out
+        place = self.places.get(signature(self._positioned(node)))
+        if place is not None:
+            return Output("", key=place)
+        return Output("", value=self._post(node))
+
+    def _whole(self, name: str) -> int | None:
+        clause = self.select.args.get(name)
+        if clause is None:
+            return None
+        value = self.scope.value(clause.expression)
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < MAX_LIMIT:
+            raise QueryRefused(f"{name.upper()} needs a whole number")
+        return value
+
+
+def _unaliased(item: exp.Expression) -> exp.Expression:
+    inner: exp.Expression = item.this if isinstance(item, exp.Alias) else item
+    return inner
+
+
+def _heading(node: exp.Expression) -> str:
+    return node.name if isinstance(node, exp.Column) else node.sql(dialect="duckdb", comments=False)[:60].lower()
+
+
+def _named_apart(outputs: list[Output]) -> list[Output]:
+    """Column names that differ: a second `n` becomes `n_2`."""
+    seen: dict[str, int] = {}
+    apart = []
+    for out in outputs:
+        seen[out.name] = seen.get(out.name, 0) + 1
+        name = out.name if seen[out.name] == 1 else f"{out.name}_{seen[out.name]}"
+        apart.append(Output(name, out.key, out.value))
+    return apart
+
+
+Build = Callable[[exp.Expression], post.Post]
+_MINUS = post.Number(Fraction(-1))
+
+
+def _rounded(node: exp.Expression, build: Build) -> post.Post:
+    places = node.args.get("decimals")
+    if places is not None and not (
+        isinstance(places, exp.Literal) and str(places.this).isdigit() and int(places.this) <= 12
+    ):
+        raise QueryRefused("ROUND needs a whole number of places")
+    return post.Rounded(build(node.this), int(places.this) if places is not None else 0)
+
+
+_ARITHMETIC: dict[type[exp.Expression], Callable[[exp.Expression, Build], post.Post]] = {
+    exp.Paren: lambda node, build: build(node.this),
+    exp.Add: lambda node, build: post.Sum(build(node.this), build(node.expression)),
+    exp.Sub: lambda node, build: post.Sum(build(node.this), post.Product(_MINUS, build(node.expression))),
+    exp.Mul: lambda node, build: post.Product(build(node.this), build(node.expression)),
+    exp.Div: lambda node, build: post.Quotient(build(node.this), build(node.expression)),
+    exp.Neg: lambda node, build: post.Product(_MINUS, build(node.this)),
+    exp.Abs: lambda node, build: post.Absolute(build(node.this)),
+    exp.Sqrt: lambda node, build: post.Root(build(node.this)),
+    exp.Round: _rounded,
+}

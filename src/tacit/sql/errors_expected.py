@@ -1,0 +1,68 @@
+"""How far off an answer will be, before anyone has looked at the data: at a nominal size of each group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from tacit.mechanisms import Gaussian, Laplace
+from tacit.sql import post
+from tacit.sql.measures import Additive, Counted, Measure
+from tacit.sql.plan import Measurement
+
+NOMINAL_ROWS = 1_000.0
+_NUDGE = 1e-6
+
+
+def nominal_value(measure: Measure) -> float:
+    """A plausible value: a thousand rows, each halfway to its farthest end."""
+    if not isinstance(measure, Additive):
+        return NOMINAL_ROWS
+    if measure.counted is not Counted.VALUES:
+        return NOMINAL_ROWS
+    far = measure.high if measure.high >= -measure.low else measure.low
+    return NOMINAL_ROWS * float(far * measure.step) / 2
+
+
+def half_width(measurement: Measurement, confidence: Fraction) -> float:
+    """The error of one measurement at this confidence; infinite where no theorem bounds it in the value's own terms."""
+    if isinstance(measurement.measure, Additive) and isinstance(measurement.noise, (Laplace, Gaussian)):
+        return float(_reach(measurement.noise, confidence) * measurement.step)
+    return float("inf")
+
+
+@lru_cache(maxsize=1024)
+def _reach(noise: Laplace | Gaussian, confidence: Fraction) -> int:
+    return noise.error(confidence)
+
+
+def nominal(measurements: Sequence[Measurement], confidence: Fraction) -> list[post.Band]:
+    """The measurements as they might come out."""
+    bands = []
+    shared = shared_confidence(confidence, len(measurements))
+    for measurement in measurements:
+        value = np.full(1, nominal_value(measurement.measure))
+        width = half_width(measurement, shared)
+        bands.append(post.Band(value, value - width, value + width))
+    return bands
+
+
+def shared_confidence(confidence: Fraction, count: int) -> Fraction:
+    """What each of `count` measurements must hold with, for all of them to hold together (union bound)."""
+    return 1 - (1 - confidence) / max(1, count)
+
+
+def expected(value: post.Post, measures: Sequence[Measure]) -> tuple[float, list[float]]:
+    """The nominal value of an output, and how much it moves when each measurement does."""
+    points = [np.full(1, nominal_value(measure)) for measure in measures]
+    base = float(post.evaluate(value, [post.Band(p, p, p) for p in points]).value[0])
+    slopes = []
+    for place in range(len(measures)):
+        nudge = max(abs(points[place][0]) * _NUDGE, _NUDGE)
+        bands = [post.Band(p, p, p) if i != place else post.Band(p, p - nudge, p + nudge) for i, p in enumerate(points)]
+        moved = post.evaluate(value, bands)
+        slopes.append(float(moved.error[0]) / nudge if place in post.refs(value) else 0.0)
+    return base, slopes

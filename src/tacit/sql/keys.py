@@ -1,0 +1,203 @@
+"""Group keys: what each row is grouped by, and whether the set of keys is public."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+
+from sqlglot import exp
+
+from tacit.errors import QueryRefused
+from tacit.policy import ColumnPolicy, ColumnType, ListDomain, RangeDomain, TableDomain
+from tacit.policy.types import EPOCH
+from tacit.sql.grid import Grid
+from tacit.sql.numbers import number
+from tacit.sql.operands import DATE_PARTS, TIME_PARTS, kind_of, literal, operand
+from tacit.sql.predicates import predicate
+from tacit.sql.scope import Scope, Value
+
+MAX_KEYS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One GROUP BY expression. `values` lists its public values; None means that the keys themselves are private.
+
+    `step` turns the engine's whole numbers back into values; `keep` holds for the rows whose key is in the domain.
+    """
+
+    sql: exp.Expression
+    kind: ColumnType | None
+    values: tuple[Value, ...] | TableDomain | None
+    step: Fraction | None = None
+    keep: exp.Expression | None = None
+
+    @property
+    def is_public(self) -> bool:
+        """Whether every possible key is known beforehand."""
+        return self.values is not None
+
+    def decode(self, value: object) -> object:
+        """What the engine returned, as the value a person sees."""
+        if self.step is None or value is None:
+            return value
+        exact = Fraction(int(str(value))) * self.step
+        return int(exact) if exact.denominator == 1 else exact
+
+
+def key(node: exp.Expression, scope: Scope) -> Key:
+    """The key behind a GROUP BY expression."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if scope.is_constant(node):
+        raise QueryRefused("GROUP BY a constant is refused: it makes one group", hint="leave GROUP BY out")
+    if scope.is_unit(node):
+        raise QueryRefused(
+            f"GROUP BY {node.name} is refused: a group for each person", hint="group by something many people share"
+        )
+    if isinstance(node, exp.Column):
+        return _column_key(node, scope)
+    if isinstance(node, exp.Case):
+        labelled = _case_key(node, scope)
+        if labelled is not None:
+            return labelled
+    if isinstance(node, (exp.Predicate, exp.Not, exp.And, exp.Or)):
+        return Key(predicate(node, scope), ColumnType.BOOLEAN, (False, True))
+    found = operand(node, scope)
+    if found is not None:
+        return Key(found.sql, found.kind, _part_values(node, scope))
+    return _grid_key(number(node, scope, predicate=predicate))
+
+
+def _column_key(node: exp.Column, scope: Scope) -> Key:
+    found, kind = scope.column(node)
+    column = exp.column(exp.to_identifier(found.name, quoted=True))
+    if isinstance(found.domain, ListDomain):
+        values = found.domain.values
+        _check_size(len(values), found.name)
+        return Key(column, kind, values, keep=exp.In(this=column.copy(), expressions=[literal(v) for v in values]))
+    if isinstance(found.domain, TableDomain):
+        public = exp.select(exp.column(exp.to_identifier(found.domain.column, quoted=True))).from_(
+            exp.to_table(exp.to_identifier(found.domain.table, quoted=True).sql())
+        )
+        return Key(column, kind, found.domain, keep=exp.In(this=column.copy(), query=exp.Subquery(this=public)))
+    if isinstance(found.domain, RangeDomain):
+        return _range_key(found, kind, scope)
+    if kind is ColumnType.BOOLEAN:
+        return Key(column, kind, (False, True))
+    return Key(column, kind, None)
+
+
+def _range_key(found: ColumnPolicy, kind: ColumnType, scope: Scope) -> Key:
+    assert found.bounds is not None  # noqa: S101 - the policy refuses a range without bounds
+    column = exp.column(exp.to_identifier(found.name, quoted=True))
+    ends = [literal(_raw(end, kind)) for end in (found.bounds.lower, found.bounds.upper)]
+    keep = exp.Between(this=column.copy(), low=ends[0], high=ends[1])
+    _check_size(found.bounds.cells, found.name)
+    if kind.is_numeric:
+        cells = number(column, scope, predicate=predicate)
+        made = _grid_key(cells)
+        return Key(made.sql, made.kind, made.values, step=made.step, keep=keep)
+    values = tuple(_raw(found.bounds.lower + i * found.bounds.step, kind) for i in range(found.bounds.cells))
+    if found.bounds.step != 1:
+        raise QueryRefused(
+            f"GROUP BY {found.name} needs a step of one", hint="GROUP BY DATE_TRUNC('month', …) makes wider bins"
+        )
+    return Key(column, kind, values, keep=keep)
+
+
+def _raw(units: Fraction, kind: ColumnType) -> Value:
+    if kind is ColumnType.DATE:
+        return EPOCH + timedelta(days=int(units))
+    if kind is ColumnType.TIMESTAMP:
+        return datetime(EPOCH.year, EPOCH.month, EPOCH.day) + timedelta(seconds=int(units))  # noqa: DTZ001 - zoneless
+    return int(units) if units.denominator == 1 else units
+
+
+def _case_key(node: exp.Case, scope: Scope) -> Key | None:
+    """A CASE of labels: its labels are its domain."""
+    results = [branch.args["true"] for branch in node.args["ifs"]]
+    default = node.args.get("default")
+    labels = [*results, *([default] if default is not None else [])]
+    if not all(scope.is_constant(label) for label in labels):
+        return None
+    values = [scope.value(label) for label in labels]
+    subject = node.args.get("this")
+    ifs = []
+    for branch, value in zip(node.args["ifs"], values, strict=False):
+        when = exp.EQ(this=subject.copy(), expression=branch.this.copy()) if subject is not None else branch.this
+        ifs.append(exp.If(this=predicate(when, scope), true=literal(value)))
+    sql = exp.Case(ifs=ifs, default=literal(values[-1]) if default is not None else None)
+    kinds = {kind_of(value) for value in values} - {None}
+    if len(kinds) > 1:
+        raise QueryRefused("the branches of a CASE have different types")
+    public = tuple(dict.fromkeys(value for value in values if value is not None))
+    return Key(sql, next(iter(kinds), None), public)
+
+
+def _part_values(node: exp.Expression, scope: Scope) -> tuple[Value, ...] | None:
+    """The public values of a date part or a truncated date; None where they depend on the data."""
+    if isinstance(node, (exp.TimestampTrunc, exp.DateTrunc)):
+        return _truncated_values(node, scope)
+    part = (str(node.this.name) if isinstance(node, exp.Extract) else node.key).upper().replace("DAYOFMONTH", "DAY")
+    if part == "YEAR":
+        ends = _range_ends(node.expression if isinstance(node, exp.Extract) else node.this, scope)
+        return None if ends is None else tuple(range(ends[0].year, ends[1].year + 1))
+    natural = {**DATE_PARTS, **TIME_PARTS}.get(part)
+    return None if natural is None else tuple(range(natural[0], natural[1] + 1))
+
+
+def _range_ends(node: exp.Expression, scope: Scope) -> tuple[date, date] | None:
+    while isinstance(node, (exp.TsOrDsToDate, exp.Paren)):
+        node = node.this
+    if not isinstance(node, exp.Column):
+        return None
+    found, kind = scope.column(node)
+    if not isinstance(found.domain, RangeDomain) or found.bounds is None:
+        return None
+    low, high = _raw(found.bounds.lower, kind), _raw(found.bounds.upper, kind)
+    return (low, high) if isinstance(low, date) and isinstance(high, date) else None
+
+
+def _truncated_values(node: exp.Expression, scope: Scope) -> tuple[Value, ...] | None:
+    unit = str(node.args["unit"].name).upper()
+    ends = _range_ends(node.this, scope)
+    if ends is None or unit not in {"YEAR", "QUARTER", "MONTH", "WEEK", "DAY"}:
+        return None
+    stamped = isinstance(ends[0], datetime)
+    day, last = (date(e.year, e.month, e.day) for e in ends)
+    day = _start(day, unit)
+    values: list[Value] = []
+    while day <= last:
+        values.append(datetime(day.year, day.month, day.day) if stamped else day)  # noqa: DTZ001 - zoneless
+        _check_size(len(values), unit)
+        day = _start(day + timedelta(days={"YEAR": 366, "QUARTER": 93, "MONTH": 31, "WEEK": 7, "DAY": 1}[unit]), unit)
+    return tuple(values)
+
+
+def _start(day: date, unit: str) -> date:
+    if unit == "WEEK":
+        return day - timedelta(days=day.weekday())
+    if unit == "DAY":
+        return day
+    month = {"YEAR": 1, "QUARTER": (day.month - 1) // 3 * 3 + 1, "MONTH": day.month}[unit]
+    return day.replace(month=month, day=1)
+
+
+def _grid_key(cells: Grid) -> Key:
+    if not cells.public:
+        return Key(cells.sql, ColumnType.NUMBER, None, step=cells.step)
+    _check_size(cells.high - cells.low + 1, "the expression")
+    values: list[Value] = []
+    for units in range(cells.low, cells.high + 1):
+        exact = units * cells.step
+        values.append(int(exact) if exact.denominator == 1 else exact)
+    return Key(cells.sql, ColumnType.NUMBER, tuple(values), step=cells.step)
+
+
+def _check_size(count: int, name: str) -> None:
+    if count > MAX_KEYS:
+        raise QueryRefused(
+            f"GROUP BY {name} makes too many groups: {count:,} keys", hint=f"at most {MAX_KEYS:,}; use wider bins"
+        )

@@ -1,0 +1,187 @@
+"""Values that stand in a condition or a key: columns as they are, constants, and functions that cannot fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime
+from fractions import Fraction
+
+from sqlglot import exp
+
+from tacit.core import decimal_text
+from tacit.errors import QueryRefused
+from tacit.policy import ColumnType
+from tacit.sql.scope import Scope, Value, name_of
+
+_MAX_TEXT_PLACE = 1_000_000
+DATE_PARTS = {"YEAR": None, "QUARTER": (1, 4), "MONTH": (1, 12), "DAY": (1, 31), "DAYOFWEEK": (0, 6), "DOW": (0, 6)}
+TIME_PARTS = {**DATE_PARTS, "HOUR": (0, 23), "MINUTE": (0, 59)}
+TRUNCATIONS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE")
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A value of a known type; `kind` None is a bare NULL."""
+
+    sql: exp.Expression
+    kind: ColumnType | None
+    constant: bool = False
+
+
+def literal(value: Value) -> exp.Expression:
+    """A constant in SQL, written by us."""
+    if value is None:
+        return exp.null()
+    if isinstance(value, bool):
+        return exp.Boolean(this=value)
+    if isinstance(value, (int, Fraction)):
+        return _number(Fraction(value))
+    if isinstance(value, datetime):
+        return exp.cast(exp.Literal.string(value.isoformat(sep=" ")), "TIMESTAMP")
+    if isinstance(value, date):
+        return exp.cast(exp.Literal.string(value.isoformat()), "DATE")
+    return exp.Literal.string(value)
+
+
+def _number(value: Fraction) -> exp.Expression:
+    text = decimal_text(abs(value))
+    if "/" in text or "e" in text:
+        text = repr(float(abs(value)))
+    number = exp.Literal.number(text)
+    return exp.Neg(this=number) if value < 0 else number
+
+
+def kind_of(value: Value) -> ColumnType | None:
+    """The type of a constant."""
+    if isinstance(value, bool):
+        return ColumnType.BOOLEAN
+    if isinstance(value, int):
+        return ColumnType.INTEGER
+    if isinstance(value, Fraction):
+        return ColumnType.NUMBER
+    if isinstance(value, datetime):
+        return ColumnType.TIMESTAMP
+    if isinstance(value, date):
+        return ColumnType.DATE
+    return ColumnType.TEXT if isinstance(value, str) else None
+
+
+def operand(node: exp.Expression, scope: Scope) -> Operand | None:
+    """The operand behind a node, or None where it is neither column, constant nor allowed function."""
+    if isinstance(node, exp.Paren):
+        return operand(node.this, scope)
+    if scope.is_constant(node):
+        value = scope.value(node)
+        return Operand(literal(value), kind_of(value), constant=True)
+    if scope.is_unit(node):
+        raise QueryRefused(
+            f"{node.name} is refused here: it tells one person from another",
+            hint=f"it may stand in COUNT(DISTINCT {node.name}) only",
+        )
+    if isinstance(node, exp.Column):
+        found, kind = scope.column(node)
+        return Operand(exp.column(exp.to_identifier(found.name, quoted=True)), kind)
+    build = _FUNCTIONS.get(type(node))
+    return None if build is None else build(node, scope)
+
+
+def of_kind(node: exp.Expression, kinds: set[ColumnType], *, scope: Scope, where: str) -> Operand:
+    """An operand that must have one of these types: no engine is ever asked to convert a cell."""
+    found = operand(node, scope)
+    if found is None:
+        raise QueryRefused(f"{name_of(node)} is refused in {where}")
+    if found.kind not in kinds:
+        raise QueryRefused(f"{where} needs {' or '.join(sorted(str(kind) for kind in kinds))}")
+    return found
+
+
+def _text(function: type[exp.Func]) -> Callable[[exp.Expression, Scope], Operand]:
+    def build(node: exp.Expression, scope: Scope) -> Operand:
+        _only(node, {"this"})
+        inner = of_kind(node.this, {ColumnType.TEXT}, scope=scope, where=name_of(node))
+        kind = ColumnType.INTEGER if function is exp.Length else ColumnType.TEXT
+        call = function(this=inner.sql)
+        assert isinstance(call, exp.Expression)  # noqa: S101 - every function is one; the stubs do not say so
+        return Operand(call, kind)
+
+    return build
+
+
+def _substring(node: exp.Expression, scope: Scope) -> Operand:
+    _only(node, {"this", "start", "length"})
+    inner = of_kind(node.this, {ColumnType.TEXT}, scope=scope, where="SUBSTRING")
+    places = [scope.value(node.args[key]) for key in ("start", "length") if node.args.get(key) is not None]
+    if not places or not all(isinstance(p, int) and 1 <= p <= _MAX_TEXT_PLACE for p in places):
+        raise QueryRefused("SUBSTRING needs whole numbers from 1 on", hint="write SUBSTRING(name, 1, 2)")
+    return Operand(
+        exp.Substring(this=inner.sql, start=literal(places[0]), length=literal(places[1]) if places[1:] else None),
+        ColumnType.TEXT,
+    )
+
+
+def _extract(node: exp.Expression, scope: Scope) -> Operand:
+    part = str(node.this.name).upper()
+    return date_part(part, node.expression, scope=scope)
+
+
+def _named_part(node: exp.Expression, scope: Scope) -> Operand:
+    return date_part(node.key.upper().replace("DAYOFMONTH", "DAY"), node.this, scope=scope)
+
+
+def date_part(part: str, node: exp.Expression, *, scope: Scope) -> Operand:
+    """EXTRACT(part FROM date or timestamp): a whole number."""
+    while isinstance(node, (exp.TsOrDsToDate, exp.Paren)):
+        node = node.this
+    inner = of_kind(node, {ColumnType.DATE, ColumnType.TIMESTAMP}, scope=scope, where=part)
+    allowed = DATE_PARTS if inner.kind is ColumnType.DATE else TIME_PARTS
+    if part not in allowed:
+        raise QueryRefused(f"{part} is refused", hint=f"the parts are {', '.join(allowed)}")
+    name = "DOW" if part == "DAYOFWEEK" else part
+    return Operand(exp.Extract(this=exp.var(name), expression=inner.sql), ColumnType.INTEGER)
+
+
+def _truncate(node: exp.Expression, scope: Scope) -> Operand:
+    unit = str(node.args["unit"].name).upper()
+    if unit not in TRUNCATIONS:
+        raise QueryRefused(f"DATE_TRUNC to {unit[:20]} is refused", hint=f"the units are {', '.join(TRUNCATIONS)}")
+    inner = of_kind(node.this, {ColumnType.DATE, ColumnType.TIMESTAMP}, scope=scope, where="DATE_TRUNC")
+    kind = inner.kind or ColumnType.DATE
+    cut = exp.TimestampTrunc(this=inner.sql, unit=exp.var(unit))
+    return Operand(exp.cast(cut, "DATE" if kind is ColumnType.DATE else "TIMESTAMP"), kind)
+
+
+def _coalesce(node: exp.Expression, scope: Scope) -> Operand:
+    parts = [operand(part, scope) for part in (node.this, *node.expressions)]
+    kinds = {part.kind for part in parts if part is not None}
+    if None in parts or len(kinds - {None}) != 1:
+        raise QueryRefused("COALESCE needs columns and constants of one type")
+    first, *others = [part.sql for part in parts if part is not None]
+    return Operand(exp.Coalesce(this=first, expressions=others), next(iter(kinds - {None})))
+
+
+def _only(node: exp.Expression, allowed: set[str]) -> None:
+    extra = [key for key, value in node.args.items() if value and key not in allowed]
+    if extra:
+        raise QueryRefused(f"{name_of(node)} is refused with {extra[0]}")
+
+
+_FUNCTIONS: dict[type[exp.Expression], Callable[[exp.Expression, Scope], Operand]] = {
+    exp.Lower: _text(exp.Lower),
+    exp.Upper: _text(exp.Upper),
+    exp.Trim: _text(exp.Trim),
+    exp.Length: _text(exp.Length),
+    exp.Substring: _substring,
+    exp.Extract: _extract,
+    exp.Year: _named_part,
+    exp.Quarter: _named_part,
+    exp.Month: _named_part,
+    exp.Day: _named_part,
+    exp.DayOfMonth: _named_part,
+    exp.DayOfWeek: _named_part,
+    exp.Hour: _named_part,
+    exp.Minute: _named_part,
+    exp.TimestampTrunc: _truncate,
+    exp.DateTrunc: _truncate,
+    exp.Coalesce: _coalesce,
+}

@@ -1,0 +1,115 @@
+"""What will run and be paid: a value that can be printed, hashed and compared, made without touching the data."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlglot import exp
+
+from tacit.core import Loss, PrivacyUnit
+from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
+from tacit.sql.bind import Ordering, Output
+from tacit.sql.conditions import Condition
+from tacit.sql.keys import Key
+from tacit.sql.measures import Measure
+from tacit.sql.rules import Spread
+
+Noise = Laplace | Gaussian | Exponential | PermuteAndFlip
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A mechanism, an aggregate and a sensitivity."""
+
+    column: str
+    measure: Measure
+    statement: int
+    step: Fraction  # what one whole number of the exact column stands for
+    l1: int  # how far one unit moves the column over all groups, in steps
+    l2: Fraction
+    in_group: int  # how far one unit moves it in one group
+    noise: Noise
+    share: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One generated query."""
+
+    tree: exp.Select
+    columns: tuple[str, ...]
+
+    def sql(self, dialect: str, *, pretty: bool = False) -> str:
+        """The text an engine runs."""
+        return self.tree.sql(dialect=dialect, pretty=pretty)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """When a private key may be shown: its noisy count of units must reach the threshold."""
+
+    measurement: int
+    threshold: int
+    delta: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """How much of one unit counts."""
+
+    max_rows: int
+    max_groups: int
+    max_values: int
+    spread: Spread
+    sampled_rows: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One question, ready to be paid for."""
+
+    table: str
+    where: str
+    unit: PrivacyUnit
+    keys: tuple[Key, ...]
+    statements: tuple[Statement, ...]
+    measurements: tuple[Measurement, ...]
+    selection: Selection | None
+    outputs: tuple[Output, ...]
+    having: Condition | None
+    order: tuple[Ordering, ...]
+    limit: int | None
+    offset: int
+    loss: Loss
+    rho: Fraction | None
+    caps: Caps
+    confidence: Fraction
+    notes: tuple[str, ...]
+    policy_version: str
+
+    @property
+    def family(self) -> str:
+        """The same for questions about the same rows, bounded alike: their answers may serve each other."""
+        return _digest("family", self.table, self.policy_version, str(self.caps), self.where)
+
+    @property
+    def key(self) -> str:
+        """The same for questions with the same measurements, whatever was made of them and whatever they cost."""
+        trees = [statement.sql("duckdb") for statement in self.statements]
+        signatures = [m.measure.signature for m in self.measurements]
+        return _digest("key", self.table, self.policy_version, str(self.caps), *trees, *signatures)
+
+    @property
+    def hash(self) -> str:
+        """The same for plans that run, charge and answer alike."""
+        noises = [f"{m.column}:{m.noise}" for m in self.measurements]
+        shown = [str((out.name, out.key, out.value)) for out in self.outputs]
+        tail = (self.having, self.limit, self.offset, self.selection)
+        order = [str((item.output.name, item.output.key, item.output.value, item.descending)) for item in self.order]
+        return _digest(self.key, str(self.loss), *noises, *shown, *order, *map(str, tail))
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()

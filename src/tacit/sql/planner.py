@@ -1,0 +1,228 @@
+"""`BoundQuery` + price → `Plan`: the noise of every measurement, the threshold of private keys, the SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from tacit.accounting import replace_loss, rho_for
+from tacit.core import Adjacency, Loss, PrivacyUnit, sqrt_above
+from tacit.errors import QueryRefused
+from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
+from tacit.noise.probability import exp_interval
+from tacit.policy import Policy, Schema
+from tacit.sql import post
+from tacit.sql.bind import BoundQuery
+from tacit.sql.bounding import MOST_GROUPS, Reach, caps_of, reach, weight_of
+from tacit.sql.errors_expected import NOMINAL_ROWS, expected, nominal
+from tacit.sql.measures import Additive, Counted, Histogram, Measure, Mode, Quantile
+from tacit.sql.plan import Caps, Measurement, Noise, Plan, Selection
+from tacit.sql.rules import Spread
+from tacit.sql.split import split
+from tacit.sql.statements import statements
+
+CONFIDENCE = Fraction(95, 100)
+
+
+def plan(bound: BoundQuery, policy: Policy, *, schema: Schema, price: Loss) -> Plan:
+    """The best plan at this price: Laplace or Gaussian noise, whichever states the smaller error."""
+    private = any(not key.is_public for key in bound.keys)
+    if private and price.is_pure:
+        raise QueryRefused(
+            "the group keys are private and need a delta: without one a rare key would give its owner away",
+            hint="write DP-SELECT 1 DELTA 1e-6 …, set default_delta in the policy, or declare the column's domain",
+        )
+    inner = _add_remove(price, policy.dataset.adjacency)
+    makers = [_Maker(bound, policy, schema, price, inner, gaussian=False)]
+    if not inner.is_pure and all(isinstance(measure, Additive) for measure in bound.measures):
+        makers.append(_Maker(bound, policy, schema, price, inner, gaussian=True))
+    plans = [maker.made() for maker in makers]
+    return min(plans, key=_largest_error)
+
+
+def _largest_error(candidate: Plan) -> float:
+    bands = nominal(candidate.measurements, candidate.confidence)
+    sizes = [0.0]
+    for out in candidate.outputs:
+        if out.value is not None:
+            band = post.evaluate(out.value, bands)
+            sizes.append(float(np.max(band.error / np.maximum(np.abs(band.value), 1e-9))))
+    threshold = candidate.selection.threshold / NOMINAL_ROWS if candidate.selection else 0.0
+    return max(size for size in sizes if np.isfinite(size)) + threshold
+
+
+def _add_remove(price: Loss, adjacency: Adjacency) -> Loss:
+    """What may be spent under add/remove. Replacing a unit is removing one and adding one."""
+    if adjacency is Adjacency.ADD_REMOVE:
+        return price
+    half = price.epsilon / 2
+    growth = Fraction(exp_interval(half, 30)[1]) + 1
+    inner = Loss(half, price.delta / growth)
+    if not replace_loss(inner).within(price):
+        raise ArithmeticError("half a loss, twice, exceeds it")
+    return inner
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """Makes the plan of one noise family."""
+
+    bound: BoundQuery
+    policy: Policy
+    schema: Schema
+    price: Loss
+    inner: Loss
+    gaussian: bool
+
+    def made(self) -> Plan:
+        caps = caps_of(self.bound, l2=self.gaussian)
+        measures = list(self.bound.measures)
+        selector = self._selector(measures, caps)
+        totals = [_unit_total(measure, self.bound) for measure in measures]
+        reaches = [reach(measure, caps, total=total) for measure, total in zip(measures, totals, strict=True)]
+        shares = self._shares(measures, reaches, selector=selector, caps=caps)
+        noises, rho = self._noises(measures, reaches, shares)
+        made, places = statements(self.bound, caps, measures=measures, totals=totals, schema=self.schema)
+        measurements = tuple(
+            Measurement(
+                f"m{i}", measure, places[i], _step(measure) / weight_of(caps), r.l1, r.l2, r.in_group, noise, share
+            )
+            for i, (measure, r, noise, share) in enumerate(zip(measures, reaches, noises, shares, strict=True))
+        )
+        return Plan(
+            table=self.bound.table.name,
+            where="" if self.bound.where is None else self.bound.where.sql(dialect="duckdb"),
+            unit=self.bound.table.privacy_unit(self.policy.dataset.adjacency) or PrivacyUnit(),
+            keys=self.bound.keys,
+            statements=made,
+            measurements=measurements,
+            selection=self._selection(measurements, selector, caps),
+            outputs=self.bound.outputs,
+            having=self.bound.having,
+            order=self.bound.order,
+            limit=self.bound.limit,
+            offset=self.bound.offset,
+            loss=self.price,
+            rho=rho,
+            caps=caps,
+            confidence=self.bound.query.confidence or CONFIDENCE,
+            notes=self.bound.notes,
+            policy_version=self.policy.version,
+        )
+
+    def _selector(self, measures: list[Measure], caps: Caps) -> int | None:
+        """Private keys are chosen by how many units they have; that count is measured, if it is not asked anyway."""
+        if all(key.is_public for key in self.bound.keys):
+            return None
+        counted = Counted.ROWS if caps.max_rows == 1 else Counted.UNITS
+        wanted = Additive("units per key", counted)
+        for place, measure in enumerate(measures):
+            if measure.signature == wanted.signature:
+                return place
+        measures.append(wanted)
+        return len(measures) - 1
+
+    def _shares(
+        self, measures: Sequence[Measure], reaches: Sequence[Reach], *, selector: int | None, caps: Caps
+    ) -> list[Fraction]:
+        """The split of the budget that keeps the largest relative error small, at a nominal size of the data."""
+        rows = [
+            row
+            for out in self.bound.outputs
+            if out.value is not None
+            for row in [self._row(out.value, measures, reaches, caps)]
+            if row
+        ]
+        for place, measure in enumerate(measures):
+            if isinstance(measure, (Quantile, Mode, Histogram)) or place == selector:
+                row = [0.0] * len(measures)
+                row[place] = 5.0 * reaches[place].l1 / weight_of(caps) / NOMINAL_ROWS
+                rows.append(row)
+        if not rows:
+            rows = [[1.0] * len(measures)]
+        return split(np.array(rows), 0.5 if self.gaussian else 1.0)
+
+    def _row(self, value: post.Post, measures: Sequence[Measure], reaches: Sequence[Reach], caps: Caps) -> list[float]:
+        """How much of one output's relative error is due to each measurement."""
+        scale = [
+            float(r.l2 if self.gaussian else r.l1) * float(_step(m)) / weight_of(caps)
+            for m, r in zip(measures, reaches, strict=True)
+        ]
+        base, slopes = expected(value, measures)
+        return [slope * size / max(abs(base), 1e-9) for slope, size in zip(slopes, scale, strict=True)]
+
+    def _noises(
+        self, measures: Sequence[Measure], reaches: Sequence[Reach], shares: Sequence[Fraction]
+    ) -> tuple[list[Noise], Fraction | None]:
+        if self.gaussian:
+            return self._gaussians(reaches, shares)
+        noises: list[Noise] = []
+        for measure, r, share in zip(measures, reaches, shares, strict=True):
+            cost = Loss(self.inner.epsilon * share)
+            if isinstance(measure, Quantile):
+                noises.append(
+                    Exponential.costing(cost, r.l1 * _quantile_weight(measure), adjacency=Adjacency.ADD_REMOVE)
+                )
+            elif isinstance(measure, Mode):
+                one = Loss(cost.epsilon / measure.count)
+                noises.append(PermuteAndFlip.costing(one, r.l1, adjacency=Adjacency.ADD_REMOVE, monotone=True))
+            else:
+                noises.append(Laplace.costing(cost, r.l1))
+        return noises, None
+
+    def _gaussians(self, reaches: Sequence[Reach], shares: Sequence[Fraction]) -> tuple[list[Noise], Fraction | None]:
+        private = any(not key.is_public for key in self.bound.keys)
+        loss = Loss(self.inner.epsilon, self.inner.delta / 2 if private else self.inner.delta)
+        if len(reaches) == 1:
+            single = Gaussian.costing(loss, reaches[0].l2)
+            return [single], single.rho(reaches[0].l2)
+        rho = _rho_for(loss)
+        noises = [
+            Gaussian(sqrt_above(r.l2**2 / (2 * rho * share)), loss.delta)
+            for r, share in zip(reaches, shares, strict=True)
+        ]
+        return list(noises), sum((noise.rho(r.l2) for noise, r in zip(noises, reaches, strict=True)), Fraction(0))
+
+    def _selection(self, measurements: Sequence[Measurement], selector: int | None, caps: Caps) -> Selection | None:
+        """A key that one unit alone holds is shown with probability at most delta, over all the keys it may hold."""
+        if selector is None:
+            return None
+        delta = self.inner.delta / 2 if self.gaussian else self.inner.delta
+        chances = caps.max_groups * (1 if caps.spread in {Spread.SAMPLE, Spread.NONE} else MOST_GROUPS)
+        chosen = measurements[selector]
+        reach_of = chosen.noise.error if isinstance(chosen.noise, (Laplace, Gaussian)) else None
+        if reach_of is None:
+            raise ArithmeticError("keys are chosen by a count")
+        beyond = reach_of(1 - 2 * delta / chances)  # P(noise > t) is half of P(|noise| > t)
+        return Selection(selector, chosen.in_group + int(beyond) + 1, delta)
+
+
+@lru_cache(maxsize=256)
+def _rho_for(loss: Loss) -> Fraction:
+    return rho_for(loss)
+
+
+def _step(measure: Measure) -> Fraction:
+    return measure.step if isinstance(measure, Additive) else Fraction(1)
+
+
+def _quantile_weight(measure: Quantile) -> int:
+    """How far one row moves a score: see tacit.curator.ranks."""
+    if measure.share is None:
+        return 1
+    return max(measure.share.numerator, measure.share.denominator - measure.share.numerator)
+
+
+def _unit_total(measure: Measure, bound: BoundQuery) -> tuple[int, int] | None:
+    """The bounds of a unit's own sum in a group, where the policy gives them for this column."""
+    if not isinstance(measure, Additive) or measure.column is None or bound.table.unit_column is None:
+        return None
+    total = bound.table.column(measure.column).unit_total
+    if total is None:
+        return None
+    low, high = (int(end / measure.step) for end in (total.lower, total.upper))
+    return min(low, 0), max(high, 0)

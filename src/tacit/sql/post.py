@@ -1,0 +1,186 @@
+"""What happens to noised numbers before they leave: arithmetic that costs nothing and carries its error along."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Values with the interval each lies in at the stated confidence."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+
+    @property
+    def error(self) -> Floats:
+        """The half-width: the farther of the two ends."""
+        return np.maximum(self.high - self.value, self.value - self.low)
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A measured column, by its place in the plan."""
+
+    measure: int
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A constant."""
+
+    value: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """left + right."""
+
+    left: Post
+    right: Post
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """left · right."""
+
+    left: Post
+    right: Post
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """left / right. A divisor that might be zero makes the interval infinite; the value then divides by `least`."""
+
+    left: Post
+    right: Post
+    least: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Clamped:
+    """Held between two ends that are known in advance; None leaves an end open."""
+
+    inner: Post
+    low: Fraction | None
+    high: Fraction | None
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """The square root of what is not negative."""
+
+    inner: Post
+
+
+@dataclass(frozen=True, slots=True)
+class Absolute:
+    """The distance from zero."""
+
+    inner: Post
+
+
+@dataclass(frozen=True, slots=True)
+class Rounded:
+    """Rounded to a number of decimal places, for display."""
+
+    inner: Post
+    places: int
+
+
+Post = Ref | Number | Sum | Product | Quotient | Clamped | Root | Absolute | Rounded
+
+
+def refs(post: Post) -> frozenset[int]:
+    """The measurements an expression reads."""
+    if isinstance(post, Ref):
+        return frozenset([post.measure])
+    if isinstance(post, Number):
+        return frozenset()
+    if isinstance(post, (Sum, Product, Quotient)):
+        return refs(post.left) | refs(post.right)
+    return refs(post.inner)
+
+
+def is_linear(post: Post) -> bool:
+    """Whether the error is the same whatever is measured: sums of measurements times constants."""
+    if isinstance(post, (Ref, Number)):
+        return True
+    if isinstance(post, Sum):
+        return is_linear(post.left) and is_linear(post.right)
+    if isinstance(post, Product):
+        return (not refs(post.left) and is_linear(post.right)) or (not refs(post.right) and is_linear(post.left))
+    return isinstance(post, Rounded) and is_linear(post.inner)
+
+
+def substitute(post: Post, replacements: Mapping[int, Post]) -> Post:
+    """The expression with measured columns replaced."""
+    if isinstance(post, Ref):
+        return replacements.get(post.measure, post)
+    if isinstance(post, Number):
+        return post
+    if isinstance(post, (Sum, Product, Quotient)):
+        return replace(post, left=substitute(post.left, replacements), right=substitute(post.right, replacements))
+    return replace(post, inner=substitute(post.inner, replacements))
+
+
+def evaluate(post: Post, bands: Sequence[Band]) -> Band:
+    """The expression over measured bands, its interval carried through by interval arithmetic."""
+    match post:
+        case Ref(measure):
+            return bands[measure]
+        case Number(value):
+            point = np.full(1, float(value))
+            return Band(point, point, point)
+        case Sum(left, right):
+            one, two = evaluate(left, bands), evaluate(right, bands)
+            return Band(one.value + two.value, one.low + two.low, one.high + two.high)
+        case Product(left, right):
+            return _product(evaluate(left, bands), evaluate(right, bands))
+        case Quotient(left, right, least):
+            return _quotient(evaluate(left, bands), evaluate(right, bands), least)
+        case _:
+            return _unary(post, evaluate(post.inner, bands))
+
+
+def _unary(post: Clamped | Root | Absolute | Rounded, band: Band) -> Band:
+    match post:
+        case Clamped(_, low, high):
+            ends = (-np.inf if low is None else float(low), np.inf if high is None else float(high))
+            return Band(*(np.clip(part, *ends) for part in (band.value, band.low, band.high)))
+        case Root(_):
+            return Band(*(np.sqrt(np.maximum(part, 0.0)) for part in (band.value, band.low, band.high)))
+        case Rounded(_, places):
+            return Band(*(np.round(part, places) for part in (band.value, band.low, band.high)))
+        case Absolute(_):
+            spans = (band.low <= 0) & (band.high >= 0)
+            sizes = np.abs(np.stack([band.low, band.high]))
+            return Band(np.abs(band.value), np.where(spans, 0.0, sizes.min(axis=0)), sizes.max(axis=0))
+
+
+def _product(one: Band, two: Band) -> Band:
+    with np.errstate(invalid="ignore", over="ignore"):
+        corners = np.stack([a * b for a in np.broadcast_arrays(one.low, one.high) for b in (two.low, two.high)])
+        corners = np.nan_to_num(corners, nan=0.0, posinf=np.inf, neginf=-np.inf)
+        return Band(one.value * two.value, corners.min(axis=0), corners.max(axis=0))
+
+
+def _quotient(one: Band, two: Band, least: Fraction | None) -> Band:
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if least is not None:
+            floor = float(least)
+            two = Band(np.maximum(two.value, floor), np.maximum(two.low, floor), np.maximum(two.high, floor))
+        corners = np.stack([a / b for a in np.broadcast_arrays(one.low, one.high) for b in (two.low, two.high)])
+        value = np.where(two.value == 0, 0.0, one.value / np.where(two.value == 0, 1.0, two.value))
+        unsure = (two.low <= 0) & (two.high >= 0)
+        low = np.where(unsure, -np.inf, corners.min(axis=0))
+        high = np.where(unsure, np.inf, corners.max(axis=0))
+        return Band(value, low, high)

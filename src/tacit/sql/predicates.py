@@ -1,0 +1,148 @@
+"""Conditions: WHERE, FILTER and CASE WHEN. Rebuilt from an allow-list; nothing in them can fail on any row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from tacit.errors import QueryRefused
+from tacit.policy import ColumnType
+from tacit.sql.grid import Grid, integer
+from tacit.sql.numbers import number
+from tacit.sql.operands import Operand, kind_of, literal, operand
+from tacit.sql.scope import Scope, Value, chain, name_of
+
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+_NUMERIC = {ColumnType.INTEGER, ColumnType.NUMBER}
+_MAX_LIST = 5_000
+
+
+def predicate(node: exp.Expression, scope: Scope) -> exp.Expression:
+    """The same condition, built anew from parts that are allowed."""
+    if isinstance(node, _COMPARISONS):
+        return _comparison(node, scope)
+    build = _BUILDERS.get(type(node))
+    if build is not None:
+        return build(node, scope)
+    found = operand(node, scope)
+    if found is not None and found.kind is ColumnType.BOOLEAN:
+        return found.sql
+    raise QueryRefused(
+        f"{name_of(node)} is refused in a condition", hint="compare a column with a constant, as in age >= 18"
+    )
+
+
+def _joined(node: exp.Expression, scope: Scope) -> exp.Expression:
+    parts = [exp.paren(predicate(part, scope)) for part in chain(node)]
+    kind = type(node)
+    while len(parts) > 1:  # a balanced tree: a long chain would be a deep one
+        pairs = [kind(this=a, expression=b) for a, b in zip(parts[::2], parts[1::2], strict=False)]
+        parts = [*(exp.paren(p) for p in pairs), *parts[len(pairs) * 2 :]]
+    return parts[0]
+
+
+def _comparison(node: exp.Expression, scope: Scope) -> exp.Expression:
+    left, right = operand(node.this, scope), operand(node.expression, scope)
+    kind = type(node)
+    if left is None or right is None:
+        return _grid_comparison(kind, node, scope)
+    left, right = _same_kind(left, right, node, scope)
+    return kind(this=left.sql, expression=right.sql)
+
+
+def _grid_comparison(kind: type[exp.Expression], node: exp.Expression, scope: Scope) -> exp.Expression:
+    """Compare computed numbers on a common grid: whole numbers on both sides."""
+    left = number(node.this, scope, predicate=predicate)
+    right = number(node.expression, scope, predicate=predicate)
+    ratio = left.step / right.step
+    return kind(this=_scaled(left, ratio.numerator), expression=_scaled(right, ratio.denominator))
+
+
+def _scaled(grid: Grid, factor: int) -> exp.Expression:
+    wide = exp.cast(exp.paren(grid.sql.copy()), "INT128")
+    return wide if factor == 1 else exp.Mul(this=wide, expression=integer(factor))
+
+
+def _same_kind(left: Operand, right: Operand, node: exp.Expression, scope: Scope) -> tuple[Operand, Operand]:
+    """Both sides with one type, a text constant read as a date where the other side is one."""
+    if left.constant and not right.constant:
+        right, left = _same_kind(right, left, _mirrored(node), scope)
+        return left, right
+    if right.constant and right.kind is ColumnType.TEXT and left.kind in {ColumnType.DATE, ColumnType.TIMESTAMP}:
+        right = _as_moment(right, left.kind, node, scope)
+    kinds = {left.kind, right.kind} - {None}
+    if len(kinds) <= 1 or kinds <= _NUMERIC or kinds <= {ColumnType.DATE, ColumnType.TIMESTAMP}:
+        return left, right
+    raise QueryRefused(
+        f"{left.kind} is compared with {right.kind}: tacit does not convert cells",
+        hint="quote text ('CS'), do not quote numbers",
+    )
+
+
+def _mirrored(node: exp.Expression) -> exp.Expression:
+    return exp.EQ(this=node.expression.copy(), expression=node.this.copy())
+
+
+def _as_moment(right: Operand, kind: ColumnType, node: exp.Expression, scope: Scope) -> Operand:
+    name = "DATE" if kind is ColumnType.DATE else "TIMESTAMP"
+    text = scope.value(node.expression)
+    value = scope.value(exp.cast(exp.Literal.string(str(text)), name))
+    return Operand(literal(value), kind, constant=True)
+
+
+def _between(node: exp.Expression, scope: Scope) -> exp.Expression:
+    low = exp.GTE(this=node.this.copy(), expression=node.args["low"])
+    high = exp.LTE(this=node.this.copy(), expression=node.args["high"])
+    return exp.And(this=exp.paren(predicate(low, scope)), expression=exp.paren(predicate(high, scope)))
+
+
+def _in(node: exp.Expression, scope: Scope) -> exp.Expression:
+    if node.args.get("query") or node.args.get("unnest") or node.args.get("field"):
+        raise QueryRefused("IN over a subquery is refused", hint="list the values: IN ('a', 'b')")
+    left = operand(node.this, scope)
+    if left is None or left.constant or not node.expressions or len(node.expressions) > _MAX_LIST:
+        raise QueryRefused(f"IN needs a column and a list of at most {_MAX_LIST:,} constants")
+    values: list[exp.Expression] = []
+    for item in node.expressions:
+        value: Value = scope.value(item)
+        pair = exp.EQ(this=node.this, expression=item)
+        right = Operand(literal(value), kind_of(value), constant=True)
+        values.append(_same_kind(left, right, pair, scope)[1].sql)
+    return exp.In(this=left.sql, expressions=values)
+
+
+def _is(node: exp.Expression, scope: Scope) -> exp.Expression:
+    if isinstance(node.expression, exp.Boolean):
+        return exp.Is(
+            this=exp.paren(predicate(node.this, scope)), expression=exp.Boolean(this=bool(node.expression.this))
+        )
+    if not isinstance(node.expression, exp.Null):
+        raise QueryRefused("IS needs NULL, TRUE or FALSE")
+    left = operand(node.this, scope)
+    if left is None:
+        left = Operand(number(node.this, scope, predicate=predicate).sql, ColumnType.INTEGER)
+    return exp.Is(this=left.sql, expression=exp.null())
+
+
+def _like(node: exp.Expression, scope: Scope) -> exp.Expression:
+    left = operand(node.this, scope)
+    pattern = scope.value(node.expression)
+    if left is None or left.kind is not ColumnType.TEXT or not isinstance(pattern, str) or len(pattern) > 1_000:
+        raise QueryRefused("LIKE needs a text column and a constant pattern", hint="write name LIKE 'A%'")
+    if pattern.endswith("\\"):
+        raise QueryRefused("a LIKE pattern that ends in a backslash is refused")
+    return type(node)(this=left.sql, expression=literal(pattern))
+
+
+_BUILDERS: dict[type[exp.Expression], Callable[[exp.Expression, Scope], exp.Expression]] = {
+    exp.And: _joined,
+    exp.Or: _joined,
+    exp.Not: lambda node, scope: exp.Not(this=exp.paren(predicate(node.this, scope))),
+    exp.Paren: lambda node, scope: predicate(node.this, scope),
+    exp.Between: _between,
+    exp.In: _in,
+    exp.Is: _is,
+    exp.Like: _like,
+    exp.ILike: _like,
+}

@@ -1,0 +1,68 @@
+"""Add up what one unit brings to one group, and hold it to its cap."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tacit.sql.grid import integer
+from tacit.sql.measures import Counted
+from tacit.sql.rules.facts import Facts, MeasureFacts, name, nested
+from tacit.sql.rules.own_rows import OWNER
+
+ROWS = "n"
+
+
+def add_per_unit(tree: exp.Select, facts: Facts) -> exp.Select:
+    """One row for each unit and group, each number within what a unit may contribute.
+
+    Before:   SELECT "id" AS u, "dept" AS k0, … AS v0 FROM "staff"
+    After:    SELECT u, k0, CASE WHEN n > 20 THEN m0 * 20 // n ELSE m0 END AS m0 FROM (SELECT u, k0, COUNT(*) AS n,
+              SUM(v0) AS m0 FROM (…) AS owned GROUP BY u, k0) AS pairs
+    Ensures:  a count is at most max_rows, and a sum at most max_rows times the largest value of a row. Where rows were
+              not sampled before, a unit with n > max_rows rows counts its own average max_rows times over, and the
+              counts beside its sums shrink alike, so that averages stay averages.
+    Refuses:  nothing.
+    """
+    if facts.unit is None:
+        return tree
+    groups = [name(OWNER), *(name(key) for key in facts.keys)]
+    totals = [exp.alias_(_total(measure), measure.name) for measure in facts.measures]
+    rows = exp.alias_(exp.Count(this=exp.Star()), ROWS)
+    pairs = exp.select(*groups, rows, *totals).from_(nested(tree, "owned")).group_by(*(g.copy() for g in groups))
+    capped = [exp.alias_(_capped(measure, facts), measure.name) for measure in facts.measures]
+    return exp.select(*(g.copy() for g in groups), *capped).from_(nested(pairs, "pairs"))
+
+
+def _total(measure: MeasureFacts) -> exp.Expression:
+    if measure.counted is Counted.VALUES:
+        return exp.Sum(this=name(measure.value or ROWS))
+    return exp.Count(this=exp.Star() if measure.value is None else name(measure.value))
+
+
+def _capped(measure: MeasureFacts, facts: Facts) -> exp.Expression:
+    column, rows = name(measure.name), name(ROWS)
+    cap = integer(facts.max_rows)
+    if measure.counted is Counted.UNITS:
+        return exp.Case(
+            ifs=[exp.If(this=exp.GT(this=column, expression=integer(0)), true=integer(1))], default=integer(0)
+        )
+    if measure.total is not None:
+        return _held(column, *measure.total)
+    if facts.sample_rows:
+        return column
+    averaged = any(other.counted is Counted.VALUES for other in facts.measures)
+    if measure.counted is Counted.ROWS and (measure.value is None or not averaged):
+        over = exp.GT(this=column, expression=cap)
+        return exp.Case(ifs=[exp.If(this=over, true=cap.copy())], default=column.copy())
+    scaled = exp.IntDiv(this=exp.paren(exp.Mul(this=column, expression=cap)), expression=rows)
+    return exp.Case(
+        ifs=[exp.If(this=exp.GT(this=rows.copy(), expression=cap.copy()), true=scaled)], default=column.copy()
+    )
+
+
+def _held(column: exp.Expression, low: int, high: int) -> exp.Expression:
+    ifs = [
+        exp.If(this=exp.LT(this=column.copy(), expression=integer(low)), true=integer(low)),
+        exp.If(this=exp.GT(this=column.copy(), expression=integer(high)), true=integer(high)),
+    ]
+    return exp.Case(ifs=ifs, default=column.copy())

@@ -1,0 +1,52 @@
+"""Count distinct values, a few of each unit."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tacit.sql.grid import integer
+from tacit.sql.rules.facts import Facts, keyed_hash, name, nested
+from tacit.sql.rules.own_rows import OWNER
+
+
+def keep_distinct(tree: exp.Select, facts: Facts) -> exp.Select:
+    """Keep at most max_values distinct values of a unit in a group, by keyed hash.
+
+    Before:   SELECT "id" AS u, "dept" AS k0, "drug" AS v0 FROM "visits"
+    After:    SELECT u, k0, v0 FROM (SELECT u, k0, v0, ROW_NUMBER() OVER (PARTITION BY u, k0 ORDER BY
+              HASH('…', u, k0, v0), v0) AS r FROM (SELECT DISTINCT u, k0, v0 FROM (…) AS owned WHERE NOT v0 IS NULL)
+              AS each) AS ranked WHERE r <= 5
+    Ensures:  one unit moves the number of distinct values by at most max_values in a group.
+    Refuses:  nothing.
+    """
+    value = facts.measures[0].value or "v0"
+    present = exp.Not(this=exp.Is(this=name(value), expression=exp.null()))
+    if facts.unit is None:
+        return exp.select(*(name(key) for key in facts.keys), name(value)).from_(nested(tree, "owned")).where(present)
+    columns = [OWNER, *facts.keys, value]
+    each = exp.select(*(name(c) for c in columns)).distinct().from_(nested(tree, "owned")).where(present)
+    order = [exp.Ordered(this=keyed_hash(facts, *columns)), exp.Ordered(this=name(value))]
+    rank = exp.Window(
+        this=exp.RowNumber(),
+        partition_by=[name(c) for c in (OWNER, *facts.keys)],
+        order=exp.Order(expressions=order),
+    )
+    ranked = exp.select(*(name(c) for c in columns), exp.alias_(rank, "r")).from_(nested(each, "each"))
+    kept = exp.LTE(this=name("r"), expression=integer(facts.max_values))
+    return exp.select(*(name(c) for c in columns)).from_(nested(ranked, "ranked")).where(kept)
+
+
+def count_distinct(tree: exp.Select, facts: Facts) -> exp.Select:
+    """How many distinct values there are in each group.
+
+    Before:   SELECT u, k0, v0 FROM … AS ranked
+    After:    SELECT k0, COUNT(DISTINCT v0) AS m0 FROM (…) AS bounded GROUP BY k0
+    Ensures:  a 64-bit whole number without NULL.
+    Refuses:  nothing.
+    """
+    measure = facts.measures[0]
+    counted = exp.Count(this=exp.Distinct(expressions=[name(measure.value or "v0")]))
+    result = exp.select(*(name(key) for key in facts.keys), exp.alias_(counted, measure.name)).from_(
+        nested(tree, "bounded")
+    )
+    return result.group_by(*(name(key) for key in facts.keys)) if facts.keys else result

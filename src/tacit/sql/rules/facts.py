@@ -1,0 +1,94 @@
+"""What the rules know: the unit, the caps, and the public grid of each column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+
+from sqlglot import exp
+
+from tacit.core import Bounds
+from tacit.policy import ColumnType
+from tacit.sql.measures import Counted
+
+
+class Spread(Enum):
+    """How a unit that touches too many groups is held to its cap."""
+
+    NONE = "none"  # it cannot: a unit is one row, or there is one group
+    SAMPLE = "sample"  # keep max_groups of its groups
+    WEIGH_L1 = "weigh by max_groups / groups"  # keep all, so that the weights add up to max_groups
+    WEIGH_L2 = "weigh by √(max_groups / groups)"  # keep all, so that the squared weights do
+
+
+@dataclass(frozen=True, slots=True)
+class GridFacts:
+    """How a column's cells become whole numbers."""
+
+    bounds: Bounds
+    kind: ColumnType
+    is_float: bool
+    nan: Fraction
+    null: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnitFacts:
+    """How the column that identifies a unit is read."""
+
+    column: str
+    trims: bool = False
+    lowers: bool = False
+    null_is_one: bool = False
+    is_text: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureFacts:
+    """One whole number to add up: `name` is its column, `value` the column it is made from (None: the row itself)."""
+
+    name: str
+    counted: Counted
+    value: str | None = None
+    total: tuple[int, int] | None = None  # bounds of a unit's own total in one group, where the policy gives them
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All that a rule may know. It comes from the policy and the query, never from the data."""
+
+    grids: Mapping[str, GridFacts]
+    keys: tuple[str, ...] = ()
+    measures: tuple[MeasureFacts, ...] = ()
+    unit: UnitFacts | None = None  # None: each row is a unit
+    max_rows: int = 1
+    max_groups: int = 1
+    max_values: int = 1
+    spread: Spread = Spread.NONE
+    sample_rows: bool = False
+    most_groups: int | None = None  # weighing drops a unit in more groups than this
+    weight: int = 1  # what a full contribution counts when units are weighed
+    salt: str = ""
+
+    @property
+    def weighs(self) -> bool:
+        """Whether heavy units are scaled down rather than cut."""
+        return self.spread in {Spread.WEIGH_L1, Spread.WEIGH_L2}
+
+
+def name(column: str) -> exp.Column:
+    """One of our own columns."""
+    return exp.column(exp.to_identifier(column))
+
+
+def nested(tree: exp.Select, alias: str) -> exp.Subquery:
+    """A query to select from."""
+    return exp.Subquery(this=tree, alias=exp.TableAlias(this=exp.to_identifier(alias)))
+
+
+def keyed_hash(facts: Facts, *columns: str) -> exp.Expression:
+    """A public pseudo-random order of a unit's own rows or groups: it depends on that unit alone."""
+    parts: list[exp.Expression] = [exp.Literal.string(facts.salt), *(name(column) for column in columns)]
+    return exp.Anonymous(this="HASH", expressions=parts)

@@ -1,0 +1,22 @@
+"""Leave out rows whose key is not in the public domain."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tacit.sql.rules.facts import Facts
+
+
+def keep_public_keys(tree: exp.Select, facts: Facts) -> exp.Select:
+    """Keep the rows whose public keys are in their domain; the marks KEEP(…) say how to tell.
+
+    Before:   SELECT "dept" AS k0, KEEP("dept" IN ('CS', 'Econ')) FROM "staff"
+    After:    SELECT "dept" AS k0 FROM "staff" WHERE "dept" IN ('CS', 'Econ')
+    Ensures:  a unit's groups outside the domain do not use up its max_groups.
+    Refuses:  nothing.
+    """
+    marks = [item for item in tree.expressions if isinstance(item, exp.Anonymous) and item.this == "KEEP"]
+    tree.set("expressions", [item for item in tree.expressions if item not in marks])
+    for mark in marks:
+        tree = tree.where(mark.expressions[0])
+    return tree

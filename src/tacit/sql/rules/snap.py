@@ -1,0 +1,52 @@
+"""Turn clamped numbers into whole steps of their grid."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sqlglot import exp
+
+from tacit.policy import ColumnType
+from tacit.sql.operands import literal
+from tacit.sql.rules.facts import Facts, GridFacts
+
+
+def snap(tree: exp.Select, facts: Facts) -> exp.Select:
+    """Rewrite GRID(clamped x) into the whole number of steps nearest to x.
+
+    Before:   SELECT GRID(CASE WHEN "pay" < 0 THEN 0 WHEN "pay" > 9 THEN 9 ELSE "pay" END, "pay") AS v0 FROM "staff"
+    After:    SELECT CAST(FLOOR((CASE … END) * 100 + 0.5) AS BIGINT) AS v0 FROM "staff"
+    Ensures:  sums of whole numbers, the same in whatever order rows come; each within the bounds counted in steps,
+              because it was clamped before it was rounded.
+    Refuses:  nothing.
+    """
+    for mark in list(tree.find_all(exp.Anonymous)):
+        if mark.this == "GRID":
+            inner, column = mark.expressions
+            mark.replace(_snapped(inner, facts.grids[column.name.casefold()]))
+    return tree
+
+
+def _snapped(inner: exp.Expression, grid: GridFacts) -> exp.Expression:
+    if grid.kind is ColumnType.INTEGER and grid.bounds.step == 1:
+        return exp.cast(inner, "BIGINT")
+    number = _as_number(inner, grid.kind)
+    per_unit = 1 / grid.bounds.step
+    scaled: exp.Expression = exp.paren(number)
+    if per_unit.denominator == 1 and per_unit != 1:
+        scaled = exp.Mul(this=scaled, expression=literal(per_unit))
+    elif per_unit != 1:
+        scaled = exp.Div(this=scaled, expression=literal(grid.bounds.step))
+    if grid.kind in {ColumnType.DATE, ColumnType.TIMESTAMP} and per_unit == 1:
+        return exp.cast(number, "BIGINT")
+    half = exp.Add(this=scaled, expression=literal(Fraction(1, 2)))
+    return exp.cast(exp.Floor(this=half), "BIGINT")
+
+
+def _as_number(inner: exp.Expression, kind: ColumnType) -> exp.Expression:
+    """Days or seconds since 1970 for dates and timestamps; a double for every number, so that engines agree."""
+    if kind is ColumnType.DATE:
+        return exp.Sub(this=exp.paren(inner), expression=exp.cast(exp.Literal.string("1970-01-01"), "DATE"))
+    if kind is ColumnType.TIMESTAMP:
+        return exp.Floor(this=exp.Extract(this=exp.var("EPOCH"), expression=inner))
+    return exp.cast(inner, "DOUBLE")

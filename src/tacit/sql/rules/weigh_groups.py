@@ -1,0 +1,70 @@
+"""Scale down a unit that touches more than max_groups groups."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tacit.sql.grid import integer
+from tacit.sql.rules.facts import Facts, Spread, name, nested
+from tacit.sql.rules.own_rows import OWNER
+
+PAIRS, HEAVY, WEIGHT = "spread", "heavy", "w"
+
+
+def weigh_groups(tree: exp.Select, facts: Facts) -> exp.Select:
+    """Multiply what a unit brings to each of its groups by a whole number that fits its norm.
+
+    Before:   SELECT u, k0, m0 FROM … AS pairs
+    After:    WITH spread AS MATERIALIZED (SELECT u, k0, m0 FROM … AS pairs) SELECT spread.u, spread.k0,
+              spread.m0 * COALESCE(w, 1024) AS m0 FROM spread LEFT JOIN (SELECT u, CAST(FLOOR(1024 * SQRT(CAST(10 AS
+              DOUBLE) / COUNT(*))) AS BIGINT) AS w FROM spread GROUP BY u HAVING COUNT(*) > 10) AS heavy ON spread.u
+              IS NOT DISTINCT FROM heavy.u
+    Ensures:  the weights of a unit add up to at most weight · max_groups (L1), or their squares to at most
+              weight² · max_groups (L2). Nothing is dropped, but for units in more than most_groups groups where keys
+              are private: without that end, one unit could try its luck at the threshold with any number of keys.
+    Refuses:  nothing.
+    """
+    if not facts.weighs:
+        return tree
+    columns = [OWNER, *facts.keys]
+    own = [_of(PAIRS, column) for column in columns]
+    full = exp.Coalesce(this=name(WEIGHT), expressions=[integer(facts.weight)])
+    weighed = [
+        exp.alias_(exp.Mul(this=_of(PAIRS, measure.name), expression=full.copy()), measure.name)
+        for measure in facts.measures
+    ]
+    joined = (
+        exp.select(*own, *weighed)
+        .from_(PAIRS)
+        .join(
+            nested(_heavy(facts), HEAVY),
+            on=exp.NullSafeEQ(this=_of(PAIRS, OWNER), expression=_of(HEAVY, OWNER)),
+            join_type="left",
+        )
+        .with_(PAIRS, as_=tree, materialized=True)
+    )
+    if facts.most_groups is None:
+        return joined
+    return joined.where(exp.GT(this=full, expression=integer(0)))
+
+
+def _heavy(facts: Facts) -> exp.Select:
+    """The units that touch more groups than they may, and what each of their contributions counts."""
+    touched = exp.Count(this=exp.Star())
+    share: exp.Expression = exp.Div(
+        this=exp.cast(integer(facts.max_groups), "DOUBLE"), expression=exp.cast(touched.copy(), "DOUBLE")
+    )
+    if facts.spread is Spread.WEIGH_L2:
+        share = exp.Sqrt(this=share)
+    weight: exp.Expression = exp.cast(
+        exp.Floor(this=exp.Mul(this=integer(facts.weight), expression=exp.paren(share))), "BIGINT"
+    )
+    if facts.most_groups is not None:
+        many = exp.GT(this=touched.copy(), expression=integer(facts.most_groups))
+        weight = exp.Case(ifs=[exp.If(this=many, true=integer(0))], default=weight)
+    over = exp.GT(this=touched, expression=integer(facts.max_groups))
+    return exp.select(name(OWNER), exp.alias_(weight, WEIGHT)).from_(PAIRS).group_by(name(OWNER)).having(over)
+
+
+def _of(table: str, column: str) -> exp.Column:
+    return exp.column(exp.to_identifier(column), table=exp.to_identifier(table))

@@ -1,0 +1,123 @@
+"""Which names a query may use: the columns the policy declares for the one table it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+
+from sqlglot import exp
+
+from tacit.core import rational
+from tacit.errors import InvalidParameter, QueryRefused, UnknownName
+from tacit.policy import ColumnPolicy, ColumnType, TablePolicy
+
+Value = bool | int | Fraction | str | date | datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The table a query reads, its columns' types, and the values of the query's parameters."""
+
+    table: TablePolicy
+    types: Mapping[str, ColumnType | None]  # by the column's name, folded
+    alias: str
+    parameters: Mapping[str, object]
+
+    def column(self, node: exp.Column) -> tuple[ColumnPolicy, ColumnType]:
+        """The declared column behind a name. An undeclared one is refused in the same words as an absent one."""
+        if node.args.get("db") or node.args.get("catalog"):
+            raise UnknownName(f"there is no column {node.sql()[:60]}", hint="write column or table.column")
+        if node.table and node.table.casefold() not in {self.alias.casefold(), self.table.name.casefold()}:
+            raise UnknownName(f"there is no table {node.table[:60]} in this query", hint=f"FROM names {self.alias}")
+        found = self.table.column(node.name)
+        kind = found.type or self.types.get(found.name.casefold())
+        if kind is None:
+            raise QueryRefused(f"the column {found.name} has a type that cannot be asked about")
+        return found, kind
+
+    def is_unit(self, node: exp.Expression) -> bool:
+        """Whether this is the column that identifies the privacy unit."""
+        return isinstance(node, exp.Column) and self.table.is_unit(node.name)
+
+    def value(self, node: exp.Expression) -> Value:
+        """The value of a literal or a parameter."""
+        if isinstance(node, exp.Paren):
+            return self.value(node.this)
+        if isinstance(node, exp.Neg):
+            return _negated(self.value(node.this))
+        if isinstance(node, exp.Placeholder):
+            return self._parameter(node)
+        if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal):
+            return _typed_literal(node)
+        return _plain_literal(node)
+
+    def is_constant(self, node: exp.Expression) -> bool:
+        """Whether `value` can read this node."""
+        if isinstance(node, (exp.Paren, exp.Neg)):
+            return self.is_constant(node.this)
+        if isinstance(node, exp.Cast):
+            return isinstance(node.this, exp.Literal) and node.to.this in (exp.DType.DATE, exp.DType.TIMESTAMP)
+        return isinstance(node, (exp.Literal, exp.Boolean, exp.Null, exp.Placeholder))
+
+    def _parameter(self, node: exp.Placeholder) -> Value:
+        key = str(node.args.get("this") or "")
+        if key not in self.parameters:
+            raise QueryRefused(f"the parameter {key or '?'} has no value", hint="give one value for each ? or :name")
+        return _parameter_value(self.parameters[key], key)
+
+
+def _parameter_value(value: object, name: str) -> Value:
+    if value is None or isinstance(value, (bool, str, date, datetime)):
+        return value
+    if isinstance(value, (int, float, Decimal, Fraction)):
+        return _whole(rational(value, f"the parameter {name}"))
+    raise InvalidParameter(
+        f"the parameter {name} is a {type(value).__name__}: give text, a number, a date or a truth value"
+    )
+
+
+def _whole(number: Fraction) -> int | Fraction:
+    return int(number) if number.denominator == 1 else number
+
+
+def _negated(value: Value) -> Value:
+    if isinstance(value, (int, Fraction)) and not isinstance(value, bool):
+        return -value
+    raise QueryRefused("a minus stands before something that is not a number")
+
+
+def _plain_literal(node: exp.Expression) -> Value:
+    if isinstance(node, exp.Null):
+        return None
+    if isinstance(node, exp.Boolean):
+        return bool(node.this)
+    if not isinstance(node, exp.Literal):
+        raise QueryRefused(f"{name_of(node)} is refused here: a constant is needed")
+    return str(node.this) if node.is_string else _whole(rational(str(node.this), "a number"))
+
+
+def _typed_literal(node: exp.Cast) -> Value:
+    text, kind = str(node.this.this), node.to.this
+    try:
+        if kind is exp.DType.DATE:
+            return date.fromisoformat(text)
+        if kind is exp.DType.TIMESTAMP:
+            return datetime.fromisoformat(text)
+    except ValueError:
+        raise QueryRefused(f"{text[:40]!r} is not a date", hint="write DATE '2026-01-31'") from None
+    raise QueryRefused("only DATE and TIMESTAMP can stand before a text", hint="write DATE '2026-01-31'")
+
+
+def name_of(node: exp.Expression) -> str:
+    """What to call a piece of SQL in a message."""
+    if isinstance(node, exp.Anonymous):
+        return str(node.this).upper()[:40]
+    return node.sql_name() if isinstance(node, exp.Func) else node.key.upper()
+
+
+def chain(node: exp.Expression) -> list[exp.Expression]:
+    """The parts of a long AND or OR, from left to right."""
+    return [part for part in node.flatten() if isinstance(part, exp.Expression)]

@@ -1,0 +1,136 @@
+"""The queries that will run: built from the plan alone, rule by rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from tacit.policy import ColumnType, NullUnit, Schema, UnitForm
+from tacit.sql.bind import BoundQuery
+from tacit.sql.bounding import MOST_GROUPS, weight_of
+from tacit.sql.measures import Additive, Counted, Measure
+from tacit.sql.plan import Caps, Statement
+from tacit.sql.rules import (
+    DISTINCT_RULES,
+    SUM_RULES,
+    TALLY_RULES,
+    Facts,
+    GridFacts,
+    MeasureFacts,
+    Rule,
+    Spread,
+    UnitFacts,
+    apply,
+)
+
+_FLOATS = ("double", "float", "real", "float4", "float8")
+
+
+def statements(
+    bound: BoundQuery,
+    caps: Caps,
+    *,
+    measures: Sequence[Measure],
+    totals: Sequence[tuple[int, int] | None],
+    schema: Schema,
+) -> tuple[tuple[Statement, ...], list[int]]:
+    """The queries, and for each measurement which of them holds it. All sums share one; a histogram has its own."""
+    facts = _facts(bound, caps, schema)
+    made: list[Statement] = []
+    places = [-1] * len(measures)
+    summed = [i for i, m in enumerate(measures) if isinstance(m, Additive) and m.counted is not Counted.DISTINCT]
+    if summed:
+        columns = [_column(i, measures[i], totals[i]) for i in summed]
+        made.append(
+            _statement(
+                bound, SUM_RULES, [(c, _value(measures[i])) for c, i in zip(columns, summed, strict=True)], facts
+            )
+        )
+        for place in summed:
+            places[place] = 0
+    for place, measure in enumerate(measures):
+        if place not in summed:
+            rules = DISTINCT_RULES if isinstance(measure, Additive) else TALLY_RULES
+            tallied = replace(facts, sample_rows=bound.table.unit_column is not None)
+            made.append(_statement(bound, rules, [(_column(place, measure, None), _value(measure))], tallied))
+            places[place] = len(made) - 1
+    return tuple(made), places
+
+
+def _value(measure: Measure) -> exp.Expression | None:
+    return measure.value
+
+
+def _column(place: int, measure: Measure, total: tuple[int, int] | None) -> MeasureFacts:
+    counted = measure.counted if isinstance(measure, Additive) else Counted.VALUES
+    return MeasureFacts(f"m{place}", counted, None if measure.value is None else f"v{place}", total)
+
+
+def _statement(
+    bound: BoundQuery,
+    rules: tuple[Rule, ...],
+    columns: list[tuple[MeasureFacts, exp.Expression | None]],
+    facts: Facts,
+) -> Statement:
+    keys = [exp.alias_(key.sql.copy(), name) for key, name in zip(bound.keys, facts.keys, strict=True)]
+    keeps = [exp.Anonymous(this="KEEP", expressions=[key.keep.copy()]) for key in bound.keys if key.keep is not None]
+    values = [exp.alias_(value.copy(), column.value) for column, value in columns if value is not None and column.value]
+    listed = [*keys, *values]
+    if not listed and bound.table.unit_column is None:
+        listed = [exp.alias_(exp.Literal.number(1), "one")]
+    table = exp.to_table(exp.to_identifier(bound.table.name, quoted=True).sql(dialect="duckdb"), dialect="duckdb")
+    rows = exp.select(*listed).from_(table)
+    rows.set("expressions", [*rows.expressions, *keeps])
+    if bound.where is not None:
+        rows = rows.where(bound.where.copy())
+    tree = apply(rules, rows, facts=replace(facts, measures=tuple(column for column, _ in columns)))
+    return Statement(tree, tuple(column.name for column, _ in columns))
+
+
+def _facts(bound: BoundQuery, caps: Caps, schema: Schema) -> Facts:
+    table = bound.table
+    types = next((columns for name, columns in schema.items() if name.casefold() == table.name.casefold()), {})
+    raw = {name.casefold(): kind.lower() for name, kind in types.items()}
+    grids = {}
+    for column in table.columns:
+        kind = column.type or ColumnType.from_sql(raw.get(column.name.casefold(), ""))
+        if column.bounds is not None and kind is not None and column.nan_value is not None:
+            is_float = any(raw.get(column.name.casefold(), "").startswith(name) for name in _FLOATS)
+            null = (
+                Fraction(column.null)
+                if isinstance(column.null, (int, Fraction)) and not isinstance(column.null, bool)
+                else None
+            )
+            grids[column.name.casefold()] = GridFacts(column.bounds, kind, is_float, column.nan_value, null)
+    private = any(not key.is_public for key in bound.keys)
+    return Facts(
+        grids=grids,
+        keys=tuple(f"k{i}" for i in range(len(bound.keys))),
+        unit=_unit(bound, raw),
+        max_rows=caps.max_rows,
+        max_groups=caps.max_groups,
+        max_values=caps.max_values,
+        spread=caps.spread,
+        sample_rows=caps.sampled_rows,
+        most_groups=MOST_GROUPS * caps.max_groups if private and caps.spread is not Spread.SAMPLE else None,
+        weight=weight_of(caps),
+        salt=table.name.casefold(),
+    )
+
+
+def _unit(bound: BoundQuery, raw: dict[str, str]) -> UnitFacts | None:
+    table = bound.table
+    if table.unit_column is None:
+        return None
+    kind = ColumnType.from_sql(raw.get(table.unit_column.casefold(), "varchar"))
+    form = table.unit_form
+    return UnitFacts(
+        table.unit_column,
+        trims=form in {UnitForm.TRIM, UnitForm.TRIM_LOWER},
+        lowers=form in {UnitForm.LOWER, UnitForm.TRIM_LOWER},
+        null_is_one=table.null_unit is NullUnit.ONE,
+        is_text=kind is ColumnType.TEXT,
+    )
