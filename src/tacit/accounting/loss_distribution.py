@@ -1,0 +1,106 @@
+"""Numerical composition by privacy loss distributions, with Google's dp-accounting underneath.
+
+What is known by its (epsilon, delta) has the loss distribution of randomised response; n equal ones are composed n-fold
+at once. What is known by its moments (Gaussian noise, sampled or not) is added up as one Rényi curve, and the curve
+becomes the distribution whose profile it implies. The curve, not the profile of continuous noise: ours is discrete, and
+discrete noise of a small scale is *not* dominated by continuous noise of that scale. Both meet by convolution, since a
+dominating pair may stand in for its mechanism in every adaptive composition of a fixed list of such pairs (Zhu, Dong &
+Wang, AISTATS 2022; the dots are connected as in Doroshenko et al., PETS 2022).
+
+These numbers price a list of events that was fixed beforehand. To stop an interactive adversary use a filter: stopping
+where a numerical total crosses a line is not private (arXiv 2602.06756 and 2602.15815).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+from tacit.accounting.enclosure import Enclosure
+from tacit.accounting.event_loss import has_loss, loss_of, tally
+from tacit.accounting.profiles import Profile, curve_profile, grid_step, response_profile
+from tacit.accounting.renyi import ORDERS, curve_of, flat_curve
+from tacit.core import NOTHING, Event, Loss, Number, probability
+from tacit.core.rational import decimal_text
+from tacit.errors import InvalidParameter, TacitError
+
+
+def compose_numerically(events: Iterable[Event], delta: Number) -> Loss:
+    """The epsilon of all these events together at this delta, with an allowance for floating-point error."""
+    asked = probability(delta, "delta")
+    counts = _charged(events)
+    if not counts:
+        return NOTHING
+    allowance = _allowance(counts)
+    if asked < 100 * Fraction(allowance):
+        raise InvalidParameter(
+            f"a delta of {decimal_text(asked)} is too fine for numerical composition: "
+            f"with so many events it resolves none below {100 * allowance:.0e}",
+            hint="use compose_optimal, zcdp_to_dp or renyi_to_dp, which have no such limit",
+        )
+    epsilon = float(_composed(counts).get_epsilon_for_delta(float(asked) - allowance))
+    if not math.isfinite(epsilon):
+        raise InvalidParameter(
+            f"no useful epsilon goes with a delta of {decimal_text(asked)}: the events themselves cost more",
+            hint="ask at a larger delta",
+        )
+    return Loss(_up(epsilon * (1 + 1e-9)), asked)
+
+
+def numerical_delta(events: Iterable[Event], epsilon: Number) -> Fraction:
+    """The delta of all these events together at this epsilon, with an allowance for floating-point error."""
+    target = Loss(epsilon).epsilon
+    counts = _charged(events)
+    if not counts:
+        return Fraction(0)
+    found = float(_composed(counts).get_delta_for_epsilon(float(target) * (1 - 1e-12)))
+    return min(Fraction(1), _up(max(0.0, found) * (1 + 1e-9) + _allowance(counts)))
+
+
+def _up(value: float) -> Fraction:
+    return Enclosure.of(Fraction(value)).above()
+
+
+def _charged(events: Iterable[Event]) -> dict[Event, int]:
+    return {event: times for event, times in tally(events).items() if not has_loss(event) or loss_of(event) != NOTHING}
+
+
+def _allowance(counts: dict[Event, int]) -> float:
+    """For the error of an n-fold Fourier convolution, which grows with n: up to 4e-17 n too little was seen."""
+    return 1e-12 + 1e-15 * sum(counts.values())
+
+
+def _composed(counts: dict[Event, int]) -> Any:
+    """The loss distribution of all the events: a `PrivacyLossDistribution`."""
+    losses: dict[Loss, int] = {}
+    curve = flat_curve(ORDERS)
+    for event, times in counts.items():
+        if has_loss(event):
+            losses[loss_of(event)] = losses.get(loss_of(event), 0) + times
+        else:
+            curve += curve_of(event) * times
+    step = grid_step(losses)
+    parts = [_distribution(response_profile(loss, step), step).self_compose(n) for loss, n in losses.items()]
+    if any(curve.values):
+        parts.append(_distribution(curve_profile(curve, step), step))
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = whole.compose(part)
+    return whole
+
+
+def _distribution(profile: Profile, step: float) -> Any:
+    """The loss distribution with this profile, a straight line in e^epsilon between its dots."""
+    try:
+        from dp_accounting.pld import pld_pmf, privacy_loss_distribution
+    except ImportError:
+        raise TacitError(
+            "numerical composition needs the package dp-accounting: it is not installed",
+            hint="pip install 'tacit[accounting]'",
+        ) from None
+    dots, deltas = [dot for dot, _ in profile], [delta for _, delta in profile]
+    return privacy_loss_distribution.PrivacyLossDistribution(
+        pld_pmf.create_pmf_pessimistic_connect_dots(step, dots, deltas)
+    )
