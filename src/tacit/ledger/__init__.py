@@ -1,0 +1,43 @@
+"""Durable debits: a charge is on the disk before the data are read, and stays there."""
+
+from tacit.ledger.amounts import Cap, Spent, Zcdp
+from tacit.ledger.owner import accept_rollback, verify_file
+from tacit.ledger.protocol import Answers, Debits, Ledger, Log
+from tacit.ledger.sqlite import SqliteLedger
+from tacit.ledger.values import (
+    Balance,
+    Caps,
+    Charge,
+    Entry,
+    Keep,
+    KeptAnswer,
+    Line,
+    Replay,
+    Reservation,
+    Shelf,
+    Verdict,
+)
+
+__all__ = [
+    "Answers",
+    "Balance",
+    "Cap",
+    "Caps",
+    "Charge",
+    "Debits",
+    "Entry",
+    "Keep",
+    "KeptAnswer",
+    "Ledger",
+    "Line",
+    "Log",
+    "Replay",
+    "Reservation",
+    "Shelf",
+    "Spent",
+    "SqliteLedger",
+    "Verdict",
+    "Zcdp",
+    "accept_rollback",
+    "verify_file",
+]

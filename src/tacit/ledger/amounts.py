@@ -1,0 +1,108 @@
+"""Exact sums of losses, as text and back, that never come out too small."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tacit.core import Budget, Loss, Number, decimal_text, rational
+from tacit.errors import InvalidParameter, LedgerError
+
+# Finer than anything that can be typed. A sum whose denominator outgrows it (thousands of unlike fractions, on purpose)
+# is rounded *up* onto it, so that a charge costs the same however long the log is, and no charge is ever forgotten.
+GRID = 10**400
+
+
+@dataclass(frozen=True, slots=True)
+class Zcdp:
+    """`delta`-approximate `rho`-zCDP: a cost, or a limit on it."""
+
+    rho: Fraction
+    delta: Fraction
+
+    def __init__(self, rho: Number, delta: Number) -> None:
+        object.__setattr__(self, "rho", rational(rho, "rho"))
+        object.__setattr__(self, "delta", rational(delta, "delta"))
+        if self.rho < 0:
+            raise InvalidParameter(f"rho must not be negative: got {decimal_text(self.rho)}")
+        if not 0 <= self.delta < 1:
+            raise InvalidParameter(f"delta must lie in [0, 1): got {decimal_text(self.delta)}")
+
+
+Cap = Budget | Zcdp
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What an account has been charged, in both currencies. `rho` is None once a charge had no zCDP price."""
+
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+    rho: Fraction | None = Fraction(0)
+    slack: Fraction = Fraction(0)  # the delta beside rho
+
+    def plus(self, loss: Loss, zcdp: Zcdp | None) -> Spent:
+        """The sum with one more charge."""
+        return Spent(
+            round_up(self.epsilon + loss.epsilon),
+            round_up(self.delta + loss.delta),
+            None if self.rho is None or zcdp is None else round_up(self.rho + zcdp.rho),
+            round_up(self.slack + (zcdp.delta if zcdp else 0)),
+        )
+
+    def within(self, cap: Cap) -> bool:
+        """Whether no part of `cap` is exceeded."""
+        if isinstance(cap, Budget):
+            return self.epsilon <= cap.epsilon and self.delta <= cap.delta
+        return self.rho is not None and self.rho <= cap.rho and self.slack <= cap.delta
+
+    def left(self, cap: Cap) -> Cap:
+        """What `cap` still allows, never below zero."""
+        if isinstance(cap, Budget):
+            return Budget(max(Fraction(0), cap.epsilon - self.epsilon), max(Fraction(0), cap.delta - self.delta))
+        rho = Fraction(0) if self.rho is None else max(Fraction(0), cap.rho - self.rho)
+        return Zcdp(rho, max(Fraction(0), cap.delta - self.slack))
+
+
+def round_up(value: Fraction) -> Fraction:
+    """`value` itself while its denominator is at most GRID, else the next multiple of 1/GRID."""
+    if value.denominator <= GRID:
+        return value
+    return Fraction(-(-value.numerator * GRID // value.denominator), GRID)
+
+
+def to_text(value: Fraction) -> str:
+    """`p/q` in lowest terms: the one form in which an amount is stored and hashed."""
+    return f"{value.numerator}/{value.denominator}"
+
+
+def from_text(text: object) -> Fraction:
+    """The amount behind `p/q`; anything but that form is a damaged ledger."""
+    try:
+        above, below = str(text).split("/")
+        value = Fraction(int(above), int(below))
+    except (ValueError, ZeroDivisionError):
+        value = Fraction(-1)
+    if value < 0 or to_text(value) != text:
+        raise LedgerError(
+            "the ledger cannot be trusted: an amount in it is malformed", hint="run `tacit ledger verify`"
+        )
+    return value
+
+
+def storable(value: Fraction, what: str) -> None:
+    """Refuse a number that is too long to be kept exactly."""
+    if value.denominator > GRID or value.numerator > GRID * GRID:
+        raise InvalidParameter(f"{what} has too many digits to be kept exactly", hint="write a shorter number")
+
+
+def shown(value: Fraction) -> str:
+    """For people: exact where that is short, else six digits."""
+    text = decimal_text(value)
+    return text if len(text) <= 24 else f"about {float(value):.6g}"
+
+
+def shown_amounts(amounts: Loss | Budget | Zcdp, *, delta: bool) -> str:
+    """For people: what is asked, or left."""
+    text = f"ρ = {shown(amounts.rho)}" if isinstance(amounts, Zcdp) else f"ε = {shown(amounts.epsilon)}"
+    return f"{text}, δ = {shown(amounts.delta)}" if delta else text

@@ -1,0 +1,47 @@
+"""Kept answers: which of them one analyst may use again."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from tacit.errors import InvalidParameter
+from tacit.ledger import accounts
+from tacit.ledger.values import Keep, KeptAnswer, Shelf
+
+_SELECT = (
+    "SELECT a.charge, a.key, a.family, a.data_version, a.audience, a.facts,"
+    " c.analyst, c.epsilon, c.delta, c.rho, c.slack, c.plan_hash, s.hash, s.at"
+    " FROM answer a JOIN entry c ON c.seq = a.charge JOIN entry s ON s.charge = a.charge"
+    " WHERE a.dataset = ? AND a.data_version = ? AND c.policy_version = ?"
+    " AND (a.audience IS NULL OR a.audience = ?) AND "
+)
+
+
+def find(
+    connection: sqlite3.Connection, shelf: Shelf, *, key: str | None, family: str | None
+) -> tuple[KeptAnswer, ...]:
+    """By key or by family, the largest epsilon first; of equals, the newest."""
+    if (key is None) == (family is None):
+        raise InvalidParameter("look for a kept answer by its key or by its family: give one of the two")
+    column = "a.family = ?" if key is None else "a.key = ?"
+    scope = (shelf.dataset, shelf.data_version, shelf.policy_version, shelf.analyst, key or family)
+    found = [_kept(row) for row in connection.execute(_SELECT + column, scope)]
+    return tuple(sorted(found, key=lambda kept: (kept.loss.epsilon, kept.seq), reverse=True))
+
+
+def _kept(row: sqlite3.Row) -> KeptAnswer:
+    return KeptAnswer(
+        seq=row["charge"],
+        hash=row["hash"],
+        at=row["at"] / 1000,
+        analyst=row["analyst"],
+        loss=accounts.price(row)[0],
+        plan_hash=row["plan_hash"],
+        keep=Keep(
+            key=row["key"],
+            family=row["family"],
+            data_version=row["data_version"],
+            audience=row["audience"],
+            facts=row["facts"],
+        ),
+    )

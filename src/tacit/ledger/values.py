@@ -1,0 +1,206 @@
+"""What is said to a ledger, and what it says: plain immutable values."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from tacit.core import Loss
+from tacit.errors import InvalidParameter
+from tacit.ledger.amounts import Cap, Spent, Zcdp, round_up, storable
+
+Kind = Literal["query", "calibrate", "disclosure"]
+Act = Literal["open", "charge", "settle", "fail", "accept"]
+LONGEST_NAME = 200
+
+
+def dataset_key(name: str) -> str:
+    """One account per dataset, whatever case or composition its name is written in."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", checked(name, "the dataset's name")).casefold())
+
+
+def checked(text: str, what: str) -> str:
+    """`text`, if it is short and printable."""
+    if not 0 < len(text) <= LONGEST_NAME or not text.isprintable():
+        raise InvalidParameter(f"{what} must be 1 to {LONGEST_NAME} printable characters")
+    return text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charge:
+    """What one question costs, and to whom it is charged: the dataset, the analyst, and the analyst's groups."""
+
+    dataset: str
+    analyst: str
+    groups: tuple[str, ...]
+    loss: Loss
+    zcdp: Zcdp | None  # None: a pure loss counts as ε²/2; any other cannot be paid from a zCDP budget
+    plan_hash: str
+    policy_version: str
+    kind: Kind
+    request_id: str | None = None
+    note: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dataset", dataset_key(self.dataset))
+        object.__setattr__(self, "groups", tuple(sorted({checked(group, "a group's name") for group in self.groups})))
+        checked(self.analyst, "the analyst's name")
+        checked(self.plan_hash, "the plan hash")
+        checked(self.policy_version, "the policy version")
+        for text, what in ((self.request_id, "the request id"), (self.note, "the note")):
+            if text is not None:
+                checked(text, what)
+        storable(self.loss.epsilon, "epsilon")
+        storable(self.loss.delta, "delta")
+        if self.zcdp is None and self.loss.is_pure:
+            object.__setattr__(self, "zcdp", Zcdp(round_up(self.loss.epsilon**2 / 2), 0))
+        if self.zcdp is not None:
+            storable(self.zcdp.rho, "rho")
+            storable(self.zcdp.delta, "delta")
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing is charged, as for an owner's disclosure that is only put on record."""
+        return self.loss == Loss(0) and self.zcdp == Zcdp(0, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caps:
+    """The limits a charge must keep, all of them. A `Budget` limits (ε, δ) sums; a `Zcdp` limits (ρ, δ) sums."""
+
+    total: Cap
+    analyst: Cap | None  # None: only the total and the groups bind this analyst
+    window: int | None  # seconds after which the analyst's budget renews; None: never. The total never renews
+    groups: tuple[tuple[str, Cap], ...]
+
+    def __post_init__(self) -> None:
+        if self.window is not None and self.window < 1:
+            raise InvalidParameter(f"a refresh window must be at least one second: got {self.window}")
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A durable charge: the licence to read the data once. It must be settled or failed."""
+
+    seq: int
+    hash: str  # of the entry that charges it
+    charge: Charge
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """The answer already given to this request id: to be returned as it is, without reading the data."""
+
+    seq: int
+    hash: str  # of the entry that settled it, as in the first receipt
+    charge: Charge
+    answer: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keep:
+    """Under which keys an answer is kept for reuse, and for whom."""
+
+    key: str  # of the canonical plan
+    family: str  # a coarser key: the questions from which others may be derived
+    data_version: str
+    audience: str | None  # the one analyst who may see it again; None: every analyst of the dataset
+    facts: str  # JSON, for the planner that looks for derivations
+
+    def __post_init__(self) -> None:
+        checked(self.key, "the key")
+        checked(self.family, "the family")
+        checked(self.data_version, "the data version")
+        if not self.facts.isascii():
+            raise InvalidParameter("the facts of a kept answer must be JSON in ASCII")
+        if self.audience is not None:
+            checked(self.audience, "the audience")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shelf:
+    """Which kept answers may be looked at: one dataset, policy and state of the data, by one analyst."""
+
+    dataset: str
+    policy_version: str
+    data_version: str
+    analyst: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dataset", dataset_key(self.dataset))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptAnswer:
+    """An answer on the shelf; its bytes are fetched with `answer`."""
+
+    seq: int  # of the charge that paid for it
+    hash: str  # of the entry that settled it
+    at: float
+    analyst: str
+    loss: Loss
+    plan_hash: str
+    keep: Keep
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One account: what is spent (of a renewing budget: in this window) and what is left of the cap."""
+
+    spent: Spent
+    cap: Cap | None
+
+    @property
+    def left(self) -> Cap | None:
+        """What the cap still allows; None where there is no cap."""
+        return None if self.cap is None else self.spent.left(self.cap)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Balance:
+    """What is spent and left of a dataset, for one analyst."""
+
+    total: Line
+    analyst: Line
+    groups: tuple[tuple[str, Line], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One line of the log."""
+
+    seq: int
+    at: float  # seconds since 1970; never runs backwards
+    act: Act
+    dataset: str | None
+    analyst: str | None
+    groups: tuple[str, ...]
+    epsilon: Fraction | None
+    delta: Fraction | None
+    rho: Fraction | None
+    slack: Fraction | None
+    plan_hash: str | None
+    policy_version: str | None
+    request_id: str | None
+    kind: str | None
+    note: str | None
+    charge: int | None  # of an outcome: the charge it belongs to
+    digest: str | None  # of a settled answer
+    hash: str
+    outcome: Act | None  # of a charge: how it ended, None while it is open
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What an examination of the whole ledger found."""
+
+    entries: int
+    head: str
+    problems: tuple[str, ...]
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing was found."""
+        return not self.problems

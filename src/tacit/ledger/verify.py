@@ -1,0 +1,133 @@
+"""The examination: recompute every hash, total and answer, and say what does not fit."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+
+from tacit.errors import TacitError
+from tacit.ledger import accounts, schema
+from tacit.ledger.accounts import Key
+from tacit.ledger.amounts import Spent
+from tacit.ledger.book import answer_digest
+from tacit.ledger.chain import BEFORE_THE_FIRST, seal
+from tacit.ledger.mark import Point
+from tacit.ledger.values import Verdict
+
+MOST = 20  # problems told; one broken link is news enough
+
+
+def examine(connection: sqlite3.Connection, mark: Point | None) -> Verdict:
+    """Read the whole ledger in one snapshot. The mark must have been read before: the ledger may have moved on."""
+    examiner = _Examiner(connection, mark)
+    steps: tuple[Callable[[], None], ...] = (
+        examiner.tables,
+        examiner.entries,
+        examiner.high_water,
+        examiner.totals,
+        examiner.answers,
+    )
+    connection.execute("BEGIN")
+    try:
+        for step in steps:
+            try:
+                step()
+            except (TacitError, sqlite3.Error, ValueError, TypeError, LookupError):
+                examiner.say(f"the ledger cannot be read: it is damaged at or after entry {examiner.seq}")
+    finally:
+        connection.execute("ROLLBACK")
+    return Verdict(examiner.seq + 1, examiner.hash, tuple(examiner.problems))
+
+
+class _Examiner:
+    """What is known of the chain up to the entry at hand. Its memory grows with the accounts, not with the log."""
+
+    def __init__(self, connection: sqlite3.Connection, mark: Point | None) -> None:
+        self.connection = connection
+        self.mark = mark
+        self.problems: list[str] = []
+        self.seq, self.hash, self.at = -1, BEFORE_THE_FIRST, 0
+        self.open: dict[int, tuple[str, str]] = {}  # charges without an outcome: whose they are
+        self.spans: dict[Key, int | None] = {}  # of renewing accounts: the length of their window
+        self.expected: dict[Key, tuple[int, Spent]] = {}  # since when, how much
+
+    def say(self, problem: str) -> None:
+        if len(self.problems) < MOST:
+            self.problems.append(problem)
+
+    def tables(self) -> None:
+        if not schema.is_ours(self.connection):
+            self.say("the tables are not those of a ledger: a rule was added or taken away")
+        if self.connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+            self.say("the file is damaged, or holds a value that the ledger's own rules forbid")
+        for row in self.connection.execute("SELECT dataset, scope, name, span FROM account"):
+            self.spans[row["dataset"], row["scope"], row["name"]] = row["span"]
+
+    def entries(self) -> None:
+        for row in self.connection.execute("SELECT * FROM entry ORDER BY seq"):
+            self._link(row)
+            if row["act"] == "charge":
+                self._charge(row)
+            elif row["act"] in ("settle", "fail"):
+                self._outcome(row)
+
+    def _link(self, row: sqlite3.Row) -> None:
+        seq = row["seq"]
+        if seq != self.seq + 1:
+            self.say(f"entry {self.seq + 1} is missing: {seq} comes next")
+        if row["prev"] != self.hash:
+            self.say(f"entry {seq} does not follow from the one before it")
+        if seal(dict(row)) != row["hash"]:
+            self.say(f"entry {seq} was changed: its hash does not fit")
+        if row["at"] < self.at:
+            self.say(f"entry {seq} is earlier than the one before it")
+        if (row["act"] == "open") != (seq == 0):
+            self.say(f"entry {seq} is out of place: a ledger is opened once, by its first entry")
+        if self.mark is not None and seq == self.mark.seq and row["hash"] != self.mark.hash:
+            self.say(f"the chain does not run through the mark: entry {seq} is another")
+        self.seq, self.hash, self.at = seq, row["hash"], row["at"]
+
+    def _charge(self, row: sqlite3.Row) -> None:
+        dataset, analyst = row["dataset"], row["analyst"]
+        self.open[row["seq"]] = (dataset, analyst)
+        keys: list[Key] = [(dataset, "total", ""), (dataset, "analyst", analyst)]
+        keys += [(dataset, "group", group) for group in json.loads(row["groups"])]
+        loss, zcdp = accounts.price(row)
+        for key in keys:
+            since = accounts.window_start(row["at"], self.spans.get(key))
+            began, spent = self.expected.get(key, (since, Spent()))
+            spent = spent if began == since else Spent()
+            self.expected[key] = since, spent.plus(loss, zcdp)
+
+    def _outcome(self, row: sqlite3.Row) -> None:
+        if self.open.pop(row["charge"], None) != (row["dataset"], row["analyst"]):
+            self.say(f"entry {row['seq']} concludes a charge that is not there, not theirs, or concluded before")
+
+    def high_water(self) -> None:
+        if self.mark is None:
+            self.say("the mark is missing or damaged: nothing tells whether the ledger was rolled back")
+        elif self.mark.seq > self.seq:
+            self.say(f"the ledger was rolled back: it ends at entry {self.seq}, the mark stands at {self.mark.seq}")
+
+    def totals(self) -> None:
+        for row in self.connection.execute("SELECT * FROM account"):
+            key: Key = (row["dataset"], row["scope"], row["name"])
+            if self.expected.pop(key, None) != (row["since"], accounts.from_columns(row)):
+                self.say(f"the account of {_whose(key)} does not add up")
+        for key in self.expected:
+            self.say(f"the account of {_whose(key)} is missing")
+
+    def answers(self) -> None:
+        kept = "SELECT answer.*, entry.digest AS sealed FROM answer LEFT JOIN entry ON entry.charge = answer.charge"
+        for row in self.connection.execute(kept):
+            if answer_digest(row) != row["sealed"]:
+                self.say(f"the answer kept for charge {row['charge']} was changed")
+        lost = "SELECT charge FROM entry WHERE act = 'settle' AND charge NOT IN (SELECT charge FROM answer)"
+        for row in self.connection.execute(lost):
+            self.say(f"the answer kept for charge {row['charge']} is missing")
+
+
+def _whose(key: Key) -> str:
+    dataset, scope, name = key
+    return f"{dataset!r}" if scope == "total" else f"the {scope} {name!r} for {dataset!r}"
