@@ -1,0 +1,66 @@
+"""Engines: generated SQL in, exact columns out. A new one is a file and a line in `OPENERS`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import Protocol
+
+from tacit.engines.base import UNLIMITED, Engine, Limits
+from tacit.engines.duckdb import open_duckdb
+from tacit.engines.dummy import dummy_engine
+from tacit.engines.exact import Exact, IntArray
+from tacit.engines.owner import run_owner_sql
+from tacit.engines.reading import unreadable_tables
+from tacit.errors import PolicyError
+from tacit.policy import Dataset, Policy, Schema, TablePolicy
+
+__all__ = [
+    "OPENERS",
+    "UNLIMITED",
+    "Engine",
+    "Exact",
+    "IntArray",
+    "Limits",
+    "dummy_engine",
+    "open_engine",
+    "read_schema",
+    "run_owner_sql",
+    "unreadable_tables",
+]
+
+
+class Opener(Protocol):
+    """Opens a dataset's source for these tables, or for `every` table there is. Raises PolicyError or EngineError."""
+
+    def __call__(self, dataset: Dataset, tables: Sequence[TablePolicy], *, every: bool, limits: Limits) -> Engine:
+        """See above."""
+
+
+OPENERS: MappingProxyType[str, Opener] = MappingProxyType(
+    {
+        "duckdb": open_duckdb,
+    }
+)
+
+
+def open_engine(policy: Policy, limits: Limits = UNLIMITED) -> Engine:
+    """The engine the policy names, open on its source and locked. A table the policy does not name has no name here."""
+    try:
+        return _opener(policy.dataset)(policy.dataset, policy.tables, every=False, limits=limits)
+    except PolicyError as error:
+        where = policy.place("dataset", "source")
+        raise PolicyError(f"{where}: {error.message}" if where else error.message, hint=error.hint) from None
+
+
+def read_schema(dataset: Dataset, tables: Sequence[TablePolicy] = ()) -> Schema:
+    """Every table the source has, and its columns; `tables` lend their declared types to files that have none."""
+    engine = _opener(dataset)(dataset, tables, every=True, limits=UNLIMITED)
+    try:
+        return engine.schema()
+    finally:
+        engine.close()
+
+
+def _opener(dataset: Dataset) -> Opener:
+    return OPENERS[dataset.engine]  # the policy has refused every other name

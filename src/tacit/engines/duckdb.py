@@ -1,0 +1,152 @@
+"""DuckDB as an engine: a private instance, locked before the first question."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+
+import duckdb
+
+from tacit.engines.base import UNLIMITED, Limits
+from tacit.engines.columns import fetch
+from tacit.engines.exact import Exact, log, unanswered
+from tacit.engines.sources import Exposed, ask, describe, expose, literal
+from tacit.errors import EngineError, InvalidParameter
+from tacit.policy import Dataset, Schema, TablePolicy
+
+
+class DuckDB:
+    """One in-memory instance with a view for each table. Made by `build`."""
+
+    __slots__ = ("__weakref__", "_clean", "_connection", "_live", "_lock", "_pid", "_schema")
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, schema: Schema, *, scratch: str) -> None:
+        self._connection = connection
+        self._schema = schema
+        self._lock = threading.Lock()
+        self._live: set[duckdb.DuckDBPyConnection] = set()  # the cursors of questions that are running
+        self._pid = os.getpid()
+        self._clean = weakref.finalize(self, _discard, connection, scratch, self._pid)
+
+    @property
+    def dialect(self) -> str:
+        """What sqlglot calls DuckDB's SQL."""
+        return "duckdb"
+
+    def schema(self) -> Schema:
+        """What was there when the source was opened."""
+        return self._schema
+
+    def execute(self, sql: str) -> Exact:
+        """Run one SELECT; see `Engine`."""
+        if os.getpid() != self._pid:
+            raise EngineError("the engine was opened in another process", hint="open one in each process, after a fork")
+        try:
+            with self._cursor() as cursor:
+                _refuse_all_but_one_select(cursor, sql)
+                cursor.execute("BEGIN TRANSACTION READ ONLY")  # WITH x AS (INSERT …) SELECT … calls itself a SELECT
+                return Exact(fetch(cursor, sql))
+        except Exception as error:  # whatever it is, it may hold cells
+            log.warning("%s: %s", type(error).__name__, error)
+        # Outside the handler: the error has no __context__ that a traceback, a logger or a debugger could print.
+        raise unanswered()
+
+    def interrupt(self) -> None:
+        """Stop every question that is running."""
+        with self._lock:
+            for cursor in self._live:
+                cursor.interrupt()
+
+    def close(self) -> None:
+        """Stop what runs, close the instance and remove its scratch files."""
+        self.interrupt()
+        with self._lock:
+            self._clean()
+
+    @contextmanager
+    def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection of its own for one question; closing it ends its transaction."""
+        with self._lock:
+            cursor = self._connection.cursor()
+            self._live.add(cursor)
+        try:
+            yield cursor
+        finally:
+            with self._lock:
+                self._live.discard(cursor)
+            cursor.close()
+
+
+def open_duckdb(
+    dataset: Dataset, tables: Sequence[TablePolicy], *, every: bool = False, limits: Limits = UNLIMITED
+) -> DuckDB:
+    """Open a dataset's source for questions about these tables, or about `every` table it has."""
+    return build(lambda connection: expose(connection, dataset, tables=tables, every=every), limits)
+
+
+def build(fill: Callable[[duckdb.DuckDBPyConnection], Exposed], limits: Limits) -> DuckDB:
+    """An instance with the tables that `fill` makes, locked. Whatever fails leaves nothing behind."""
+    scratch = tempfile.mkdtemp(prefix="tacit-")  # what does not fit into memory goes here, readable by us alone
+    with ExitStack() as undo:
+        undo.callback(shutil.rmtree, scratch, ignore_errors=True)
+        connection = undo.enter_context(closing(instance(limits, scratch=scratch)))
+        exposed = fill(connection)
+        _lock(connection, exposed.paths)
+        engine = DuckDB(connection, describe(connection, exposed.tables), scratch=scratch)
+        undo.pop_all()
+    return engine
+
+
+def _lock(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> None:
+    """Close every way out of the instance, for good. Not a boundary (see law 3), but a second wall."""
+    unlockable = EngineError("DuckDB could not be locked, so it is not used", hint="the curator's log says why")
+    for statement in (
+        f"SET allowed_paths = [{', '.join(map(literal, paths))}]",
+        "SET enable_external_access = false",
+        "SET lock_configuration = true",
+    ):
+        ask(connection, statement, otherwise=unlockable)
+
+
+def instance(limits: Limits, *, scratch: str) -> duckdb.DuckDBPyConnection:
+    """A private in-memory instance: none of the process's other connections shares it or its settings."""
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "python_enable_replacements": False,  # a variable of the caller is not a table
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "allow_community_extensions": False,
+        "allow_persistent_secrets": False,
+        "temp_directory": scratch,
+    }
+    if limits.threads is not None:
+        config["threads"] = limits.threads
+    if limits.memory is not None:
+        config["memory_limit"] = limits.memory
+    if limits.timeout is not None:
+        config["max_execution_time"] = str(max(1, round(limits.timeout * 1000)))
+    try:
+        connection = duckdb.connect(":memory:", config=config)
+        connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        connection.execute("SET enable_progress_bar = false")  # it would show at a prompt how far a question is
+    except duckdb.Error as error:
+        log.warning("%s: %s", type(error).__name__, error)
+    else:
+        return connection
+    raise InvalidParameter(f"DuckDB does not start with these limits: {limits}", hint='write memory as "4GB"')
+
+
+def _refuse_all_but_one_select(cursor: duckdb.DuckDBPyConnection, sql: str) -> None:
+    statements = cursor.extract_statements(sql)
+    if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
+        raise ValueError("not one SELECT statement")
+
+
+def _discard(connection: duckdb.DuckDBPyConnection, scratch: str, pid: int) -> None:
+    if os.getpid() == pid:  # a forked child must not remove what its parent uses
+        connection.close()
+        shutil.rmtree(scratch, ignore_errors=True)

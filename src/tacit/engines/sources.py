@@ -1,0 +1,229 @@
+"""A policy's source as DuckDB views: attached read-only, read in place or loaded, before the engine is locked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from tacit.engines.columns import quoted, type_name
+from tacit.engines.exact import log
+from tacit.engines.files import Format, TableFiles, readable, table_files
+from tacit.errors import EngineError, PolicyError, TacitError
+from tacit.policy import ColumnType, DatabaseSource, Dataset, FileSource, Schema, TablePolicy, fold
+
+Connection = duckdb.DuckDBPyConnection
+
+ATTACHED = "tacit_source"
+_SEE_LOG = "the curator's log says why"
+SQL_TYPES = {  # what a type of the policy is in DuckDB
+    ColumnType.INTEGER: "BIGINT",
+    ColumnType.NUMBER: "DOUBLE",
+    ColumnType.TEXT: "VARCHAR",
+    ColumnType.BOOLEAN: "BOOLEAN",
+    ColumnType.DATE: "DATE",
+    ColumnType.TIMESTAMP: "TIMESTAMP",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Exposed:
+    """What stands open after exposing: the names of the tables, and the files that questions go on reading."""
+
+    tables: tuple[str, ...]
+    paths: tuple[str, ...] = ()
+
+
+def expose(connection: Connection, dataset: Dataset, *, tables: Sequence[TablePolicy], every: bool) -> Exposed:
+    """Make each table a view or table of its own name: the policy's, or `every` one the source has."""
+    if isinstance(dataset.source, FileSource):  # which names the policy's tables and no others
+        return _expose_files(connection, dataset, tables={fold(table.name): table for table in tables})
+    return _expose_database(connection, dataset, names=None if every else [table.name for table in tables])
+
+
+def literal(text: str) -> str:
+    """A text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def ask(connection: Connection, sql: str, *, otherwise: TacitError) -> list[tuple[object, ...]]:
+    """Rows, or the error given: raised outside the handler, so that it carries nothing of what DuckDB said."""
+    try:
+        return connection.execute(sql).fetchall()
+    except Exception as error:  # whatever it is, it may hold cells
+        log.warning("%s: %s", type(error).__name__, error)
+    raise otherwise
+
+
+def describe(connection: Connection, tables: Sequence[str]) -> Schema:
+    """The columns of each table. Also finds views that the lock has cut off from what they read."""
+    schema: dict[str, Mapping[str, str]] = {}
+    for table in tables:
+        cut_off = PolicyError(
+            f"table {table!r} cannot be read",
+            hint="it may be a view over something outside its database, which is closed; " + _SEE_LOG,
+        )
+        rows = ask(connection, f"DESCRIBE SELECT * FROM {quoted(table)}", otherwise=cut_off)
+        schema[table] = {str(name): type_name(str(kind)) for name, kind, *_ in rows}
+    return schema
+
+
+# ── a database file ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def attach(connection: Connection, dataset: Dataset) -> None:
+    """Attach the database file read-only. Its macros, settings and other schemas stay out of our own names."""
+    if not isinstance(dataset.source, DatabaseSource):
+        raise TypeError("only a database can be attached")
+    what = f"the source {dataset.source.location!r}"
+    path = str(dataset.resolve(dataset.source.location).absolute())
+    readable(path, what)
+    with open(path, "rb") as file:
+        if file.read(12)[8:] != b"DUCK":
+            raise PolicyError(
+                f"{what} is not a DuckDB database", hint='for other files write source = { visits = "visits.parquet" }'
+            )
+    try:
+        connection.execute(f"ATTACH {literal(path)} AS {ATTACHED} (TYPE duckdb, READ_ONLY)")
+    except duckdb.Error as error:  # about the file, never about a row; its words stay in the log all the same
+        log.warning("%s: %s", type(error).__name__, error)
+        busy = is_busy(error)
+    else:
+        return
+    if busy:
+        raise EngineError(f"{what} is open for writing elsewhere", hint="close what writes to it and try again")
+    raise EngineError(f"{what} could not be opened: it is damaged, encrypted or of another version", hint=_SEE_LOG)
+
+
+def is_busy(error: duckdb.Error) -> bool:
+    """Whether DuckDB says that another connection, of this process or another, holds the file."""
+    return any(sign in str(error) for sign in ("lock on file", "file handle conflict", "different configuration"))
+
+
+def _expose_database(connection: Connection, dataset: Dataset, *, names: Sequence[str] | None) -> Exposed:
+    attach(connection, dataset)
+    there = _tables_in(connection)
+    exposed = []
+    for name in _main_tables(there) if names is None else names:
+        schema, table = _find(there, name)
+        origin = f"{ATTACHED}.{quoted(schema)}.{quoted(table)}"
+        unreadable = PolicyError(f"table {name!r} cannot be read", hint=_SEE_LOG)
+        columns = ask(connection, f"DESCRIBE SELECT * FROM {origin}", otherwise=unreadable)
+        view = f"CREATE VIEW {quoted(name)} AS SELECT * {_without_collation(columns)} FROM {origin}"
+        ask(connection, view, otherwise=unreadable)
+        exposed.append(name)
+    return Exposed(tuple(exposed))
+
+
+def _without_collation(columns: Sequence[tuple[object, ...]]) -> str:
+    """Byte order for all text: under a collation the spelling that stands for a group is that of whoever came first."""
+    names = [quoted(str(name)) for name, kind, *_ in columns if kind == "VARCHAR"]
+    plain = [f'{name} COLLATE "binary" AS {name}' for name in names]
+    return f"REPLACE ({', '.join(plain)})" if plain else ""
+
+
+def _tables_in(connection: Connection) -> list[tuple[str, str]]:
+    """Tables and views of the attached database: pairs of (schema, name)."""
+    ours = f"WHERE database_name = '{ATTACHED}' AND NOT internal"
+    sql = (
+        f"SELECT schema_name, table_name FROM duckdb_tables() {ours} "
+        f"UNION ALL SELECT schema_name, view_name FROM duckdb_views() {ours}"
+    )
+    rows = ask(connection, sql, otherwise=EngineError("the database does not list its tables", hint=_SEE_LOG))
+    return sorted((str(schema), str(table)) for schema, table in rows)
+
+
+def _main_tables(there: Sequence[tuple[str, str]]) -> list[str]:
+    return [table for schema, table in there if schema == "main"]
+
+
+def _find(there: Sequence[tuple[str, str]], name: str) -> tuple[str, str]:
+    """Where a table lies: in `main` if it is there, else in the one schema that has it."""
+    same = [(schema, table) for schema, table in there if fold(table) == fold(name)]
+    main = [found for found in same if found[0] == "main"]
+    if len(main or same) == 1:
+        return (main or same)[0]
+    if same:
+        raise PolicyError(f"table {name!r} is not one table: several schemas of the database have one of that name")
+    raise PolicyError(f"table {name!r} is not in the database", hint="check [tables] against the source")
+
+
+# ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _expose_files(connection: Connection, dataset: Dataset, *, tables: Mapping[str, TablePolicy]) -> Exposed:
+    if not isinstance(dataset.source, FileSource):
+        raise TypeError("only a source of files names them")
+    paths: list[str] = []
+    names = []
+    for table, location in dataset.source.files:
+        files = table_files(dataset, table, location=location)
+        policy = tables.get(fold(table))
+        name = table if policy is None else policy.name
+        unreadable = PolicyError(
+            f"table {table!r} cannot be read: {location!r} is not {files.format.value} that fits its columns",
+            hint=_SEE_LOG,
+        )
+        if files.format is Format.PARQUET:
+            _view_parquet(connection, name, files, unreadable=unreadable)
+            paths.extend(files.paths)
+        else:
+            _load(connection, name, files, declared=_declared(policy), unreadable=unreadable)
+        names.append(name)
+    return Exposed(tuple(names), tuple(paths))
+
+
+def _view_parquet(connection: Connection, name: str, files: TableFiles, *, unreadable: TacitError) -> None:
+    """Parquet is read in place. Files that disagree on a type would be cast cell by cell, and a cast can fail."""
+    described = [
+        ask(connection, f"DESCRIBE FROM read_parquet({literal(path)}, hive_partitioning=false)", otherwise=unreadable)
+        for path in files.paths
+    ]
+    if any(columns != described[0] for columns in described):
+        raise PolicyError(
+            f"table {name!r}: the files of {files.location!r} differ in their columns or types",
+            hint="write them again with one schema",
+        )
+    ask(connection, f"CREATE VIEW {quoted(name)} AS FROM read_parquet({_listed(files.paths)})", otherwise=unreadable)
+
+
+def _load(
+    connection: Connection,
+    name: str,
+    files: TableFiles,
+    *,
+    declared: Mapping[str, str],
+    unreadable: TacitError,
+) -> None:
+    """Text is converted once, here, so that no cell can fail to convert when a question is asked.
+
+    A type the policy does not state is taken from all of the rows: it is the curator's to declare, or to let be seen.
+    """
+    table = f"CREATE TABLE {quoted(name)} AS FROM "
+    if files.format is Format.JSON:
+        source = f"read_json({_listed(files.paths)}, sample_size=-1)"
+        names = _names(connection, source, unreadable)
+        casts = [f"CAST({quoted(n)} AS {declared[fold(n)]}) AS {quoted(n)}" for n in names if fold(n) in declared]
+        select = f"(SELECT * REPLACE ({', '.join(casts)}) FROM {source})" if casts else source
+    else:
+        # names are in the first row, and quotes are those of RFC 4180: guessed from cells they would vary with them
+        plain = f"""read_csv({_listed(files.paths)}, header=true, quote='"', escape='"'"""
+        names = _names(connection, f"{plain}, all_varchar=true)", unreadable)
+        types = [f"{literal(n)}: {literal(declared[fold(n)])}" for n in names if fold(n) in declared]
+        select = f"{plain}, sample_size=-1{', types={' + ', '.join(types) + '}' if types else ''})"
+    ask(connection, table + select, otherwise=unreadable)
+
+
+def _names(connection: Connection, source: str, unreadable: TacitError) -> list[str]:
+    return [str(name) for name, *_ in ask(connection, f"DESCRIBE FROM {source}", otherwise=unreadable)]
+
+
+def _declared(policy: TablePolicy | None) -> dict[str, str]:
+    """The SQL types that a policy states, by folded name of column."""
+    columns = () if policy is None else policy.columns
+    return {fold(column.name): SQL_TYPES[column.type] for column in columns if column.type is not None}
+
+
+def _listed(paths: Sequence[str]) -> str:
+    return f"[{', '.join(map(literal, paths))}]"
