@@ -1,5 +1,6 @@
 """Numerical composition: never below what exact enumeration gives, and close to it."""
 
+import math
 import subprocess
 import sys
 from fractions import Fraction
@@ -8,7 +9,14 @@ from itertools import pairwise
 import mpmath
 import pytest
 
-from tacit.accounting import compose_numerically, compose_optimal, numerical_delta, optimal_delta, zcdp_to_dp
+from tacit.accounting import (
+    compose_numerically,
+    compose_optimal,
+    numerical_delta,
+    optimal_delta,
+    renyi_delta,
+    zcdp_to_dp,
+)
 from tacit.accounting.profiles import curve_profile, grid_step, response_profile
 from tacit.accounting.renyi import curve_of
 from tacit.core import (
@@ -166,3 +174,14 @@ def test_a_curve_profile_is_convex_and_falls():
         slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in pairwise(points)]
         assert all(slope <= 0 for slope in slopes)
         assert all(later >= earlier - mpmath.mpf("1e-9") for earlier, later in pairwise(slopes))
+
+
+def test_a_curve_profile_below_zero_is_the_reflection_of_itself():
+    # for P against Q at -epsilon what Q against P has at epsilon: delta(-e) = 1 - exp(-e) (1 - delta(e))
+    step, curve = 2.0**-13, curve_of(GaussianEvent(Fraction(1, 2)))
+    below = [(dot, delta) for dot, delta in curve_profile(curve, step) if dot < 0]
+    assert len(below) > 10
+    for dot, delta in below[:: len(below) // 10]:
+        epsilon = Fraction(-dot) * Fraction(step)
+        reflected = 1 - math.exp(-float(epsilon)) * (1 - float(renyi_delta(curve, epsilon)))
+        assert delta == pytest.approx(reflected, rel=1e-7)

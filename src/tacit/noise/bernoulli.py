@@ -11,6 +11,7 @@ from tacit.core import Number, rational
 from tacit.errors import InvalidParameter
 from tacit.noise.coins import flip
 from tacit.noise.probability import Probability, Ratio, exp_minus
+from tacit.noise.size import how_many
 from tacit.noise.source import SYSTEM, Source
 
 
@@ -39,6 +40,5 @@ def bernoulli_exp(rate: Number, size: int | None = None, *, source: Source = SYS
 
 
 def _flip(probability: Probability, size: int | None, source: Source) -> bool | NDArray[np.bool_]:
-    if size is None:
-        return bool(flip(probability, 1, source=source)[0])
-    return flip(probability, size, source=source)
+    coins = flip(probability, how_many(size), source=source)
+    return bool(coins[0]) if size is None else coins

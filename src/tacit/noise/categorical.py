@@ -13,19 +13,26 @@ from tacit.errors import InvalidParameter
 from tacit.noise.coins import Coins, LazyUniform, flip_exp
 from tacit.noise.geometric import IntArray
 from tacit.noise.probability import Enclosed, Interval, Probability, Ratio, down, exp_interval, up
+from tacit.noise.saturating import whole_numbers
 from tacit.noise.source import SYSTEM, Source
 from tacit.noise.uniform import uniform_integer
 
 _FLOAT_MARGIN = 2.0**-40
+_CEILING = Fraction(10**280)  # times 2^64 still a finite double
 
 
 def gaps_below_best(scores: IntArray) -> NDArray[np.uint64]:
     """How far each score lies below the best, without overflow at the ends of 64 bits."""
-    values = np.asarray(scores, dtype=np.int64)
+    values = whole_numbers(scores)
     if values.ndim != 1 or values.size == 0:
         raise InvalidParameter("there is nothing to choose from: give at least one score")
     gaps: NDArray[np.uint64] = np.subtract(values.max(), values).view(np.uint64)  # wraps, and so is right unsigned
     return gaps
+
+
+def _rates(rate: Fraction, gaps: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """The products rate · gap in doubles. Beyond the ceiling exp(−rate · gap) is 0 to a double at every gap but 0."""
+    return float(min(rate, _CEILING)) * gaps.astype(np.float64)
 
 
 def categorical(scores: IntArray, rate: Number, *, source: Source = SYSTEM, margin: float = _FLOAT_MARGIN) -> int:
@@ -35,7 +42,7 @@ def categorical(scores: IntArray, rate: Number, *, source: Source = SYSTEM, marg
     """
     exact = positive(rate, "the rate")
     gaps = gaps_below_best(scores)
-    reach = np.cumsum(np.exp(-float(exact) * gaps.astype(np.float64)))
+    reach = np.cumsum(np.exp(-_rates(exact, gaps)))
     word = int(source.draw(8).view(np.uint64)[0])
     point = word * 2.0**-64 * reach[-1]
     slack = (margin + gaps.size * 2.0**-50) * reach[-1]
@@ -89,7 +96,7 @@ def keep_each(scores: IntArray, rate: Number, *, source: Source = SYSTEM) -> Coi
     def exact_rate(place: int) -> Fraction:
         return exact * int(gaps[place])
 
-    return flip_exp(float(exact) * gaps.astype(np.float64), exact_rate, source=source)
+    return flip_exp(_rates(exact, gaps), exact_rate, source=source)
 
 
 def one_of(chosen: Coins, *, source: Source = SYSTEM) -> int:

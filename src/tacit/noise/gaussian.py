@@ -11,10 +11,12 @@ from tacit.core import Number, positive
 from tacit.errors import InvalidParameter
 from tacit.noise.coins import flip_exp
 from tacit.noise.geometric import IntArray, geometric_array
+from tacit.noise.size import how_many
 from tacit.noise.source import SYSTEM, Source
 
 MAX_SIGMA = 1 << 46  # candidates beyond 2^53 would not be whole numbers as doubles
 _BLOCK = 1 << 14
+_LEAST_SPREAD = 1e-120  # below it every chance is 0 or 1 to a double, and squares would overflow
 _SCALAR_CANDIDATES = 8  # all of them fail once in 10^5 draws
 
 
@@ -34,9 +36,8 @@ def discrete_gaussian(sigma: Number, size: int | None = None, *, source: Source 
             "sigma is too large: noise would overflow exact arithmetic",
             hint="use a coarser grid, tighter bounds or a larger epsilon",
         )
-    if size is None:
-        return int(_fill(exact, 1, source=source)[0])
-    return _fill(exact, size, source=source)
+    numbers = _fill(exact, how_many(size), source=source)
+    return int(numbers[0]) if size is None else numbers
 
 
 def _fill(sigma: Fraction, size: int, *, source: Source) -> IntArray:
@@ -55,7 +56,7 @@ def _accepted(sigma: Fraction, candidates: int, *, source: Source) -> IntArray:
     variance = sigma * sigma
     centre = variance / scale
     numbers = geometric_array(scale, candidates, source=source, two_sided=True)
-    distance = (np.abs(numbers) - float(centre)) / float(sigma)
+    distance = (np.abs(numbers) - float(centre)) / max(float(sigma), _LEAST_SPREAD)
 
     def exact_rate(place: int) -> Fraction:
         return (abs(int(numbers[place])) - centre) ** 2 / (2 * variance)

@@ -14,6 +14,7 @@ from tacit.core import Number, positive
 from tacit.errors import InvalidParameter
 from tacit.noise.coins import CHUNK_BITS, Coins, first_digits, flip, flip_rows
 from tacit.noise.probability import Probability, Ratio, exp_minus, logistic_minus, tanh_half
+from tacit.noise.size import how_many
 from tacit.noise.source import SYSTEM, Source
 
 IntArray = NDArray[np.int64]
@@ -31,7 +32,7 @@ class _Planes:
     1 / (1 + exp(2^j / scale)). `carry` is the chance of a number beyond all digits, where (memoryless) it starts again.
     """
 
-    coins: tuple[Probability, ...]  # digits from the lowest up, then carry, then sign and nonzero where two-sided
+    coins: tuple[Probability, ...]  # digits from the lowest up, then carry, then sign and zero where two-sided
     heads: NDArray[np.uint16]
     width: int
 
@@ -111,7 +112,7 @@ def geometric(scale: Number, size: None = None, *, source: Source = SYSTEM) -> i
 def geometric(scale: Number, size: int, *, source: Source = SYSTEM) -> IntArray: ...
 def geometric(scale: Number, size: int | None = None, *, source: Source = SYSTEM) -> int | IntArray:
     """Draw k ≥ 0 with probability (1 − q) q^k, q = exp(−1/scale): exact, in fixed work, saturating at 2^63 − 1."""
-    numbers = geometric_array(scale, 1 if size is None else size, source=source, two_sided=False)
+    numbers = geometric_array(scale, how_many(size), source=source, two_sided=False)
     return int(numbers[0]) if size is None else numbers
 
 
@@ -124,5 +125,5 @@ def two_sided_geometric(scale: Number, size: int | None = None, *, source: Sourc
 
     Exact for every rational scale up to 2^56, without rejection; the work does not depend on what is drawn.
     """
-    numbers = geometric_array(scale, 1 if size is None else size, source=source, two_sided=True)
+    numbers = geometric_array(scale, how_many(size), source=source, two_sided=True)
     return int(numbers[0]) if size is None else numbers

@@ -43,7 +43,8 @@ class Ratio:
 class Enclosed:
     """An irrational probability, given by intervals that shrink as the precision grows.
 
-    It must be irrational: the digits of a dyadic number could never be told from the outside.
+    It must be irrational: the digits of a dyadic number could never be told from the outside. It is therefore below
+    one, which settles the leading digits of a near certainty without computing how near it is.
     """
 
     enclose: Callable[[int], Interval]
@@ -51,11 +52,12 @@ class Enclosed:
     def digits(self, bits: int) -> int:
         """floor(p · 2^bits)."""
         precision = 24 + bits // 3
+        most = (1 << bits) - 1
         while True:
             low, high = self.enclose(precision)
             floor = down(precision + bits)
             below = int(floor.multiply(low, 1 << bits))
-            if below == int(floor.multiply(high, 1 << bits)):
+            if below == min(most, int(floor.multiply(high, 1 << bits))):
                 return below
             precision *= 2
 
@@ -98,13 +100,13 @@ def exp_minus(rate: Fraction) -> Probability:
 
 
 def logistic_minus(power: Fraction) -> Probability:
-    """1 / (1 + exp(power)) for power > 0."""
+    """1 / (1 + exp(power)) = q / (1 + q) with q = exp(−power), which cannot overflow, for power > 0."""
 
     def enclose(precision: int) -> Interval:
-        low, high = exp_interval(power, precision)
+        low, high = exp_interval(-power, precision)
         return (
-            down(precision).divide(1, up(precision).add(1, high)),
-            up(precision).divide(1, down(precision).add(1, low)),
+            down(precision).divide(low, up(precision).add(1, low)),
+            up(precision).divide(high, down(precision).add(1, high)),
         )
 
     return Enclosed(enclose)

@@ -28,7 +28,7 @@ def whole_numbers(values: int | Sequence[int] | IntArray) -> IntArray:
         if values.dtype == np.uint64:
             return np.minimum(values, np.uint64(HIGHEST)).astype(np.int64)
         return values.astype(np.int64, copy=False)
-    items = [values] if isinstance(values, int) else list(values)
+    items = values if isinstance(values, Sequence) and not isinstance(values, (str, bytes)) else [values]
     for item in items:
         if isinstance(item, bool) or not isinstance(item, (int, np.integer)):
             raise InvalidParameter(f"only whole numbers can be noised: got a {type(item).__name__}")

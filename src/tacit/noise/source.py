@@ -13,6 +13,7 @@ from tacit.errors import NoiseUnavailable
 
 KEY_BYTES = 32
 STRETCH_FROM = 1024  # below this a system call is faster than setting up a cipher
+_SPARE = 15  # older releases of the cipher insist on room for one more block
 
 
 class Source(Protocol):
@@ -35,9 +36,10 @@ class SystemSource:
         if count < STRETCH_FROM:
             return np.frombuffer(_from_system(count), dtype=np.uint8)
         cipher = Cipher(algorithms.AES(_from_system(KEY_BYTES)), modes.CTR(bytes(16)))
-        stream = bytearray(count)
-        cipher.encryptor().update_into(stream, stream)
-        return np.frombuffer(stream, dtype=np.uint8)
+        stream = bytearray(count + _SPARE)
+        if cipher.encryptor().update_into(memoryview(stream)[:count], stream) != count:
+            raise _unavailable()  # what was not written is still zero, and zeros are not noise
+        return np.frombuffer(stream, dtype=np.uint8, count=count)
 
 
 def _from_system(count: int) -> bytes:
@@ -48,14 +50,18 @@ def _from_system(count: int) -> bytes:
             if not more:
                 break
             data += more
-    except OSError:
+    except (OSError, NotImplementedError):
         data = b""
     if len(data) != count:
-        raise NoiseUnavailable(
-            "no random bits: the operating system's source failed",
-            hint="nothing was released; check that the system's getrandom call works, then ask again",
-        )
+        raise _unavailable()
     return data
+
+
+def _unavailable() -> NoiseUnavailable:
+    return NoiseUnavailable(
+        "no random bits: the operating system's source failed",
+        hint="nothing was released; check that the system's getrandom call works, then ask again",
+    )
 
 
 SYSTEM = SystemSource()

@@ -1,0 +1,126 @@
+"""Gaussian noise on whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from tacit.core import GaussianEvent, Loss, Number, positive, probability, sqrt_above
+from tacit.errors import InvalidParameter
+from tacit.mechanisms.enclosure import log_above, rounded_up
+from tacit.mechanisms.gaussian_calibration import ANY_DIMENSION, epsilon_of, sigma_for
+from tacit.mechanisms.gaussian_discrete import reach_of, variance_of
+from tacit.mechanisms.limits import at_least, fitting_scale, movement, spendable
+from tacit.mechanisms.tails import share
+from tacit.noise import MAX_SIGMA, SYSTEM, IntArray, Source, discrete_gaussian, saturating_add, whole_numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian:
+    """Add discrete Gaussian noise to a number or to each of several.
+
+    Values are counted in steps of a public grid; what leaves is in the same steps (`on_grid` shows it as numbers).
+    `delta` is the delta at which the price is stated, `dimension` the most values one release may hold (None: any).
+
+    Guarantee:    rho-zCDP with rho = sensitivity² / (2 sigma²), and (ε, delta)-DP with the least ε that one of three
+                  proofs gives (`gaussian_calibration`): concentrated, exact for a single value, or continuous and
+                  rounded, which is Balle & Wang's analytic calibration but for a variance of one or two steps².
+    Sensitivity:  L2 over all the values of one release, in steps; round a square root up (`sqrt_above`).
+    Error:        P(|noise| > t), summed, or bounded by the normal tail beyond t/sigma; variance at most sigma².
+    Exactness:    rational sigma, exact law, sums held at the ends of 64 bits; prices rounded up in the ninth digit.
+    Reference:    Canonne, Kamath & Steinke, NeurIPS 2020; Balle & Wang, ICML 2018; Peikert, CRYPTO 2010 (rounding).
+    """
+
+    sigma: Fraction
+    delta: Fraction
+    dimension: int | None = None
+
+    def __init__(self, sigma: Number, delta: Number, *, dimension: int | None = None) -> None:
+        object.__setattr__(self, "sigma", fitting_scale(sigma, "sigma", most=MAX_SIGMA))
+        object.__setattr__(self, "delta", probability(delta, "delta"))
+        object.__setattr__(self, "dimension", dimension)
+        _most_values(dimension)
+
+    @classmethod
+    def costing(cls, loss: Loss, sensitivity: Number, *, dimension: int | None = None) -> Gaussian:
+        """The least noise that costs no more than `loss`. Naming the dimension, above all 1, saves some."""
+        delta = probability(loss.delta, "delta")
+        spent, moved = spendable(loss), movement(sensitivity)
+        return cls(sigma_for(spent, delta, moved, dimension=_most_values(dimension)), delta, dimension=dimension)
+
+    @classmethod
+    def concentrated(cls, rho: Number, sensitivity: Number, *, delta: Number, dimension: int | None = None) -> Gaussian:
+        """The least noise that is rho-zCDP: sigma = sensitivity / √(2 rho), rounded up."""
+        moved = movement(sensitivity)
+        sigma = sqrt_above(moved * moved / (2 * positive(rho, "rho")))
+        return cls(rounded_up(sigma), delta, dimension=dimension)
+
+    @classmethod
+    def classic(cls, loss: Loss, sensitivity: Number, *, dimension: int | None = None) -> Gaussian:
+        """The textbook's noise, sigma = √(2 ln(1.25/delta)) · sensitivity / epsilon: proved for epsilon < 1 only.
+
+        That proof is of the continuous law; where ours needs more, it gets it.
+        """
+        if spendable(loss) >= 1:
+            raise InvalidParameter(
+                "the classic calibration is not proved for epsilon ≥ 1: its true delta may exceed the one claimed",
+                hint="use costing(), which needs less noise as well",
+            )
+        sigma = classic_sigma(loss, sensitivity)
+        needed = cls.costing(loss, sensitivity, dimension=dimension).sigma
+        return cls(max(sigma, needed), loss.delta, dimension=dimension)
+
+    def rho(self, sensitivity: Number) -> Fraction:
+        """What one release costs in concentrated privacy."""
+        moved = movement(sensitivity)
+        return moved * moved / (2 * self.sigma * self.sigma)
+
+    def loss(self, sensitivity: Number) -> Loss:
+        """What one release costs at this mechanism's delta."""
+        moved = movement(sensitivity)
+        dimension = _most_values(self.dimension)
+        return Loss(epsilon_of(self.sigma, moved, delta=self.delta, dimension=dimension), self.delta)
+
+    def event(self, sensitivity: Number) -> GaussianEvent:
+        """What an accountant needs to know of one release."""
+        return GaussianEvent(self.rho(sensitivity))
+
+    def error(self, confidence: Number, *, count: int = 1) -> int:
+        """A t that, with this confidence, none of `count` released values strays beyond, in steps."""
+        return reach_of(self.sigma, share(confidence, count=count))
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise on each value."""
+        return variance_of(self.sigma)
+
+    def release(self, values: int | Sequence[int] | IntArray, source: Source = SYSTEM) -> IntArray:
+        """The values with independent noise added to each."""
+        released: IntArray = self.simulate(values, 1, source=source)[0]
+        return released
+
+    def simulate(self, values: int | Sequence[int] | IntArray, times: int, *, source: Source = SYSTEM) -> IntArray:
+        """Independent repetitions, for audits and simulations: each of them costs the loss again."""
+        exact = whole_numbers(values)
+        if exact.size > _most_values(self.dimension):
+            raise InvalidParameter(
+                f"too many values for one release: {exact.size}, and its price holds for {self.dimension}",
+                hint="name the dimension when calibrating",
+            )
+        noise = discrete_gaussian(self.sigma, size=times * exact.size, source=source)
+        return saturating_add(np.broadcast_to(exact, (times, *exact.shape)), noise.reshape(times, *exact.shape))
+
+
+def _most_values(dimension: int | None) -> int:
+    """How many values one release may hold: 2^40 where no one said, as a price must hold for something."""
+    return ANY_DIMENSION if dimension is None else at_least(dimension, 1, what="the dimension")
+
+
+def classic_sigma(loss: Loss, sensitivity: Number) -> Fraction:
+    """√(2 ln(1.25/delta)) · sensitivity / epsilon, rounded up: the formula alone, whether or not it is proved."""
+    delta = probability(loss.delta, "delta")
+    ratio = movement(sensitivity) / spendable(loss)
+    return rounded_up(sqrt_above(2 * Fraction(log_above(Fraction(5, 4) / delta)) * ratio * ratio))

@@ -1,0 +1,98 @@
+"""The exact laws of the mechanisms' outcomes, worked out from their definitions alone."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+Chances = NDArray[np.float64]
+REACH = 400  # beyond it noise of the scales audited here weighs nothing
+NUMBERS = np.arange(-REACH, REACH + 1)
+
+
+def laplace(scale: Fraction) -> Chances:
+    """P(noise = k) for k in NUMBERS."""
+    q = math.exp(-1 / scale)
+    return (1 - q) / (1 + q) * q ** np.abs(NUMBERS).astype(float)
+
+
+def gaussian(sigma: Fraction) -> Chances:
+    weights = np.exp(-(NUMBERS.astype(float) ** 2) / float(2 * sigma * sigma))
+    return weights / weights.sum()
+
+
+def below(noise: Chances, bound: NDArray[np.int64] | int) -> NDArray[np.float64]:
+    """P(noise < bound)."""
+    reached = np.concatenate(([0.0], np.cumsum(noise)))
+    return reached[np.clip(np.asarray(bound) + REACH, 0, noise.size)]
+
+
+def folded(values: NDArray[np.int64], reach: int) -> NDArray[np.int64]:
+    """Outcomes coded as 0 … 2·reach, everything further out held at the ends."""
+    return np.clip(values, -reach, reach) + reach
+
+
+def fold(noise: Chances, centre: int, reach: int) -> Chances:
+    """The law of `folded` for centre + noise."""
+    return np.bincount(folded(NUMBERS + centre, reach), weights=noise, minlength=2 * reach + 1)
+
+
+def exponential(scores: NDArray[np.int64], rate: Fraction) -> Chances:
+    weights = np.exp(float(rate) * (scores - scores.max()))
+    return weights / weights.sum()
+
+
+def permute_and_flip(scores: NDArray[np.int64], rate: Fraction) -> Chances:
+    """Every subset of candidates that may be kept, and an even choice from each."""
+    kept = np.exp(float(rate) * (scores - scores.max()))
+    chances = np.zeros(scores.size)
+    for subset in product((False, True), repeat=scores.size):
+        mask = np.array(subset)
+        if mask.any():
+            chances += np.where(mask, kept, 1 - kept).prod() * mask / mask.sum()
+    return chances
+
+
+def noisy_max(scores: NDArray[np.int64], scale: Fraction) -> Chances:
+    """Sum over the winner's noisy score and over which others tie with it."""
+    noise = laplace(scale)
+    equal = [np.roll(noise, int(score)) for score in scores]  # P(score + noise = k)
+    less = [below(noise, NUMBERS - int(score)) for score in scores]
+    chances = np.zeros(scores.size)
+    for winner in range(scores.size):
+        others = [other for other in range(scores.size) if other != winner]
+        for ties in product((False, True), repeat=len(others)):
+            part = equal[winner].copy()
+            for other, tied in zip(others, ties, strict=True):
+                part *= equal[other] if tied else less[other]
+            chances[winner] += part.sum() / (1 + sum(ties))
+    return chances
+
+
+def first_hit(values: tuple[int, ...], threshold_scale: Fraction, query_scale: Fraction) -> Chances:
+    """P(the first value found above threshold 0 is the j-th); the last entry is that none is."""
+    at, noise = laplace(threshold_scale), laplace(query_scale)
+    open_so_far, chances = at.copy(), []
+    for value in values:
+        under = below(noise, NUMBERS - value)  # of each noisy threshold
+        chances.append(float((open_so_far * (1 - under)).sum()))
+        open_so_far *= under
+    return np.array([*chances, float(open_so_far.sum())])
+
+
+def coarsened(fine: Fraction, coarse: Fraction, *, reach: int) -> Chances:
+    """The joint law of (coarse telling, fine telling) of zero, both folded: by the mixture that links them."""
+    q1, q2 = math.exp(-1 / coarse), math.exp(-1 / fine)
+    stays = ((1 - q1) / (1 - q2)) ** 2 * q2 / q1
+    width = 2 * reach + 1
+    joint = np.zeros((width, width))
+    for number, chance in zip(NUMBERS, laplace(fine), strict=True):
+        added = (1 - stays) * fold(laplace(coarse), int(number), reach)
+        place = int(folded(np.array([number]), reach)[0])
+        joint[:, place] += chance * added
+        joint[place, place] += chance * stays
+    return joint.ravel()

@@ -1,0 +1,1 @@
+"""What several tests share. Nothing here may be needed by the package itself."""
