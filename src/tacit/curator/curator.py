@@ -123,9 +123,8 @@ class Curator:
             self._ledger.fail(reserved)
             if isinstance(error, TacitError) or not isinstance(error, Exception):
                 raise
-            raise EngineError(
-                "the answer could not be computed", hint="it stays charged; see the curator's log"
-            ) from None
+        # outside the handler: what went wrong may hold a cell, and would hang on the error as its __context__
+        raise EngineError("the answer could not be computed", hint="it stays charged; see the curator's log")
 
     def _public(self, made: Plan) -> PublicTables:
         """The values of public tables that serve as domains."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from datetime import date
 from fractions import Fraction
@@ -44,8 +45,27 @@ def measure(plan: Plan, exact: Sequence[Exact], *, public: PublicTables, source:
             columns.append(NoisyColumn(measurement.measure.signature, measurement.step, numbers=numbers[place][kept]))
         else:
             columns.append(_chosen(plan, measurement, exact[measurement.statement], keys=keys, source=source))
-    decoded = tuple(tuple(key.decode(value) for key, value in zip(plan.keys, values, strict=True)) for values in keys)
-    return Noisy(decoded, tuple(columns), plan.selection is not None)
+    return Noisy(_decoded(plan, keys), tuple(columns), plan.selection is not None)
+
+
+def _decoded(plan: Plan, keys: Sequence[KeyTuple]) -> tuple[KeyTuple, ...]:
+    if all(key.step is None for key in plan.keys):  # the engine's values are what a person sees
+        return tuple(keys)
+    return tuple(tuple(key.decode(value) for key, value in zip(plan.keys, values, strict=True)) for values in keys)
+
+
+def _listed(values: list[object]) -> list[object]:
+    """Values as a policy lists them: a double is the decimal it prints as, so 0.1 is one tenth; a NaN is one NaN."""
+    if float not in set(map(type, values)):
+        return values
+    return [_decimal(value) if isinstance(value, float) else value for value in values]
+
+
+def _decimal(value: float) -> object:
+    if not math.isfinite(value):
+        return math.nan if math.isnan(value) else value
+    exact = Fraction(repr(value))
+    return exact.numerator if exact.denominator == 1 else exact
 
 
 class _Groups:
@@ -59,7 +79,7 @@ class _Groups:
         """For each exact row the place of its group, −1 for none."""
         if not self.names:
             return np.zeros(exact.rows, dtype=np.int64)
-        columns = [exact.keys(name) for name in self.names]
+        columns = [_listed(exact.keys(name)) for name in self.names]
         return np.array([self._places.get(key, -1) for key in zip(*columns, strict=True)], dtype=np.int64)
 
     def filled(self, exact: Exact, column: str) -> IntArray:
@@ -77,7 +97,7 @@ class _PrivateGroups(_Groups):
 
     def __init__(self, exact: Exact, names: Sequence[str]) -> None:
         super().__init__([], names)
-        self.keys = list(zip(*(exact.keys(name) for name in names), strict=True))
+        self.keys = list(zip(*(_listed(exact.keys(name)) for name in names), strict=True))
         self._first = exact
 
     def filled(self, exact: Exact, column: str) -> IntArray:
@@ -110,7 +130,11 @@ def _units(value: object, key: Key) -> int:
 
 
 def _in_key_order(keys: Sequence[KeyTuple], kept: IntArray) -> IntArray:
-    return np.array(sorted(kept.tolist(), key=lambda place: [_sortable(v) for v in keys[place]]), dtype=np.int64)
+    places = kept.tolist()
+    columns = list(zip(*(keys[place] for place in places), strict=True))
+    alike = all(set(map(type, column)) in ({str}, {int}) for column in columns)  # then tuples compare as they are
+    order = keys.__getitem__ if alike else lambda place: tuple(_sortable(value) for value in keys[place])
+    return np.array(sorted(places, key=order), dtype=np.int64)
 
 
 def _sortable(value: object) -> tuple[int, object]:
@@ -122,7 +146,9 @@ def _sortable(value: object) -> tuple[int, object]:
         return (3, value)
     if isinstance(value, date):
         return (4, value.isoformat())
-    return (2, float(str(value)) if not hasattr(value, "numerator") else float(value))  # type: ignore[arg-type]  # a number
+    if isinstance(value, float) and math.isnan(value):
+        return (5, 0)
+    return (2, value)  # Python compares whole numbers, fractions and infinities exactly
 
 
 def _chosen(
@@ -145,8 +171,8 @@ def _chosen(
 
 def _tallies(plan: Plan, exact: Exact) -> dict[KeyTuple, list[tuple[object, int]]]:
     names = [f"k{place}" for place in range(len(plan.keys))]
-    columns = [exact.keys(name) for name in names]
-    cells, counts = exact.keys("x"), exact.integers("c").tolist()
+    columns = [_listed(exact.keys(name)) for name in names]
+    cells, counts = _listed(exact.keys("x")), exact.integers("c").tolist()
     found: dict[KeyTuple, list[tuple[object, int]]] = {}
     rows = zip(*columns, strict=True) if columns else itertools.repeat((), len(cells))
     for key, cell, count in zip(rows, cells, counts, strict=True):

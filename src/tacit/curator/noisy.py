@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.core import decimal_text, rational
+from tacit.core import decimal_text
 from tacit.noise import IntArray
 
 KeyTuple = tuple[object, ...]
@@ -58,7 +58,7 @@ class Noisy:
         columns = tuple(
             NoisyColumn(
                 item["signature"],
-                rational(item["step"]),
+                Fraction(item["step"]),
                 None if item["numbers"] is None else np.array(item["numbers"], dtype=np.int64),
                 None if item["values"] is None else np.array(item["values"], dtype=np.float64),
                 None if item["choices"] is None else tuple(tuple(_value(v) for v in row) for row in item["choices"]),
@@ -86,6 +86,6 @@ def _value(plain: object) -> object:
     if isinstance(plain, dict):
         ((kind, text),) = plain.items()
         if kind == "ratio":
-            return rational(text)
+            return Fraction(text)
         return datetime.fromisoformat(text) if kind == "timestamp" else date.fromisoformat(text)
     return plain

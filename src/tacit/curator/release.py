@@ -6,6 +6,8 @@ import csv
 import html
 import io
 import json
+import math
+import re
 from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
@@ -50,7 +52,7 @@ class Release:
         """Plain values, as the command line prints them."""
         return {
             "columns": list(self.columns),
-            "rows": [[plain(value) for value in row] for row in self.rows],
+            "rows": [[_in_json(plain(value)) for value in row] for row in self.rows],
             "errors": [list(row) for row in self.errors],
             "confidence": float(self.confidence),
             "epsilon": decimal_text(self.cost.epsilon),
@@ -185,6 +187,11 @@ def plain(value: object) -> Any:
     return value
 
 
+def _in_json(value: object) -> object:
+    """JSON has no word for a key that is NaN or infinite."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def _with_error(value: object, error: float | None) -> str:
     if isinstance(value, float):
         places = 4 if error is None or error == 0 else max(0, min(6, 2 - len(str(int(abs(error))).lstrip("0"))))
@@ -196,7 +203,8 @@ def _with_error(value: object, error: float | None) -> str:
 
 
 def _escape(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    """A key is a stranger's text: in Markdown it must be neither the end of a cell nor a tag."""
+    return re.sub(r"([\\|`\[\]])", r"\\\1", html.escape(" ".join(text.split()), quote=False))
 
 
 def _safe(cell: object) -> object:

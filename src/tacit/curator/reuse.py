@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.core import decimal_text, rational, sqrt_above
+from tacit.core import decimal_text, sqrt_above
 from tacit.curator.noisy import Noisy, NoisyColumn
 from tacit.ledger import Keep, KeptAnswer, Ledger, Shelf
 from tacit.mechanisms import Gaussian, Laplace
@@ -71,16 +71,16 @@ def _same(plan: Plan, kept: KeptAnswer, ledger: Ledger) -> Found | None:
     if len(measurements) != len(columns):
         return None
     noisy = Noisy.from_bytes(ledger.answer(kept))
-    return Found(noisy, replace(plan, measurements=tuple(measurements)), "the same question", kept.hash)
+    return Found(noisy, replace(plan, measurements=tuple(measurements), loss=kept.loss), "the same question", kept.hash)
 
 
 def _swapped(measurement: Measurement, column: dict[str, str]) -> Measurement | None:
     """The measurement with the noise the kept answer has; None if that is more than was asked for."""
-    scale = rational(column["scale"])
+    scale = Fraction(column["scale"])
     if column["noise"] == "Laplace":
         noise: Laplace | Gaussian = Laplace(scale)
     elif column["noise"] == "Gaussian":
-        noise = Gaussian(scale, rational(column["delta"]))
+        noise = Gaussian(scale, Fraction(column["delta"]))
     else:  # a choice: a higher rate is a sharper one
         same = column["noise"] == type(measurement.noise).__name__ and scale >= _scale(measurement)
         return measurement if same else None
@@ -117,7 +117,7 @@ def _derived(plan: Plan, kept: KeptAnswer, ledger: Ledger) -> Found | None:
         how = "rolled up from a finer answer"
         notes = (*notes, f"rows outside the public domain of {', '.join(sorted(finer))} are not in it")
     derived = Noisy(tuple(groups), tuple(made), noisy.private_keys)
-    return Found(derived, replace(plan, measurements=tuple(measurements), notes=notes), how, kept.hash)
+    return Found(derived, replace(plan, measurements=tuple(measurements), notes=notes, loss=kept.loss), how, kept.hash)
 
 
 def _regrouped(noisy: Noisy, places: list[int]) -> dict[tuple[object, ...], list[int]]:
@@ -151,17 +151,17 @@ def _summed_noise(measurement: Measurement, column: dict[str, str], width: int) 
     """The noise of `width` summed values, stated by a law at least as wide; None if it is more than was asked for."""
     if column["noise"] not in {"Laplace", "Gaussian"}:
         return None
-    scale = rational(column["scale"])
+    scale = Fraction(column["scale"])
     if column["noise"] == "Gaussian":
-        noise: Laplace | Gaussian = Gaussian(scale * sqrt_above(Fraction(width)), rational(column["delta"]))
+        noise: Laplace | Gaussian = Gaussian(scale * sqrt_above(Fraction(width)), Fraction(column["delta"]))
     else:
         noise = Laplace(scale * width)
     if not isinstance(measurement.noise, (Laplace, Gaussian)):
         return None
     confidence = Fraction(95, 100)
-    if noise.error(confidence) * rational(column["step"]) > measurement.noise.error(confidence) * measurement.step:
+    if noise.error(confidence) * Fraction(column["step"]) > measurement.noise.error(confidence) * measurement.step:
         return None
-    return replace(measurement, noise=noise, step=rational(column["step"]))
+    return replace(measurement, noise=noise, step=Fraction(column["step"]))
 
 
 def _key_texts(plan: Plan) -> list[str]:

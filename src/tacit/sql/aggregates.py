@@ -20,6 +20,7 @@ from tacit.sql.predicates import predicate
 from tacit.sql.scope import Scope, Value, name_of
 
 MAX_CELLS = 2_000_000  # of a histogram behind a quantile
+MAX_SHARE = 1_000_000  # ranks are counted in whole parts of this size: with 2^40 rows they still fit 64 bits
 MAX_TOP = 100
 
 
@@ -126,21 +127,26 @@ class _Call:
         """The argument as numbers on a grid."""
         return number(self.argument(), self.scope, predicate=predicate)
 
-    def rows(self, sql: exp.Expression | None) -> post.Post:
-        """How many rows have a value."""
-        return self.measures.ref(Additive(self.label, Counted.ROWS, self.only(sql)))
+    def named(self, form: str) -> str:
+        """What to call one of several measurements behind this call, as in "COUNT({})"."""
+        return form.format(self.argument().sql(dialect="duckdb", comments=False))
 
-    def total(self, grid: Grid, *, column: str | None = None) -> post.Post:
+    def rows(self, sql: exp.Expression | None, *, label: str | None = None) -> post.Post:
+        """How many rows have a value."""
+        return self.measures.ref(Additive(label or self.label, Counted.ROWS, self.only(sql)))
+
+    def total(self, grid: Grid, *, column: str | None = None, label: str | None = None) -> post.Post:
         """Σ of the values."""
         ends = min(grid.low, 0), max(grid.high, 0)
-        measure = Additive(self.label, Counted.VALUES, self.only(grid.sql), grid.step, *ends, column=column)
+        measure = Additive(label or self.label, Counted.VALUES, self.only(grid.sql), grid.step, *ends, column=column)
         return self.measures.ref(measure)
 
     def present(self, grid: Grid) -> post.Post:
         """How many values there are to average."""
         if not grid.nullable:
-            return self.rows(None)
-        return self.rows(exp.Case(ifs=[exp.If(this=_present(grid.sql), true=integer(1))]))
+            return self.rows(None, label="COUNT(*)")
+        counted = exp.Case(ifs=[exp.If(this=_present(grid.sql), true=integer(1))])
+        return self.rows(counted, label=self.named("COUNT({})"))
 
 
 def _present(sql: exp.Expression) -> exp.Expression:
@@ -180,7 +186,7 @@ def _sum(call: _Call) -> post.Post:
         return total
     centred, middle = _centred(grid)
     parts = _Call(call.node, call.scope, Measures(), call.condition, call.label)
-    parts.total(centred)
+    parts.total(centred, label=call.named("SUM({} − midpoint)"))
     parts.present(grid)
     call.measures.shared[total.measure] = (parts.measures.items[0], parts.measures.items[1], middle)
     return total
@@ -196,7 +202,8 @@ def _mean(call: _Call, grid: Grid) -> tuple[post.Post, post.Post, Fraction]:
     """(mean of the centred values, how many there are, the midpoint)."""
     centred, middle = _centred(grid)
     count = call.present(grid)
-    return post.Quotient(call.total(centred), count, least=Fraction(1)), count, middle
+    total = call.total(centred, label=call.named("SUM({} − midpoint)"))
+    return post.Quotient(total, count, least=Fraction(1)), count, middle
 
 
 def _average(call: _Call) -> post.Post:
@@ -215,7 +222,8 @@ def _variance(call: _Call, *, sample: bool) -> post.Post:
     centred, _ = _centred(grid)
     square = multiply(centred, centred)
     square = Grid(square.sql, square.step, 0, square.high, square.nullable, square.public)
-    moment = post.Quotient(call.total(square), count, least=Fraction(1))
+    squares = call.total(square, label=call.named("SUM(({} − midpoint)²)"))
+    moment = post.Quotient(squares, count, least=Fraction(1))
     spread: post.Post = post.Sum(moment, post.Product(post.Number(Fraction(-1)), post.Product(mean, mean)))
     if sample:
         fewer = post.Sum(count, post.Number(Fraction(-1)))
@@ -229,6 +237,8 @@ def _quantile(call: _Call, share: Fraction | None, *, from_top: bool = False) ->
     grid = call.grid()
     if share is not None and not 0 <= share <= 1:
         raise QueryRefused("a quantile lies between 0 and 1")
+    if share is not None and share.denominator > MAX_SHARE:
+        raise QueryRefused("a quantile is named too finely", hint="six decimal places are enough")
     if share in (Fraction(0), Fraction(1)):
         share, from_top = None, share == 1
     if grid.high - grid.low + 1 > MAX_CELLS:

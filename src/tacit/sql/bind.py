@@ -13,7 +13,7 @@ from tacit.policy import ColumnType, Policy, Schema, TablePolicy
 from tacit.sql import post
 from tacit.sql.aggregates import Measures, aggregate, has_aggregate, is_aggregate
 from tacit.sql.conditions import Condition, condition
-from tacit.sql.keys import Key, key
+from tacit.sql.keys import Key, check_groups, key
 from tacit.sql.measures import Measure
 from tacit.sql.predicates import predicate
 from tacit.sql.query import Query
@@ -64,8 +64,9 @@ def bind(query: Query, policy: Policy, *, schema: Schema) -> BoundQuery:
     table, alias = _table(select, policy)
     if query.unit is not None and not table.is_unit(query.unit):
         raise QueryRefused(f"the privacy unit is not {query.unit[:60]}", hint=f"the policy's unit is {table.unit}")
-    types = {name.casefold(): ColumnType.from_sql(kind) for name, kind in _columns(schema, table).items()}
-    scope = Scope(table, types, alias, query.parameters)
+    sql_types = {name.casefold(): kind for name, kind in _columns(schema, table).items()}
+    types = {name: ColumnType.from_sql(kind) for name, kind in sql_types.items()}
+    scope = Scope(table, types, alias, query.parameters, sql_types)
     where = select.args.get("where")
     filtered = predicate(where.this, scope) if where is not None else None
     return _Binder(query, scope).bound(filtered)
@@ -145,6 +146,7 @@ class _Binder:
         }
         self.group = [self._positioned(node) for node in self._group_nodes()]
         self.keys = [key(node, scope) for node in self.group]
+        check_groups(self.keys)
         self.places = {signature(node): place for place, node in enumerate(self.group)}
 
     def _group_nodes(self) -> list[exp.Expression]:
@@ -176,6 +178,8 @@ class _Binder:
         held = condition(having.this, self._post) if having is not None else None
         order = self._order(outputs)
         outputs, held, order = self._settled(outputs, held, order)
+        if not self.measures.items:
+            raise QueryRefused("nothing is measured: the answer is the same whatever the data", hint="no price is due")
         return BoundQuery(
             query=self.query,
             table=self.scope.table,
@@ -266,6 +270,8 @@ class _Binder:
     def _order(self, outputs: list[Output]) -> list[Ordering]:
         order = self.select.args.get("order")
         items = order.expressions if order is not None else []
+        if any(item.args.get("nulls_first") or item.args.get("with_fill") for item in items):
+            raise QueryRefused("NULLS FIRST and WITH FILL are refused in ORDER BY", hint="NULL stands last")
         return [Ordering(self._ordered(item.this, outputs), bool(item.args.get("desc"))) for item in items]
 
     def _ordered(self, node: exp.Expression, outputs: list[Output]) -> Output:
@@ -284,7 +290,11 @@ class _Binder:
         clause = self.select.args.get(name)
         if clause is None:
             return None
-        value = self.scope.value(clause.expression)
+        options = clause.args.get("limit_options")
+        count = clause.args.get("count") if isinstance(clause, exp.Fetch) else clause.expression
+        if clause.expressions or (options and (options.args.get("percent") or options.args.get("with_ties"))):
+            raise QueryRefused(f"{name.upper()} needs a whole number of rows", hint=f"write {name.upper()} 10")
+        value = self.scope.value(count) if isinstance(count, exp.Expression) else None
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < MAX_LIMIT:
             raise QueryRefused(f"{name.upper()} needs a whole number")
         return value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from fractions import Fraction
@@ -11,11 +13,12 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, ColumnType, ListDomain, RangeDomain, TableDomain
 from tacit.policy.types import EPOCH
+from tacit.sql.cells import comparable
 from tacit.sql.grid import Grid
 from tacit.sql.numbers import number
-from tacit.sql.operands import DATE_PARTS, TIME_PARTS, kind_of, literal, operand
+from tacit.sql.operands import DATE_PARTS, TIME_PARTS, constant, kind_of, literal, operand
 from tacit.sql.predicates import predicate
-from tacit.sql.scope import Scope, Value
+from tacit.sql.scope import Scope, Value, written_twice
 
 MAX_KEYS = 1_000_000
 
@@ -76,7 +79,8 @@ def _column_key(node: exp.Column, scope: Scope) -> Key:
     if isinstance(found.domain, ListDomain):
         values = found.domain.values
         _check_size(len(values), found.name)
-        return Key(column, kind, values, keep=exp.In(this=column.copy(), expressions=[literal(v) for v in values]))
+        listed = exp.In(this=_compared(found, scope), expressions=[constant(v) for v in values])
+        return Key(column, kind, values, keep=listed)
     if isinstance(found.domain, TableDomain):
         public = exp.select(exp.column(exp.to_identifier(found.domain.column, quoted=True))).from_(
             exp.to_table(exp.to_identifier(found.domain.table, quoted=True).sql())
@@ -89,11 +93,16 @@ def _column_key(node: exp.Column, scope: Scope) -> Key:
     return Key(column, kind, None)
 
 
+def _compared(found: ColumnPolicy, scope: Scope) -> exp.Expression:
+    column = exp.column(exp.to_identifier(found.name, quoted=True))
+    return comparable(column, scope.sql_types.get(found.name.casefold(), ""))
+
+
 def _range_key(found: ColumnPolicy, kind: ColumnType, scope: Scope) -> Key:
     assert found.bounds is not None  # noqa: S101 - the policy refuses a range without bounds
     column = exp.column(exp.to_identifier(found.name, quoted=True))
-    ends = [literal(_raw(end, kind)) for end in (found.bounds.lower, found.bounds.upper)]
-    keep = exp.Between(this=column.copy(), low=ends[0], high=ends[1])
+    ends = [constant(_raw(end, kind)) for end in (found.bounds.lower, found.bounds.upper)]
+    keep = exp.Between(this=_compared(found, scope), low=ends[0], high=ends[1])
     _check_size(found.bounds.cells, found.name)
     if kind.is_numeric:
         cells = number(column, scope, predicate=predicate)
@@ -123,7 +132,7 @@ def _case_key(node: exp.Case, scope: Scope) -> Key | None:
     if not all(scope.is_constant(label) for label in labels):
         return None
     values = [scope.value(label) for label in labels]
-    subject = node.args.get("this")
+    subject = node.args.get("this") and written_twice(node.args["this"])
     ifs = []
     for branch, value in zip(node.args["ifs"], values, strict=False):
         when = exp.EQ(this=subject.copy(), expression=branch.this.copy()) if subject is not None else branch.this
@@ -194,6 +203,12 @@ def _grid_key(cells: Grid) -> Key:
         exact = units * cells.step
         values.append(int(exact) if exact.denominator == 1 else exact)
     return Key(cells.sql, ColumnType.NUMBER, tuple(values), step=cells.step)
+
+
+def check_groups(keys: Sequence[Key]) -> None:
+    """Refuse keys that make too many groups together."""
+    lists = [key.values for key in keys if isinstance(key.values, tuple)]
+    _check_size(math.prod(len(values) for values in lists), "these keys")
 
 
 def _check_size(count: int, name: str) -> None:

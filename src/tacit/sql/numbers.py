@@ -11,7 +11,7 @@ from tacit.errors import QueryRefused, UnboundedColumn
 from tacit.policy import ColumnType, RangeDomain
 from tacit.sql import grid as g
 from tacit.sql.operands import TIME_PARTS, operand
-from tacit.sql.scope import Scope, name_of
+from tacit.sql.scope import Scope, name_of, written_twice
 
 Predicate = Callable[[exp.Expression, Scope], exp.Expression]
 
@@ -66,7 +66,7 @@ def bounded_column(node: exp.Column, scope: Scope) -> g.Grid:
 
 
 def _case(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
-    subject = node.args.get("this")
+    subject = node.args.get("this") and written_twice(node.args["this"])
     branches: list[tuple[exp.Expression, g.Grid | None]] = []
     for branch in node.args["ifs"]:
         when = exp.EQ(this=subject.copy(), expression=branch.this.copy()) if subject is not None else branch.this

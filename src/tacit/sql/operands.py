@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from fractions import Fraction
 
@@ -12,6 +12,7 @@ from sqlglot import exp
 from tacit.core import decimal_text
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnType
+from tacit.sql import cells
 from tacit.sql.scope import Scope, Value, name_of
 
 _MAX_TEXT_PLACE = 1_000_000
@@ -44,6 +45,21 @@ def literal(value: Value) -> exp.Expression:
     return exp.Literal.string(value)
 
 
+def constant(value: Value) -> exp.Expression:
+    """A constant to compare with: a number that is not a 64-bit whole one is a double, so that no cell need fit it."""
+    if isinstance(value, bool) or not isinstance(value, (int, Fraction)) or (value.denominator == 1 and _fits(value)):
+        return literal(value)
+    try:
+        number = exp.Literal.number(repr(abs(float(value))))
+    except OverflowError:
+        raise QueryRefused("a number is too large: no column could hold it") from None
+    return exp.cast(exp.Neg(this=number) if value < 0 else number, "DOUBLE")
+
+
+def _fits(value: int | Fraction) -> bool:
+    return -(1 << 63) < value < 1 << 63
+
+
 def _number(value: Fraction) -> exp.Expression:
     text = decimal_text(abs(value))
     if "/" in text or "e" in text:
@@ -73,7 +89,7 @@ def operand(node: exp.Expression, scope: Scope) -> Operand | None:
         return operand(node.this, scope)
     if scope.is_constant(node):
         value = scope.value(node)
-        return Operand(literal(value), kind_of(value), constant=True)
+        return Operand(constant(value), kind_of(value), constant=True)
     if scope.is_unit(node):
         raise QueryRefused(
             f"{node.name} is refused here: it tells one person from another",
@@ -86,9 +102,18 @@ def operand(node: exp.Expression, scope: Scope) -> Operand | None:
     return None if build is None else build(node, scope)
 
 
+def comparable(node: exp.Expression, scope: Scope) -> Operand | None:
+    """As `operand`, in a type that compares with any constant or column of its kind whatever the cells hold."""
+    found = operand(node, scope)
+    if found is not None and isinstance(found.sql, exp.Column):
+        sql_type = scope.sql_types.get(found.sql.name.casefold(), "")
+        return replace(found, sql=cells.comparable(found.sql, sql_type))
+    return found
+
+
 def of_kind(node: exp.Expression, kinds: set[ColumnType], *, scope: Scope, where: str) -> Operand:
     """An operand that must have one of these types: no engine is ever asked to convert a cell."""
-    found = operand(node, scope)
+    found = comparable(node, scope)
     if found is None:
         raise QueryRefused(f"{name_of(node)} is refused in {where}")
     if found.kind not in kinds:
@@ -147,12 +172,13 @@ def _truncate(node: exp.Expression, scope: Scope) -> Operand:
         raise QueryRefused(f"DATE_TRUNC to {unit[:20]} is refused", hint=f"the units are {', '.join(TRUNCATIONS)}")
     inner = of_kind(node.this, {ColumnType.DATE, ColumnType.TIMESTAMP}, scope=scope, where="DATE_TRUNC")
     kind = inner.kind or ColumnType.DATE
-    cut = exp.TimestampTrunc(this=inner.sql, unit=exp.var(unit))
+    start = cells.within_calendar(inner.sql) if kind is ColumnType.DATE else inner.sql
+    cut = exp.TimestampTrunc(this=start, unit=exp.var(unit))
     return Operand(exp.cast(cut, "DATE" if kind is ColumnType.DATE else "TIMESTAMP"), kind)
 
 
 def _coalesce(node: exp.Expression, scope: Scope) -> Operand:
-    parts = [operand(part, scope) for part in (node.this, *node.expressions)]
+    parts = [comparable(part, scope) for part in (node.this, *node.expressions)]
     kinds = {part.kind for part in parts if part is not None}
     if None in parts or len(kinds - {None}) != 1:
         raise QueryRefused("COALESCE needs columns and constants of one type")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from sqlglot import exp
@@ -15,6 +15,8 @@ from tacit.sql.conditions import Condition
 from tacit.sql.keys import Key
 from tacit.sql.measures import Measure
 from tacit.sql.rules import Spread
+
+_CANONICAL = "duckdb"
 
 Noise = Laplace | Gaussian | Exponential | PermuteAndFlip
 
@@ -36,13 +38,19 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One generated query."""
+    """One generated query. `canonical` is its text in one dialect, by which plans are compared and hashed."""
 
     tree: exp.Select
     columns: tuple[str, ...]
+    canonical: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "canonical", self.tree.sql(dialect=_CANONICAL))
 
     def sql(self, dialect: str, *, pretty: bool = False) -> str:
         """The text an engine runs."""
+        if dialect == _CANONICAL and not pretty:
+            return self.canonical
         return self.tree.sql(dialect=dialect, pretty=pretty)
 
 
@@ -97,7 +105,7 @@ class Plan:
     @property
     def key(self) -> str:
         """The same for questions with the same measurements, whatever was made of them and whatever they cost."""
-        trees = [statement.sql("duckdb") for statement in self.statements]
+        trees = [statement.canonical for statement in self.statements]
         signatures = [m.measure.signature for m in self.measurements]
         return _digest("key", self.table, self.policy_version, str(self.caps), *trees, *signatures)
 

@@ -26,6 +26,7 @@ from tacit.sql.split import split
 from tacit.sql.statements import statements
 
 CONFIDENCE = Fraction(95, 100)
+_ROUNDING = Fraction(1, 10**12)  # what the check of a replaced unit's loss may round up by
 
 
 def plan(bound: BoundQuery, policy: Policy, *, schema: Schema, price: Loss) -> Plan:
@@ -60,7 +61,7 @@ def _add_remove(price: Loss, adjacency: Adjacency) -> Loss:
     if adjacency is Adjacency.ADD_REMOVE:
         return price
     half = price.epsilon / 2
-    growth = Fraction(exp_interval(half, 30)[1]) + 1
+    growth = (Fraction(exp_interval(half, 30)[1]) + 1) * (1 + _ROUNDING)
     inner = Loss(half, price.delta / growth)
     if not replace_loss(inner).within(price):
         raise ArithmeticError("half a loss, twice, exceeds it")

@@ -10,11 +10,17 @@ from tacit.errors import QueryRefused
 from tacit.policy import ColumnType
 from tacit.sql.grid import Grid, integer
 from tacit.sql.numbers import number
-from tacit.sql.operands import Operand, kind_of, literal, operand
-from tacit.sql.scope import Scope, Value, chain, name_of
+from tacit.sql.operands import Operand, comparable, constant, kind_of, literal, operand
+from tacit.sql.scope import Scope, Value, chain, name_of, written_twice
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+_READ_AS_MOMENT = {
+    (ColumnType.TEXT, ColumnType.DATE),
+    (ColumnType.TEXT, ColumnType.TIMESTAMP),
+    (ColumnType.DATE, ColumnType.TIMESTAMP),
+}
 _NUMERIC = {ColumnType.INTEGER, ColumnType.NUMBER}
+_WIDEST = 1 << 126  # what 128 bits hold, with room to spare
 _MAX_LIST = 5_000
 
 
@@ -43,7 +49,7 @@ def _joined(node: exp.Expression, scope: Scope) -> exp.Expression:
 
 
 def _comparison(node: exp.Expression, scope: Scope) -> exp.Expression:
-    left, right = operand(node.this, scope), operand(node.expression, scope)
+    left, right = comparable(node.this, scope), comparable(node.expression, scope)
     kind = type(node)
     if left is None or right is None:
         return _grid_comparison(kind, node, scope)
@@ -60,6 +66,8 @@ def _grid_comparison(kind: type[exp.Expression], node: exp.Expression, scope: Sc
 
 
 def _scaled(grid: Grid, factor: int) -> exp.Expression:
+    if grid.magnitude * factor >= _WIDEST:  # it would overflow, and so fail, on the rows that are large enough
+        raise QueryRefused("the sides of a comparison are too far apart in size to be compared exactly")
     wide = exp.cast(exp.paren(grid.sql.copy()), "INT128")
     return wide if factor == 1 else exp.Mul(this=wide, expression=integer(factor))
 
@@ -69,10 +77,10 @@ def _same_kind(left: Operand, right: Operand, node: exp.Expression, scope: Scope
     if left.constant and not right.constant:
         right, left = _same_kind(right, left, _mirrored(node), scope)
         return left, right
-    if right.constant and right.kind is ColumnType.TEXT and left.kind in {ColumnType.DATE, ColumnType.TIMESTAMP}:
+    if right.constant and (right.kind, left.kind) in _READ_AS_MOMENT:
         right = _as_moment(right, left.kind, node, scope)
     kinds = {left.kind, right.kind} - {None}
-    if len(kinds) <= 1 or kinds <= _NUMERIC or kinds <= {ColumnType.DATE, ColumnType.TIMESTAMP}:
+    if len(kinds) <= 1 or kinds <= _NUMERIC:
         return left, right
     raise QueryRefused(
         f"{left.kind} is compared with {right.kind}: tacit does not convert cells",
@@ -84,14 +92,15 @@ def _mirrored(node: exp.Expression) -> exp.Expression:
     return exp.EQ(this=node.expression.copy(), expression=node.this.copy())
 
 
-def _as_moment(right: Operand, kind: ColumnType, node: exp.Expression, scope: Scope) -> Operand:
+def _as_moment(right: Operand, kind: ColumnType | None, node: exp.Expression, scope: Scope) -> Operand:
     name = "DATE" if kind is ColumnType.DATE else "TIMESTAMP"
-    text = scope.value(node.expression)
+    text = scope.value(node.expression)  # of a date too: its ISO form is midnight
     value = scope.value(exp.cast(exp.Literal.string(str(text)), name))
     return Operand(literal(value), kind, constant=True)
 
 
 def _between(node: exp.Expression, scope: Scope) -> exp.Expression:
+    written_twice(node.this)
     low = exp.GTE(this=node.this.copy(), expression=node.args["low"])
     high = exp.LTE(this=node.this.copy(), expression=node.args["high"])
     return exp.And(this=exp.paren(predicate(low, scope)), expression=exp.paren(predicate(high, scope)))
@@ -100,14 +109,14 @@ def _between(node: exp.Expression, scope: Scope) -> exp.Expression:
 def _in(node: exp.Expression, scope: Scope) -> exp.Expression:
     if node.args.get("query") or node.args.get("unnest") or node.args.get("field"):
         raise QueryRefused("IN over a subquery is refused", hint="list the values: IN ('a', 'b')")
-    left = operand(node.this, scope)
+    left = comparable(node.this, scope)
     if left is None or left.constant or not node.expressions or len(node.expressions) > _MAX_LIST:
         raise QueryRefused(f"IN needs a column and a list of at most {_MAX_LIST:,} constants")
     values: list[exp.Expression] = []
     for item in node.expressions:
         value: Value = scope.value(item)
         pair = exp.EQ(this=node.this, expression=item)
-        right = Operand(literal(value), kind_of(value), constant=True)
+        right = Operand(constant(value), kind_of(value), constant=True)
         values.append(_same_kind(left, right, pair, scope)[1].sql)
     return exp.In(this=left.sql, expressions=values)
 
@@ -126,7 +135,7 @@ def _is(node: exp.Expression, scope: Scope) -> exp.Expression:
 
 
 def _like(node: exp.Expression, scope: Scope) -> exp.Expression:
-    left = operand(node.this, scope)
+    left = comparable(node.this, scope)
     pattern = scope.value(node.expression)
     if left is None or left.kind is not ColumnType.TEXT or not isinstance(pattern, str) or len(pattern) > 1_000:
         raise QueryRefused("LIKE needs a text column and a constant pattern", hint="write name LIKE 'A%'")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import date, datetime
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
 
@@ -14,6 +14,8 @@ from tacit.core import rational
 from tacit.errors import InvalidParameter, QueryRefused, UnknownName
 from tacit.policy import ColumnPolicy, ColumnType, TablePolicy
 
+_TIMESTAMPS = (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ)
+MAX_REPEATED = 50  # parts of an expression that is written out for every comparison with it
 Value = bool | int | Fraction | str | date | datetime | None
 
 
@@ -25,6 +27,7 @@ class Scope:
     types: Mapping[str, ColumnType | None]  # by the column's name, folded
     alias: str
     parameters: Mapping[str, object]
+    sql_types: Mapping[str, str] = field(default_factory=dict)  # the engine's own words, by the column's name, folded
 
     def column(self, node: exp.Column) -> tuple[ColumnPolicy, ColumnType]:
         """The declared column behind a name. An undeclared one is refused in the same words as an absent one."""
@@ -59,7 +62,7 @@ class Scope:
         if isinstance(node, (exp.Paren, exp.Neg)):
             return self.is_constant(node.this)
         if isinstance(node, exp.Cast):
-            return isinstance(node.this, exp.Literal) and node.to.this in (exp.DType.DATE, exp.DType.TIMESTAMP)
+            return isinstance(node.this, exp.Literal) and node.to.this in (exp.DType.DATE, *_TIMESTAMPS)
         return isinstance(node, (exp.Literal, exp.Boolean, exp.Null, exp.Placeholder))
 
     def _parameter(self, node: exp.Placeholder) -> Value:
@@ -70,13 +73,19 @@ class Scope:
 
 
 def _parameter_value(value: object, name: str) -> Value:
-    if value is None or isinstance(value, (bool, str, date, datetime)):
+    if isinstance(value, datetime):
+        return _zoneless(value)
+    if value is None or isinstance(value, (bool, str, date)):
         return value
     if isinstance(value, (int, float, Decimal, Fraction)):
         return _whole(rational(value, f"the parameter {name}"))
     raise InvalidParameter(
         f"the parameter {name} is a {type(value).__name__}: give text, a number, a date or a truth value"
     )
+
+
+def _zoneless(moment: datetime) -> datetime:
+    return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
 
 
 def _whole(number: Fraction) -> int | Fraction:
@@ -104,9 +113,9 @@ def _typed_literal(node: exp.Cast) -> Value:
     try:
         if kind is exp.DType.DATE:
             return date.fromisoformat(text)
-        if kind is exp.DType.TIMESTAMP:
-            return datetime.fromisoformat(text)
-    except ValueError:
+        if kind in _TIMESTAMPS:
+            return _zoneless(datetime.fromisoformat(text))
+    except (ValueError, OverflowError):
         raise QueryRefused(f"{text[:40]!r} is not a date", hint="write DATE '2026-01-31'") from None
     raise QueryRefused("only DATE and TIMESTAMP can stand before a text", hint="write DATE '2026-01-31'")
 
@@ -116,6 +125,17 @@ def name_of(node: exp.Expression) -> str:
     if isinstance(node, exp.Anonymous):
         return str(node.this).upper()[:40]
     return node.sql_name() if isinstance(node, exp.Func) else node.key.upper()
+
+
+def written_twice(node: exp.Expression) -> exp.Expression:
+    """A node that will stand in several places. Were a CASE among its parts, its copies would multiply by the level."""
+    size = sum(1 for _ in node.walk())
+    if size > MAX_REPEATED or node.find(exp.Case, exp.Between):
+        raise QueryRefused(
+            "what is compared several times is too long: it would be written out again for each comparison",
+            hint="BETWEEN and CASE … WHEN need a column or a short expression without CASE",
+        )
+    return node
 
 
 def chain(node: exp.Expression) -> list[exp.Expression]:

@@ -20,11 +20,14 @@ def split(weights: NDArray[np.float64], power: float) -> list[Fraction]:
     a share x it is weights[j, i] / x^power, with power 1 for Laplace noise and 1/2 for Gaussian. For given prices on
     the outputs the best shares have a closed form; the prices move towards the outputs with the largest errors.
     """
-    outputs, measures = weights.shape
+    measures = weights.shape[1]
     if measures == 1:
         return [Fraction(1)]
-    prices = np.full(outputs, 1.0 / outputs)
     best, best_error = np.full(measures, 1.0 / measures), np.inf
+    weights = weights[np.isfinite(weights).all(axis=1) & (weights.max(axis=1) > 0)]  # no shares help the others
+    if not weights.size:
+        return _whole_grains(best)
+    prices = np.full(len(weights), 1.0 / len(weights))
     for _ in range(_ROUNDS):
         pull = np.maximum(prices @ weights, 1e-12 * weights.max())
         shares = pull ** (1 / (1 + power))

@@ -76,7 +76,9 @@ def _statement(
     facts: Facts,
 ) -> Statement:
     keys = [exp.alias_(key.sql.copy(), name) for key, name in zip(bound.keys, facts.keys, strict=True)]
-    keeps = [exp.Anonymous(this="KEEP", expressions=[key.keep.copy()]) for key in bound.keys if key.keep is not None]
+    keeps = [
+        exp.Anonymous(this="IN_DOMAIN", expressions=[key.keep.copy()]) for key in bound.keys if key.keep is not None
+    ]
     values = [exp.alias_(value.copy(), column.value) for column, value in columns if value is not None and column.value]
     listed = [*keys, *values]
     if not listed and bound.table.unit_column is None:
@@ -104,7 +106,9 @@ def _facts(bound: BoundQuery, caps: Caps, schema: Schema) -> Facts:
                 if isinstance(column.null, (int, Fraction)) and not isinstance(column.null, bool)
                 else None
             )
-            grids[column.name.casefold()] = GridFacts(column.bounds, kind, is_float, column.nan_value, null)
+            grids[column.name.casefold()] = GridFacts(
+                column.bounds, kind, is_float, column.nan_value, null, raw.get(column.name.casefold(), "")
+            )
     private = any(not key.is_public for key in bound.keys)
     return Facts(
         grids=grids,

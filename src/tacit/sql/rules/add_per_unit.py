@@ -26,7 +26,7 @@ def add_per_unit(tree: exp.Select, facts: Facts) -> exp.Select:
     if facts.unit is None:
         return tree
     groups = [name(OWNER), *(name(key) for key in facts.keys)]
-    totals = [exp.alias_(_total(measure), measure.name) for measure in facts.measures]
+    totals = [exp.alias_(_total(m), m.name) for m in facts.measures if m.value is not None]  # the others are n, or one
     rows = exp.alias_(exp.Count(this=exp.Star()), ROWS)
     pairs = exp.select(*groups, rows, *totals).from_(nested(tree, "owned")).group_by(*(g.copy() for g in groups))
     capped = [exp.alias_(_capped(measure, facts), measure.name) for measure in facts.measures]
@@ -36,12 +36,14 @@ def add_per_unit(tree: exp.Select, facts: Facts) -> exp.Select:
 def _total(measure: MeasureFacts) -> exp.Expression:
     if measure.counted is Counted.VALUES:
         return exp.Sum(this=name(measure.value or ROWS))
-    return exp.Count(this=exp.Star() if measure.value is None else name(measure.value))
+    return exp.Count(this=name(measure.value or ROWS))
 
 
 def _capped(measure: MeasureFacts, facts: Facts) -> exp.Expression:
-    column, rows = name(measure.name), name(ROWS)
+    column, rows = name(ROWS if measure.value is None else measure.name), name(ROWS)
     cap = integer(facts.max_rows)
+    if measure.counted is Counted.UNITS and measure.value is None:
+        return integer(1)
     if measure.counted is Counted.UNITS:
         return exp.Case(
             ifs=[exp.If(this=exp.GT(this=column, expression=integer(0)), true=integer(1))], default=integer(0)

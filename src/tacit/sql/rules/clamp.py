@@ -7,6 +7,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.policy import ColumnType
+from tacit.sql.cells import clampable
 from tacit.sql.moments import moment
 from tacit.sql.operands import literal
 from tacit.sql.rules.facts import Facts, GridFacts
@@ -29,7 +30,9 @@ def clamp(tree: exp.Select, facts: Facts) -> exp.Select:
 
 
 def _clamped(column: exp.Expression, grid: GridFacts) -> exp.Expression:
-    lower, upper = (_end(end, grid.kind) for end in (grid.bounds.lower, grid.bounds.upper))
+    ends = grid.bounds.lower, grid.bounds.upper
+    column = clampable(column.copy(), grid.sql_type, whole=all(end.denominator == 1 for end in ends))
+    lower, upper = (_end(end, grid.kind) for end in ends)
     ifs = [
         exp.If(this=exp.LT(this=column.copy(), expression=lower), true=lower.copy()),
         exp.If(this=exp.GT(this=column.copy(), expression=upper), true=upper.copy()),

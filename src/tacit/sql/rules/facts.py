@@ -32,6 +32,7 @@ class GridFacts:
     is_float: bool
     nan: Fraction
     null: Fraction | None = None
+    sql_type: str = ""  # the engine's own word for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,9 @@ def nested(tree: exp.Select, alias: str) -> exp.Subquery:
 
 
 def keyed_hash(facts: Facts, *columns: str) -> exp.Expression:
-    """A public pseudo-random order of a unit's own rows or groups: it depends on that unit alone."""
+    """A public pseudo-random order of a unit's own rows or groups: it depends on that unit alone.
+
+    Hashed twice: DuckDB combines the hashes of several columns too simply for every order to be equally likely.
+    """
     parts: list[exp.Expression] = [exp.Literal.string(facts.salt), *(name(column) for column in columns)]
-    return exp.Anonymous(this="HASH", expressions=parts)
+    return exp.Anonymous(this="HASH", expressions=[exp.Anonymous(this="HASH", expressions=parts)])

@@ -8,14 +8,14 @@ from tacit.sql.rules.facts import Facts
 
 
 def keep_public_keys(tree: exp.Select, facts: Facts) -> exp.Select:
-    """Keep the rows whose public keys are in their domain; the marks KEEP(…) say how to tell.
+    """Keep the rows whose public keys are in their domain; the marks IN_DOMAIN(…) say how to tell.
 
-    Before:   SELECT "dept" AS k0, KEEP("dept" IN ('CS', 'Econ')) FROM "staff"
+    Before:   SELECT "dept" AS k0, IN_DOMAIN("dept" IN ('CS', 'Econ')) FROM "staff"
     After:    SELECT "dept" AS k0 FROM "staff" WHERE "dept" IN ('CS', 'Econ')
     Ensures:  a unit's groups outside the domain do not use up its max_groups.
     Refuses:  nothing.
     """
-    marks = [item for item in tree.expressions if isinstance(item, exp.Anonymous) and item.this == "KEEP"]
+    marks = [item for item in tree.expressions if isinstance(item, exp.Anonymous) and item.this == "IN_DOMAIN"]
     tree.set("expressions", [item for item in tree.expressions if item not in marks])
     for mark in marks:
         tree = tree.where(mark.expressions[0])

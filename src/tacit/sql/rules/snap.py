@@ -7,8 +7,11 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.policy import ColumnType
+from tacit.sql.grid import integer
 from tacit.sql.operands import literal
 from tacit.sql.rules.facts import Facts, GridFacts
+
+_EXACT = 1 << 50  # steps; beyond, a double of so many steps may stand for more of them than there are
 
 
 def snap(tree: exp.Select, facts: Facts) -> exp.Select:
@@ -17,7 +20,7 @@ def snap(tree: exp.Select, facts: Facts) -> exp.Select:
     Before:   SELECT GRID(CASE WHEN "pay" < 0 THEN 0 WHEN "pay" > 9 THEN 9 ELSE "pay" END, "pay") AS v0 FROM "staff"
     After:    SELECT CAST(FLOOR((CASE … END) * 100 + 0.5) AS BIGINT) AS v0 FROM "staff"
     Ensures:  sums of whole numbers, the same in whatever order rows come; each within the bounds counted in steps,
-              because it was clamped before it was rounded.
+              because it was clamped before it was rounded (and again after, where doubles are coarser than steps).
     Refuses:  nothing.
     """
     for mark in list(tree.find_all(exp.Anonymous)):
@@ -28,6 +31,18 @@ def snap(tree: exp.Select, facts: Facts) -> exp.Select:
 
 
 def _snapped(inner: exp.Expression, grid: GridFacts) -> exp.Expression:
+    steps = _steps(inner, grid)
+    if grid.bounds.magnitude < _EXACT or grid.kind.is_temporal:
+        return steps
+    lowest, highest = integer(grid.bounds.lower_units), integer(grid.bounds.upper_units)
+    ifs = [
+        exp.If(this=exp.LT(this=steps.copy(), expression=lowest), true=lowest.copy()),
+        exp.If(this=exp.GT(this=steps.copy(), expression=highest), true=highest.copy()),
+    ]
+    return exp.Case(ifs=ifs, default=steps)
+
+
+def _steps(inner: exp.Expression, grid: GridFacts) -> exp.Expression:
     if grid.kind is ColumnType.INTEGER and grid.bounds.step == 1:
         return exp.cast(inner, "BIGINT")
     number = _as_number(inner, grid.kind)

@@ -1,0 +1,315 @@
+"""Calibration: caps, bounds and domains measured privately, for one price that is on record before a row is read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from enum import Enum
+from fractions import Fraction
+
+import numpy as np
+
+from tacit.accounting import pure_rho
+from tacit.core import Adjacency, Loss, decimal_text
+from tacit.curator.measure import measure
+from tacit.curator.pricing import caps
+from tacit.engines import Engine, Exact
+from tacit.errors import EngineError, PolicyError, TacitError
+from tacit.ledger import Charge, Ledger, Replay, Reservation, Zcdp
+from tacit.mechanisms import Exponential
+from tacit.noise import SYSTEM, IntArray, Source
+from tacit.policy import AnalystPolicy, ColumnType, NullUnit, Policy, Schema, TablePolicy
+from tacit.sql import AtEpsilon, Plan, bind, parse, plan
+from tacit.sql.query import Caps as QueryCaps
+from tacit.sql.rules import Facts, UnitFacts
+from tacit.sql.rules.own_rows import own_rows
+
+ACCOUNT = "curator"  # who is charged: nobody's own cap, the dataset's total
+Edge = int | Fraction | date | datetime
+Outcome = int | list[str]  # the chosen cell, or the keys that qualified
+
+
+class Quantity(Enum):
+    """What can be measured."""
+
+    MAX_ROWS = "max_rows"
+    MAX_GROUPS = "max_groups"
+    LOWER = "lower"
+    UPPER = "upper"
+    DOMAIN = "domain"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One thing to measure, and the public cells it is measured on: their ends, in order. A domain has none."""
+
+    table: str
+    quantity: Quantity
+    columns: tuple[str, ...] = ()  # the column; for MAX_GROUPS, the columns that questions may group by
+    edges: tuple[Edge, ...] = ()
+
+    def __str__(self) -> str:
+        where = f"{self.table}.{self.columns[0]}" if self.is_column else self.table
+        return f"{where} {self.quantity}"
+
+    @property
+    def is_column(self) -> bool:
+        """Whether it belongs to a column rather than to the table."""
+        return self.quantity in {Quantity.LOWER, Quantity.UPPER, Quantity.DOMAIN}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One measurement: its SQL, its price, and the mechanism (or, for a domain, the plan of a whole question)."""
+
+    target: Target
+    loss: Loss
+    sql: tuple[str, ...]
+    noise: Exponential | None = None
+    share: Fraction = Fraction(0)
+    keys: Plan | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationPlan:
+    """What will be measured and paid. Made without touching the data."""
+
+    steps: tuple[Step, ...]
+    policy_version: str
+
+    @property
+    def loss(self) -> Loss:
+        """The price of all of it: exactly what was asked for."""
+        return sum((step.loss for step in self.steps), Loss(0))
+
+    @property
+    def hash(self) -> str:
+        """The same for plans that measure and cost the same."""
+        parts = [f"{s.target}|{s.loss}|{s.noise}|{s.share}|{';'.join(s.sql)}" for s in self.steps]
+        return hashlib.sha256("\x1f".join(["calibration", self.policy_version, *parts]).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One result, and what it cost. `at_end`: it lies at an end of its grid, which may be too narrow."""
+
+    target: Target
+    value: Edge | tuple[str, ...]
+    loss: Loss
+    at_end: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Every result, the price, and the entry of the ledger that says so."""
+
+    measured: tuple[Measured, ...]
+    loss: Loss
+    entry: str
+    reused: bool
+
+
+def plan_calibration(
+    policy: Policy,
+    targets: Sequence[Target],
+    *,
+    schema: Schema,
+    price: Loss,
+    coverage: Fraction,
+    dialect: str,
+) -> CalibrationPlan:
+    """Share the price equally: epsilon among all targets, delta among domains. Reads no row.
+
+    `coverage` is the share of units that a cap or bound is to leave untouched.
+    """
+    domains = sum(target.quantity is Quantity.DOMAIN for target in targets)
+    if not targets:
+        raise PolicyError("there is nothing to measure", hint="name it, as in: tacit calibrate visits.amount")
+    if bool(domains) != bool(price.delta):
+        why = "domains need a delta" if domains else "a delta is given, and no domain is asked for"
+        raise PolicyError(f"{why}: only keys that are chosen by their number of units cost one", hint="see --delta")
+    steps = []
+    for target in targets:
+        loss = Loss(price.epsilon / len(targets), price.delta / domains if target.quantity is Quantity.DOMAIN else 0)
+        if target.quantity is Quantity.DOMAIN:
+            steps.append(_domain_step(target, policy, schema=schema, loss=loss, dialect=dialect))
+        else:
+            share = 1 - coverage if target.quantity is Quantity.LOWER else coverage
+            steps.append(_cell_step(target, policy, schema=schema, loss=loss, share=share, dialect=dialect))
+    return CalibrationPlan(tuple(steps), policy.version)
+
+
+def calibrate(
+    made: CalibrationPlan, policy: Policy, *, engine: Engine, ledger: Ledger, fresh: bool, source: Source = SYSTEM
+) -> Calibration:
+    """Charge, then read, then choose. The same plan asked again gives the same results, free, unless `fresh`."""
+    analyst = AnalystPolicy(ACCOUNT, policy.budget.epsilon)
+    reserved = ledger.reserve(_charge(made, policy, fresh=fresh), caps(policy, analyst))
+    if isinstance(reserved, Replay):
+        return _calibration(made, json.loads(reserved.answer), entry=reserved.hash, reused=True)
+    outcomes = _read(made, engine, ledger, reserved=reserved, source=source)
+    entry = ledger.settle(reserved, json.dumps(outcomes).encode("ascii"), keep=None)
+    return _calibration(made, outcomes, entry=entry, reused=False)
+
+
+def _charge(made: CalibrationPlan, policy: Policy, *, fresh: bool) -> Charge:
+    rho = sum((pure_rho(step.loss.epsilon) for step in made.steps), Fraction(0))
+    names = ", ".join(map(str, (step.target for step in made.steps)))
+    return Charge(
+        dataset=policy.dataset.name,
+        analyst=ACCOUNT,
+        groups=(),
+        loss=made.loss,
+        zcdp=Zcdp(rho, made.loss.delta),
+        plan_hash=made.hash,
+        policy_version=policy.version,
+        kind="calibrate",
+        request_id=None if fresh else f"calibrate {policy.dataset.data_version[:40]} {made.hash}",
+        note=names if len(names) <= 200 else f"{names[:196]} …",
+    )
+
+
+def _read(
+    made: CalibrationPlan, engine: Engine, ledger: Ledger, *, reserved: Reservation, source: Source
+) -> list[Outcome]:
+    """Whatever fails here stays charged, and says nothing of the data."""
+    try:
+        return [_outcome(step, [engine.execute(sql) for sql in step.sql], source) for step in made.steps]
+    except BaseException as error:
+        ledger.fail(reserved)
+        if isinstance(error, TacitError) or not isinstance(error, Exception):
+            raise
+    raise EngineError("the calibration could not be computed", hint="it stays charged; see the curator's log")
+
+
+def _outcome(step: Step, exact: list[Exact], source: Source) -> Outcome:
+    if step.keys is not None:
+        noisy = measure(step.keys, exact, public={}, source=source)
+        return [str(key) for (key,) in noisy.keys if key is not None]
+    if step.noise is None:
+        raise EngineError("a measurement has no mechanism")
+    counts = np.zeros(len(step.target.edges) + 1, dtype=np.int64)
+    for cell, count in zip(exact[0].integers("x").tolist(), exact[0].integers("c").tolist(), strict=True):
+        counts[cell] += count
+    return step.noise.release(_scores(counts, step.share), source)
+
+
+def _scores(counts: IntArray, share: Fraction) -> IntArray:
+    """How well each cell holds the wanted rank, 0 for the best; one unit moves a score by at most `_weight(share)`.
+
+    With share a/b, a cell is wrong by as much as (b − a) · below exceeds a · (not below), and as a · above exceeds
+    (b − a) · (not above). One more unit changes each of the two by −a, or by b − a.
+    """
+    a, b = share.numerator, share.denominator
+    reached = np.cumsum(counts)
+    below, total = reached - counts, int(reached[-1])
+    high = (b - a) * below - a * (total - below)
+    low = a * (total - reached) - (b - a) * reached
+    scores: IntArray = -np.maximum(np.maximum(high, low), 0)
+    return scores
+
+
+def _weight(share: Fraction) -> int:
+    return max(share.numerator, share.denominator - share.numerator)
+
+
+def _calibration(made: CalibrationPlan, outcomes: list[Outcome], *, entry: str, reused: bool) -> Calibration:
+    measured = tuple(_measured(step, outcome) for step, outcome in zip(made.steps, outcomes, strict=True))
+    return Calibration(measured, Loss(0) if reused else made.loss, entry, reused)
+
+
+def _measured(step: Step, outcome: Outcome) -> Measured:
+    """From the cell to the value: the end of the cell that leaves the wanted share untouched."""
+    if isinstance(outcome, list):
+        return Measured(step.target, tuple(sorted(outcome)), step.loss)
+    edges = step.target.edges
+    place = outcome - 1 if step.target.quantity is Quantity.LOWER else outcome
+    inside = min(max(place, 0), len(edges) - 1)
+    return Measured(step.target, edges[inside], step.loss, at_end=place != inside)
+
+
+# ── one unit, one cell ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _cell_step(target: Target, policy: Policy, *, schema: Schema, loss: Loss, share: Fraction, dialect: str) -> Step:
+    """Each unit has one value (how many rows, how many groups, its least or largest cell), so it is in one cell."""
+    inner = Loss(loss.epsilon / policy.adjacency.steps)  # replacing a unit is removing one and adding one
+    noise = Exponential.costing(inner, _weight(share), adjacency=Adjacency.ADD_REMOVE)
+    table = policy.table(target.table)
+    text = _cells_sql(target, _values_sql(target, table, _raw_types(schema, table)))
+    return Step(target, loss, (parse(text).select.sql(dialect=dialect),), noise=noise, share=share)
+
+
+def _values_sql(target: Target, table: TablePolicy, types: dict[str, str]) -> str:
+    """One row for each unit, with its value `v`."""
+    owned = _owned_sql(table, target.columns, types)
+    if target.quantity is Quantity.MAX_ROWS:
+        value = "COUNT(*)"
+    elif target.quantity is Quantity.MAX_GROUPS:
+        counts = [f"COUNT(DISTINCT v{place})" for place in range(len(target.columns))]
+        value = f"GREATEST({', '.join(['1', *counts])})"
+    else:
+        kind = ColumnType.from_sql(types[target.columns[0].casefold()])
+        cell = "v0" if kind is not None and kind.is_temporal else "CAST(v0 AS DOUBLE)"
+        if table.unit_column is None:
+            return f"SELECT {cell} AS v FROM ({owned}) AS owned"
+        value = f"{'MIN' if target.quantity is Quantity.LOWER else 'MAX'}({cell})"
+    return f"SELECT u, {value} AS v FROM ({owned}) AS owned GROUP BY u"
+
+
+def _owned_sql(table: TablePolicy, columns: Sequence[str], types: dict[str, str]) -> str:
+    """The rows with their owner, by the rule that every question uses."""
+    listed = [f'"{column}" AS v{place}' for place, column in enumerate(columns)] or ["1 AS one"]
+    tree = parse(f'SELECT {", ".join(listed)} FROM "{table.name}"').select
+    unit = None
+    if table.unit_column is not None:
+        unit = UnitFacts(
+            table.unit_column,
+            trims=table.unit_form.trims,
+            lowers=table.unit_form.lowers,
+            null_is_one=table.null_unit is NullUnit.ONE,
+            is_text=ColumnType.from_sql(types.get(table.unit_column.casefold(), "varchar")) is ColumnType.TEXT,
+        )
+    return own_rows(tree, Facts(grids={}, unit=unit)).sql(dialect="duckdb")
+
+
+def _cells_sql(target: Target, values: str) -> str:
+    """How many units are in each cell. A cell holds its end: the upper one, but for the least value the lower."""
+    sign = "<" if target.quantity is Quantity.LOWER else "<="
+    whens = " ".join(f"WHEN v {sign} {_literal(edge)} THEN {place}" for place, edge in enumerate(target.edges))
+    cell = f"CASE {whens} ELSE {len(target.edges)} END"
+    placed = f"SELECT CAST({cell} AS BIGINT) AS x FROM ({values}) AS each WHERE NOT v IS NULL"
+    return f"SELECT x, COUNT(*) AS c FROM ({placed}) AS placed GROUP BY x"
+
+
+def _literal(edge: Edge) -> str:
+    if isinstance(edge, datetime):
+        return f"TIMESTAMP '{edge.isoformat(sep=' ')}'"
+    if isinstance(edge, date):
+        return f"DATE '{edge.isoformat()}'"
+    text = decimal_text(Fraction(edge))
+    return repr(float(edge)) if "/" in text or "e" in text else text
+
+
+def _raw_types(schema: Schema, table: TablePolicy) -> dict[str, str]:
+    found = next(columns for name, columns in schema.items() if name.casefold() == table.name.casefold())
+    return {name.casefold(): kind for name, kind in found.items()}
+
+
+# ── domains ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _domain_step(target: Target, policy: Policy, *, schema: Schema, loss: Loss, dialect: str) -> Step:
+    """The question an analyst would ask for the keys; each unit counts once, for one key, chosen by keyed hash."""
+    table = policy.table(target.table)
+    column = f'"{target.columns[0]}"'
+    query = parse(f'SELECT {column}, COUNT(*) FROM "{table.name}" GROUP BY {column}')  # one row of a unit: units
+    priced = replace(query, price=AtEpsilon(loss.epsilon), delta=loss.delta, caps=QueryCaps(1, 1))
+    made = plan(bind(priced, policy, schema=schema), policy, schema=schema, price=loss)
+    return Step(target, loss, tuple(statement.sql(dialect) for statement in made.statements), keys=made)

@@ -1,0 +1,48 @@
+"""Columns read as a type that compares with anything: an engine that fails on one cell tells that the cell is there."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+# DuckDB converts the cell, or the constant once some row reaches it, and fails on what does not fit: 0.5 and a HUGEINT,
+# 10^37 and a DECIMAL, 'abc' and a UUID, the year 9000 and nanoseconds. Each of these conversions fits every cell.
+_READ_AS = {
+    "decimal": "DOUBLE",
+    "numeric": "DOUBLE",
+    "uhugeint": "DOUBLE",
+    "uuid": "VARCHAR",
+    "enum": "VARCHAR",
+    "timestamp_ns": "TIMESTAMP",
+    "timestamp with time zone": "TIMESTAMP",
+}
+_MAY_NOT_FIT = {"timestamp_s": "TIMESTAMP", "timestamp_ms": "TIMESTAMP"}  # what does not becomes NULL
+_WIDENED = {**_READ_AS, "float": "DOUBLE", "real": "DOUBLE"}  # a bound of 2^24 + 3 is not a FLOAT: it would round up
+_FIRST_DAY, _LAST_DAY = "0001-01-01", "9999-12-31"
+
+
+def comparable(column: exp.Expression, sql_type: str) -> exp.Expression:
+    """The column as it may stand in a comparison or a function."""
+    kind = _base(sql_type)
+    if kind in _MAY_NOT_FIT:
+        return exp.TryCast(this=column, to=exp.DataType.build(_MAY_NOT_FIT[kind]))
+    return exp.cast(column, _READ_AS[kind]) if kind in _READ_AS else column
+
+
+def clampable(column: exp.Expression, sql_type: str, *, whole: bool) -> exp.Expression:
+    """The column as it may be held between bounds; `whole` says that these are whole numbers."""
+    kind = _base(sql_type)
+    if kind in _WIDENED or (kind == "hugeint" and not whole):
+        return exp.cast(column, _WIDENED.get(kind, "DOUBLE"))
+    return comparable(column, sql_type)
+
+
+def within_calendar(day: exp.Expression) -> exp.Expression:
+    """A date, or NULL beyond the years 1 to 9999: DuckDB fails to turn the far ones into a timestamp."""
+    ends = [exp.cast(exp.Literal.string(end), "DATE") for end in (_FIRST_DAY, _LAST_DAY)]
+    inside = exp.Between(this=day.copy(), low=ends[0], high=ends[1])
+    return exp.Case(ifs=[exp.If(this=inside, true=day.copy())])
+
+
+def _base(sql_type: str) -> str:
+    """The type's name without its parameters: `decimal` of DECIMAL(18,3)."""
+    return sql_type.partition("(")[0].strip().lower()
