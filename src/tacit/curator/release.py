@@ -193,10 +193,11 @@ def _in_json(value: object) -> object:
 
 
 def _with_error(value: object, error: float | None) -> str:
-    if isinstance(value, float):
-        places = 4 if error is None or error == 0 else max(0, min(6, 2 - len(str(int(abs(error))).lstrip("0"))))
-        text = f"{value:,.{places}f}"
-        return text if error is None else f"{text} ± {error:,.{places}f}"
+    if isinstance(value, float) and not error:
+        return f"{value:,.4f}".rstrip("0").rstrip(".")
+    if isinstance(value, float) and error is not None:
+        places = max(0, min(6, 2 - len(str(int(abs(error))).lstrip("0"))))
+        return f"{value:,.{places}f} ± {error:,.{places}f}"
     if isinstance(value, int) and not isinstance(value, bool) and error is not None:
         return f"{value:,} ± {error:,.0f}"
     return "NULL" if value is None else str(plain(value))

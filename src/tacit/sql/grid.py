@@ -61,6 +61,12 @@ def column(name: str, bounds: Bounds, *, nullable: bool, public: bool) -> Grid:
     return Grid(leaf, bounds.step, bounds.lower_units, bounds.upper_units, nullable=nullable, public=public)
 
 
+def grid_columns(sql: exp.Expression) -> set[str]:
+    """The columns that stand on their grid in an expression, their names folded."""
+    marks = [mark for mark in sql.find_all(exp.Anonymous) if mark.this == "GRID"]
+    return {mark.expressions[0].name.casefold() for mark in marks}
+
+
 def integer(value: int) -> exp.Expression:
     """A whole number in SQL."""
     return exp.Literal.number(value) if value >= 0 else exp.Neg(this=exp.Literal.number(-value))

@@ -19,6 +19,7 @@ from tacit.sql import post
 from tacit.sql.bind import BoundQuery
 from tacit.sql.bounding import MOST_GROUPS, Reach, caps_of, reach, weight_of
 from tacit.sql.errors_expected import NOMINAL_ROWS, expected, nominal
+from tacit.sql.grid import grid_columns
 from tacit.sql.measures import Additive, Counted, Histogram, Measure, Mode, Quantile
 from tacit.sql.plan import Caps, Measurement, Noise, Plan, Selection
 from tacit.sql.rules import Spread
@@ -111,7 +112,7 @@ class _Maker:
             rho=rho,
             caps=caps,
             confidence=self.bound.query.confidence or CONFIDENCE,
-            notes=self.bound.notes,
+            notes=(*self.bound.notes, *_clamp_notes(self.bound)),
             policy_version=self.policy.version,
         )
 
@@ -216,6 +217,13 @@ def _quantile_weight(measure: Quantile) -> int:
     if measure.share is None:
         return 1
     return max(measure.share.numerator, measure.share.denominator - measure.share.numerator)
+
+
+def _clamp_notes(bound: BoundQuery) -> list[str]:
+    """Which values are held within which bounds: what lies outside is not in the answer, and no error bar says so."""
+    marks = {mark for m in bound.measures if m.value is not None for mark in grid_columns(m.value)}
+    columns = [column for column in bound.table.columns if column.name.casefold() in marks]
+    return [f"{column.name} is clamped to {column.bounds}" for column in columns]
 
 
 def _unit_total(measure: Measure, bound: BoundQuery) -> tuple[int, int] | None:
