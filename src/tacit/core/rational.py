@@ -14,6 +14,7 @@ Number = int | float | str | Fraction | Decimal
 
 MAX_DIGITS = 60  # in what is typed; enough for any published constant
 MAX_EXPONENT = 300  # 1e400 is a way to ask for a gigabyte of zeros, not a number
+_PRINTABLE_BITS = 4_000
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE]([+-]?\d+))?")
 _RATIO = re.compile(r"[+-]?\d+\s*/\s*\d+")
 
@@ -42,17 +43,20 @@ def _exact(value: object, what: str) -> Fraction:
 
 def _parse(text: str, what: str) -> Fraction:
     shown = text if len(text) <= MAX_DIGITS else text[:20] + "…"
+    too_long = InvalidParameter(
+        f"{what} has too many digits: {shown!r}",
+        hint=f"at most {MAX_DIGITS} characters and exponents within ±{MAX_EXPONENT}",
+    )
+    if len(text) > MAX_DIGITS:  # before the pattern, which would read all of it
+        raise too_long
     text = text.strip()
     decimal = _DECIMAL.fullmatch(text)
     if decimal is None and _RATIO.fullmatch(text) is None:
         raise InvalidParameter(
             f"{what} is not a number: {shown!r}", hint="write a decimal such as 0.5 or 1e-6, or a fraction such as 1/3"
         )
-    if len(text) > MAX_DIGITS or (decimal and abs(int(decimal[3] or 0)) > MAX_EXPONENT):
-        raise InvalidParameter(
-            f"{what} has too many digits: {shown!r}",
-            hint=f"at most {MAX_DIGITS} characters and exponents within ±{MAX_EXPONENT}",
-        )
+    if decimal and abs(int(decimal[3] or 0)) > MAX_EXPONENT:
+        raise too_long
     try:
         return Fraction(re.sub(r"\s", "", text))
     except ZeroDivisionError:
@@ -63,7 +67,7 @@ def positive(value: Number, what: str) -> Fraction:
     """As `rational`, and greater than zero."""
     number = rational(value, what)
     if number <= 0:
-        raise InvalidParameter(f"{what} must be greater than zero: got {decimal_text(number)}")
+        raise InvalidParameter(f"{what} must be greater than zero: got {_shown(number)}")
     return number
 
 
@@ -71,8 +75,15 @@ def probability(value: Number, what: str) -> Fraction:
     """As `rational`, and strictly between zero and one."""
     number = rational(value, what)
     if not 0 < number < 1:
-        raise InvalidParameter(f"{what} must lie strictly between 0 and 1: got {decimal_text(number)}")
+        raise InvalidParameter(f"{what} must lie strictly between 0 and 1: got {_shown(number)}")
     return number
+
+
+def _shown(number: Fraction) -> str:
+    """For a message: a number too long to print is not printed."""
+    if max(number.numerator.bit_length(), number.denominator.bit_length()) > _PRINTABLE_BITS:
+        return "a number with thousands of digits"
+    return decimal_text(number)
 
 
 def sqrt_above(value: Fraction, *, bits: int = 64) -> Fraction:
