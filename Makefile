@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
-.PHONY: help demo test test-all check format bench map lock clean
+.PHONY: help demo tour test test-all check format fuzz bench map docs lock clean
 .DEFAULT_GOAL := help
 
 help: ## what there is to make
@@ -24,7 +24,10 @@ $(STAMP): pyproject.toml constraints.txt | $(BIN)/python
 	fi
 	@touch $@
 
-demo: $(STAMP) ## set up, and take a short tour of the mechanisms
+demo: $(STAMP) ## set up, and ask the lectures' questions of a million rows
+	@$(BIN)/tacit demo
+
+tour: $(STAMP) ## a short tour of the mechanisms
 	@$(BIN)/python scripts/tour.py
 
 test: $(STAMP) ## set up, and run the tests
@@ -39,16 +42,23 @@ check: $(STAMP) ## format, lint, types, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/import_map.py --check
+	$(BIN)/python scripts/reference.py --check
 
 format: $(STAMP) ## put the code into its usual shape
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+fuzz: $(STAMP) ## remove every unit of random tables, a million times over
+	$(BIN)/python scripts/fuzz.py
 
 bench: $(STAMP) ## measure speed against peers, as ratios in one run
 	$(BIN)/python -m bench
 
 map: $(STAMP) ## draw the rooms and their imports into docs/
 	$(BIN)/python scripts/import_map.py
+
+docs: map ## renew what is generated in docs/: the map and the reference
+	$(BIN)/python scripts/reference.py
 
 lock: $(STAMP) ## renew the pins from what is installed
 	$(BIN)/python -m pip list --format=freeze --exclude-editable --exclude pip --exclude setuptools --exclude uv > constraints.txt

@@ -1,1 +1,125 @@
-"""tacit: the trusted curator in front of a database."""
+"""tacit: the trusted curator in front of a database.
+
+    import tacit
+
+    with tacit.open("tacit.toml", analyst="ana") as db:
+        print(db.query("DP-SELECT 0.5 AVG(salary) FROM staff WHERE dept = ?", ["CS"]))
+
+What is not needed is not loaded: names are fetched from their rooms when they are first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from tacit.errors import (
+    BudgetExceeded,
+    EngineError,
+    InvalidParameter,
+    LedgerError,
+    NoiseUnavailable,
+    PolicyError,
+    QueryRefused,
+    QuerySyntaxError,
+    TacitError,
+    UnboundedColumn,
+    UnknownName,
+)
+
+if TYPE_CHECKING:
+    from tacit.core import Adjacency, Bounds, Budget, Loss, PrivacyUnit
+    from tacit.curator import Explanation, Receipt, Release
+    from tacit.faces.catalogue import Catalogue
+    from tacit.faces.database import Database
+    from tacit.faces.database import open_database as open  # noqa: A004 - tacit.open is the door's name
+    from tacit.faces.standing import Account, Standing
+    from tacit.policy import (
+        Accounting,
+        AnalystPolicy,
+        BudgetPolicy,
+        ColumnPolicy,
+        Dataset,
+        GroupPolicy,
+        ListDomain,
+        Policy,
+        RangeDomain,
+        TableDomain,
+        TablePolicy,
+        load_policy,
+        parse_policy,
+        policy_text,
+    )
+
+__version__: str
+
+__all__ = [
+    "Account",
+    "Accounting",
+    "Adjacency",
+    "AnalystPolicy",
+    "Bounds",
+    "Budget",
+    "BudgetExceeded",
+    "BudgetPolicy",
+    "Catalogue",
+    "ColumnPolicy",
+    "Database",
+    "Dataset",
+    "EngineError",
+    "Explanation",
+    "GroupPolicy",
+    "InvalidParameter",
+    "LedgerError",
+    "ListDomain",
+    "Loss",
+    "NoiseUnavailable",
+    "Policy",
+    "PolicyError",
+    "PrivacyUnit",
+    "QueryRefused",
+    "QuerySyntaxError",
+    "RangeDomain",
+    "Receipt",
+    "Release",
+    "Standing",
+    "TableDomain",
+    "TablePolicy",
+    "TacitError",
+    "UnboundedColumn",
+    "UnknownName",
+    "load_policy",
+    "open",
+    "parse_policy",
+    "policy_text",
+]
+
+_ROOMS = {
+    "tacit.core": ("Adjacency", "Bounds", "Budget", "Loss", "PrivacyUnit"),
+    "tacit.curator": ("Explanation", "Receipt", "Release"),
+    "tacit.faces.catalogue": ("Catalogue",),
+    "tacit.faces.database": ("Database", "open"),
+    "tacit.faces.standing": ("Account", "Standing"),
+    "tacit.policy": (
+        *("Accounting", "AnalystPolicy", "BudgetPolicy", "ColumnPolicy", "Dataset", "GroupPolicy", "ListDomain"),
+        *("Policy", "RangeDomain", "TableDomain", "TablePolicy", "load_policy", "parse_policy", "policy_text"),
+    ),
+}
+_HOMES = {name: room for room, names in _ROOMS.items() for name in names}
+_INSIDE = {"open": "open_database"}  # what a name is called at home
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("tacit")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tacit' has no attribute {name!r}")
+    found: object = getattr(import_module(_HOMES[name]), _INSIDE.get(name, name))
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

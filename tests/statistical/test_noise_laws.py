@@ -45,6 +45,7 @@ from tacit.noise.probability import Ratio, exp_minus
 SCALES = [Fraction(text) for text in ("1/10", "1/2", "1", "355/113", "10", "1000", "1000000", str(1 << 40))]
 SIGMAS = [Fraction(1, 4), *SCALES[1:]]  # at 1/10 a discrete Gaussian leaves zero once in e^50 draws
 SLOW_DRAWS = 5_000  # where exact digits are asked for at every turn
+SLOWEST_DRAWS = 2_500  # where each turn asks for those of several boundaries
 WRONG = [Fraction(7, 10), Fraction(13, 10)]
 LAWS = {
     "geometric": (geometric, geometric_cells),
@@ -219,14 +220,14 @@ def test_a_choice_follows_its_weights(name: str, rate: Fraction) -> None:
 
 @pytest.mark.parametrize("name", SCORES)
 def test_a_choice_made_by_exact_digits_follows_its_weights(name: str) -> None:
-    counts = _choices(SCORES[name], Fraction(1, 2), draws=SLOW_DRAWS, margin=1.0)
+    counts = _choices(SCORES[name], Fraction(1, 2), draws=SLOWEST_DRAWS, margin=1.0)
     assert p_value_of_counts(counts, _weights(SCORES[name], Fraction(1, 2))) > FALSE_ALARM
 
 
 @pytest.mark.parametrize("factor", WRONG, ids=str)
 @pytest.mark.parametrize("margin", [2.0**-40, 1.0])
 def test_a_choice_at_a_wrong_rate_is_noticed(factor: Fraction, margin: float) -> None:
-    counts = _choices(SCORES["few"], factor, draws=SLOW_DRAWS, margin=margin)
+    counts = _choices(SCORES["few"], factor, draws=SLOWEST_DRAWS, margin=margin)
     assert p_value_of_counts(counts, _weights(SCORES["few"], Fraction(1))) < FALSE_ALARM
 
 
@@ -271,7 +272,7 @@ def test_noise_coarsened_to_a_wrong_scale_is_noticed(factor: Fraction) -> None:
 @pytest.mark.parametrize("margin", [2.0**-40, 1.0])
 @pytest.mark.parametrize("name", SCORES)
 def test_many_choices_follow_their_weights(name: str, margin: float) -> None:
-    size = SLOW_DRAWS if margin == 1 else DRAWS
+    size = SLOWEST_DRAWS if margin == 1 else DRAWS
     chosen = categorical_array(np.array(SCORES[name]), Fraction(1, 2), size=size, source=SYSTEM, margin=margin)
     counts = np.bincount(chosen, minlength=len(SCORES[name]))
     assert p_value_of_counts(counts, _weights(SCORES[name], Fraction(1, 2))) > FALSE_ALARM

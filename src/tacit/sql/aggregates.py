@@ -150,6 +150,8 @@ class _Call:
 
 
 def _present(sql: exp.Expression) -> exp.Expression:
+    if isinstance(sql, exp.Anonymous) and sql.this == "GRID":  # on its grid or not: one count serves COUNT and AVG
+        sql = sql.expressions[0]
     return exp.Not(this=exp.Is(this=exp.paren(sql.copy()), expression=exp.null()))
 
 

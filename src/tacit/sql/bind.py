@@ -14,7 +14,7 @@ from tacit.sql import post
 from tacit.sql.aggregates import Measures, aggregate, has_aggregate, is_aggregate
 from tacit.sql.conditions import Condition, condition
 from tacit.sql.keys import Key, check_groups, key
-from tacit.sql.measures import Measure
+from tacit.sql.measures import Histogram, Measure, Mode
 from tacit.sql.predicates import predicate
 from tacit.sql.query import Query
 from tacit.sql.scope import Scope, name_of
@@ -178,6 +178,7 @@ class _Binder:
         held = condition(having.this, self._post) if having is not None else None
         order = self._order(outputs)
         outputs, held, order = self._settled(outputs, held, order)
+        self._refuse_arithmetic(outputs, held, order)
         if not self.measures.items:
             raise QueryRefused("nothing is measured: the answer is the same whatever the data", hint="no price is due")
         return BoundQuery(
@@ -193,6 +194,16 @@ class _Binder:
             offset=self._whole("offset") or 0,
             notes=tuple(self.measures.notes),
         )
+
+    def _refuse_arithmetic(self, outputs: list[Output], having: Condition | None, order: list[Ordering]) -> None:
+        """A value that is chosen from a domain, or a histogram, is not a number."""
+        values = [out.value for out in (*outputs, *(item.output for item in order)) if out.value is not None]
+        computed = [value for value in values if not isinstance(value, post.Ref)]
+        for place in {ref for value in (*computed, *(having.posts() if having else ())) for ref in post.refs(value)}:
+            if isinstance(self.measures.items[place], (Mode, Histogram)):
+                raise QueryRefused(
+                    f"{self.measures.items[place].label} is not a number: nothing can be computed from it"
+                )
 
     def _settled(
         self, outputs: list[Output], having: Condition | None, order: list[Ordering]

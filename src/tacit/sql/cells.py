@@ -17,7 +17,10 @@ _READ_AS = {
 }
 _MAY_NOT_FIT = {"timestamp_s": "TIMESTAMP", "timestamp_ms": "TIMESTAMP"}  # what does not becomes NULL
 _WIDENED = {**_READ_AS, "float": "DOUBLE", "real": "DOUBLE"}  # a bound of 2^24 + 3 is not a FLOAT: it would round up
-_FIRST_DAY, _LAST_DAY = "0001-01-01", "9999-12-31"
+_CALENDAR = {
+    "DATE": ("0001-01-01", "9999-12-31"),
+    "TIMESTAMP": ("0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"),
+}
 
 
 def comparable(column: exp.Expression, sql_type: str) -> exp.Expression:
@@ -36,11 +39,11 @@ def clampable(column: exp.Expression, sql_type: str, *, whole: bool) -> exp.Expr
     return comparable(column, sql_type)
 
 
-def within_calendar(day: exp.Expression) -> exp.Expression:
-    """A date, or NULL beyond the years 1 to 9999: DuckDB fails to turn the far ones into a timestamp."""
-    ends = [exp.cast(exp.Literal.string(end), "DATE") for end in (_FIRST_DAY, _LAST_DAY)]
-    inside = exp.Between(this=day.copy(), low=ends[0], high=ends[1])
-    return exp.Case(ifs=[exp.If(this=inside, true=day.copy())])
+def within_calendar(moment: exp.Expression, kind: str) -> exp.Expression:
+    """A DATE or TIMESTAMP, or NULL beyond the years 1 to 9999: DuckDB fails to truncate the farthest ones."""
+    ends = [exp.cast(exp.Literal.string(end), kind) for end in _CALENDAR[kind]]
+    inside = exp.Between(this=moment.copy(), low=ends[0], high=ends[1])
+    return exp.Case(ifs=[exp.If(this=inside, true=moment.copy())])
 
 
 def _base(sql_type: str) -> str:

@@ -194,6 +194,14 @@ def floor(grid: Grid) -> Grid:
     return Grid(sql, Fraction(1), *ends, grid.nullable, grid.public)
 
 
+def remainder(grid: Grid, divisor: Fraction) -> Grid:
+    """What is left of grid, never negative, when divisor is taken out of it as often as it goes."""
+    step = gcd(grid.step, divisor)
+    scaled, size = rescale(grid, step), int(divisor / step)
+    sql = exp.Mod(this=_operand(scaled.sql), expression=integer(size))
+    return Grid(sql, step, 0, min(scaled.high, size - 1), grid.nullable, grid.public)
+
+
 def first_of(parts: Sequence[Grid]) -> Grid:
     """COALESCE(…): the first that is not NULL."""
     step = _shared_step(parts)

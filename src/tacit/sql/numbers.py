@@ -125,10 +125,7 @@ def _remainder(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Gr
     left, right = _pair(node, scope, predicate)
     if left.low < 0 or not right.is_constant or right.value <= 0:
         raise QueryRefused("% is refused where a side could be negative or zero")
-    whole = g.multiply(g.floor(g.divide(left, right)), right)
-    rest = g.add(left, g.negate(whole))
-    top = int(min(left.high * left.step, right.value) / rest.step)  # all in steps of the rest
-    return g.Grid(rest.sql, rest.step, 0, top, rest.nullable, rest.public)
+    return g.remainder(left, right.value)
 
 
 def _part(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:

@@ -172,9 +172,9 @@ def _truncate(node: exp.Expression, scope: Scope) -> Operand:
         raise QueryRefused(f"DATE_TRUNC to {unit[:20]} is refused", hint=f"the units are {', '.join(TRUNCATIONS)}")
     inner = of_kind(node.this, {ColumnType.DATE, ColumnType.TIMESTAMP}, scope=scope, where="DATE_TRUNC")
     kind = inner.kind or ColumnType.DATE
-    start = cells.within_calendar(inner.sql) if kind is ColumnType.DATE else inner.sql
-    cut = exp.TimestampTrunc(this=start, unit=exp.var(unit))
-    return Operand(exp.cast(cut, "DATE" if kind is ColumnType.DATE else "TIMESTAMP"), kind)
+    name = "DATE" if kind is ColumnType.DATE else "TIMESTAMP"
+    cut = exp.TimestampTrunc(this=cells.within_calendar(inner.sql, name), unit=exp.var(unit))
+    return Operand(exp.cast(cut, name), kind)
 
 
 def _coalesce(node: exp.Expression, scope: Scope) -> Operand:

@@ -75,13 +75,22 @@ class Scope:
 def _parameter_value(value: object, name: str) -> Value:
     if isinstance(value, datetime):
         return _zoneless(value)
-    if value is None or isinstance(value, (bool, str, date)):
+    if isinstance(value, str):
+        return _sound(value)
+    if value is None or isinstance(value, (bool, date)):
         return value
     if isinstance(value, (int, float, Decimal, Fraction)):
         return _whole(rational(value, f"the parameter {name}"))
     raise InvalidParameter(
         f"the parameter {name} is a {type(value).__name__}: give text, a number, a date or a truth value"
     )
+
+
+def _sound(text: str) -> str:
+    """A text that SQL can carry: no engine is told of half a character, nor of a NUL that might end its statement."""
+    if "\x00" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise QueryRefused("a text holds a character that no column can: NUL or half of a pair")
+    return text
 
 
 def _zoneless(moment: datetime) -> datetime:
@@ -105,7 +114,7 @@ def _plain_literal(node: exp.Expression) -> Value:
         return bool(node.this)
     if not isinstance(node, exp.Literal):
         raise QueryRefused(f"{name_of(node)} is refused here: a constant is needed")
-    return str(node.this) if node.is_string else _whole(rational(str(node.this), "a number"))
+    return _sound(str(node.this)) if node.is_string else _whole(rational(str(node.this), "a number"))
 
 
 def _typed_literal(node: exp.Cast) -> Value:

@@ -1,0 +1,111 @@
+"""`tacit query`, `tacit explain` and `tacit shell`: the analysts' commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tacit.faces.cli.options import (
+    POLICY,
+    Analyst,
+    Delta,
+    Dummy,
+    Epsilon,
+    FormatOption,
+    Output,
+    PolicyFile,
+    Question,
+    QuestionFile,
+    Values,
+    needs_analyst,
+)
+from tacit.faces.cli.values import sql_text, typed_values
+from tacit.faces.formats import Format
+from tacit.faces.terminal import working
+
+if TYPE_CHECKING:
+    from tacit.faces.database import Database
+
+
+@contextmanager
+def door(
+    policy: Path, analyst: str | None, *, epsilon: str | None, delta: str | None, dummy: bool
+) -> Iterator[Database]:
+    """The analyst's door, open for one command."""
+    from tacit.faces.database import open_database
+
+    who = needs_analyst(analyst)
+    with working("opening the data"):
+        database = open_database(policy, analyst=who, default_epsilon=epsilon, default_delta=delta)
+    with database:
+        yield database.dummy() if dummy else database
+
+
+def query(  # noqa: PLR0913 - the options of a command
+    sql: Question = None,
+    *,
+    policy: PolicyFile = POLICY,
+    analyst: Analyst = None,
+    form: FormatOption = Format.TABLE,
+    file: QuestionFile = None,
+    param: Values = None,
+    dummy: Dummy = False,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    output: Output = None,
+    request_id: Annotated[
+        str | None,
+        typer.Option("--request-id", metavar="ID", help="Ask once: the same id gives the answer already paid for."),
+    ] = None,
+) -> None:
+    """Ask one question, and pay for it."""
+    from tacit.faces.shown import check_format, show
+
+    check_format(form, output)
+    text = sql_text(sql, file)
+    with door(policy, analyst, epsilon=epsilon, delta=delta, dummy=dummy) as database:
+        with working("asking"):
+            answer = database.query(text, typed_values(param or []), request_id=request_id)
+        show(answer, form, output=output)
+
+
+def explain(  # noqa: PLR0913 - the options of a command
+    sql: Question = None,
+    *,
+    policy: PolicyFile = POLICY,
+    analyst: Analyst = None,
+    form: FormatOption = Format.TABLE,
+    file: QuestionFile = None,
+    param: Values = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    output: Output = None,
+) -> None:
+    """See what a question costs, how far off it will be, and the SQL it runs: free, and without touching the data."""
+    from tacit.faces.shown import check_format, show
+
+    check_format(form, output)
+    text = sql_text(sql, file)
+    with door(policy, analyst, epsilon=epsilon, delta=delta, dummy=False) as database:
+        show(database.explain(text, typed_values(param or [])), form, output=output)
+
+
+def shell(
+    *,
+    policy: PolicyFile = POLICY,
+    analyst: Analyst = None,
+    dummy: Dummy = False,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+) -> None:
+    """Ask one question after another, with history and completion."""
+    from tacit.faces.shell.loop import run_shell
+
+    with door(policy, analyst, epsilon=epsilon, delta=delta, dummy=dummy) as database:
+        code = run_shell(database)
+    if code:
+        raise typer.Exit(code)

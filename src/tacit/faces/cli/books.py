@@ -1,0 +1,96 @@
+"""`tacit budget` and `tacit ledger`: what was spent, and the proof of it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tacit.errors import LedgerError
+from tacit.faces.cli.options import POLICY, Analyst, PlainOption, PolicyFile
+from tacit.faces.formats import Plain
+from tacit.faces.terminal import print_lines, print_table, working
+
+ledger = typer.Typer(short_help="the entries, and the proof that they are whole")
+
+
+@ledger.callback(invoke_without_command=True)
+def ledger_help(context: typer.Context) -> None:
+    """Look at the ledger, prove it, or accept it after a loss."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def budget(*, policy: PolicyFile = POLICY, analyst: Analyst = None, form: PlainOption = Plain.TABLE) -> None:
+    """What is spent and what is left: of one analyst with --as, else of everyone."""
+    from tacit.faces.owner import standings
+    from tacit.faces.shown import show_json
+    from tacit.policy import load_policy
+
+    found = standings(load_policy(policy), analyst)
+    if form is Plain.JSON:
+        show_json(found.to_dict())
+    else:
+        print_table(("budget", "spent", "left", "of"), [account.row() for account in found.accounts])
+
+
+@ledger.command("log")
+def show_log(
+    *,
+    policy: PolicyFile = POLICY,
+    analyst: Analyst = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="COUNT", help="The newest so many.")] = 50,
+    form: PlainOption = Plain.TABLE,
+) -> None:
+    """Print the newest entries, of one analyst or of all."""
+    from tacit.faces.entries import HEADINGS, entry_row, plain_entry
+    from tacit.faces.owner import entries
+    from tacit.faces.shown import show_json
+    from tacit.policy import load_policy
+
+    found = entries(load_policy(policy), analyst, limit=limit)
+    if form is Plain.JSON:
+        show_json([plain_entry(entry) for entry in found])
+    else:
+        print_table(HEADINGS, [entry_row(entry) for entry in found])
+
+
+@ledger.command("verify")
+def verify(*, policy: PolicyFile = POLICY, form: PlainOption = Plain.TABLE) -> None:
+    """Recompute every hash, total and answer; an edited, removed or rolled-back entry is found."""
+    from tacit.faces.owner import verdict
+    from tacit.faces.shown import show_json
+    from tacit.policy import load_policy
+
+    with working("verifying"):
+        found = verdict(load_policy(policy))
+    if form is Plain.JSON:
+        show_json(
+            {"sound": found.sound, "entries": found.entries, "head": found.head, "problems": list(found.problems)}
+        )
+    elif found.sound:
+        print_lines(f"sound: {found.entries} entries, the newest is {found.head[:16]}")
+    else:
+        print_lines(*found.problems)
+    if not found.sound:
+        raise LedgerError(f"the ledger is not sound: {found.problems[0]}", hint="restore a sound copy of it")
+
+
+@ledger.command("accept")
+def accept(
+    *,
+    note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why: it goes on record.")],
+    policy: PolicyFile = POLICY,
+    analyst: Analyst = None,
+) -> None:
+    """Take the ledger as it stands for the truth, although its mark says that entries are missing.
+
+    What was charged after the point it was rolled back to is forgotten and can be spent again: that is a loss of
+    privacy, and the entry says so for ever.
+    """
+    from tacit.faces.owner import accept as accept_ledger
+    from tacit.faces.owner import refuse_analyst
+    from tacit.policy import load_policy
+
+    refuse_analyst(analyst, "the ledger's care")
+    print_lines(f"accepted; entry {accept_ledger(load_policy(policy), note)[:16]} says so")

@@ -1,0 +1,148 @@
+"""`tacit calibrate`: what the policy does not say, measured privately at a price."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tacit.core import decimal_text
+from tacit.faces.cli.options import POLICY, Analyst, PlainOption, PolicyFile
+from tacit.faces.formats import Plain
+from tacit.faces.terminal import print_lines, print_table, working
+
+if TYPE_CHECKING:
+    from tacit.curator.calibrate import Calibration, CalibrationPlan, Step
+
+
+def calibrate(  # noqa: PLR0913 - the options of a command
+    quantities: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="QUANTITY",
+            help="visits.max_rows, visits.max_groups, visits.amount …; without any, all that is missing.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    epsilon: Annotated[str, typer.Option("--epsilon", "-e", metavar="NUMBER", help="The whole price.")],
+    delta: Annotated[
+        str | None, typer.Option("--delta", metavar="NUMBER", help="For domains: the chance that a rare key is told.")
+    ] = None,
+    coverage: Annotated[
+        str, typer.Option("--coverage", metavar="SHARE", help="The share of units that caps and bounds leave whole.")
+    ] = "0.95",
+    grid: Annotated[
+        list[str] | None,
+        typer.Option("--grid", metavar="COLUMN=LOWER:UPPER:STEP", help="Where to look for a column's bounds."),
+    ] = None,
+    write: Annotated[bool, typer.Option("--write", help="Write the results into the policy.")] = False,
+    plan: Annotated[bool, typer.Option("--explain", help="Say what would be measured and paid, free.")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Measure anew and pay again, even if it was done before.")
+    ] = False,
+    policy: PolicyFile = POLICY,
+    analyst: Analyst = None,
+    form: PlainOption = Plain.TABLE,
+) -> None:
+    """Measure caps, bounds and domains privately, at a price that is on record; --write puts them into the policy."""
+    from tacit.faces.calibrating import Wish, explain_calibration, run_calibration
+    from tacit.faces.owner import refuse_analyst, write_over
+    from tacit.policy import load_policy
+    from tacit.policy.amend import amend_policy
+
+    refuse_analyst(analyst, "calibration")
+    declared = load_policy(policy)
+    wish = Wish(
+        names=quantities or [], epsilon=epsilon, delta=delta, coverage=coverage, grids=_grids(grid or []), fresh=fresh
+    )
+    if plan:
+        _show_plan(explain_calibration(declared, wish), form)
+        return
+    old = policy.read_text(encoding="utf-8-sig")
+    with working("measuring"):
+        result, changes = run_calibration(declared, wish)
+    new = amend_policy(old, changes, name=policy.name)
+    _show_result(result, _diff(old, new, policy.name), form)
+    if write:
+        write_over(policy, new)
+    if form is Plain.TABLE:
+        print_lines(_next_step(policy, written=write))
+
+
+def _next_step(policy: Path, *, written: bool) -> str:
+    if written:
+        return f"wrote {policy}. Its version is new: answers given under the old one are not reused."
+    return "Nothing is written yet: the same command with --write writes it, free. --fresh would measure anew."
+
+
+def _grids(texts: list[str]) -> dict[str, str]:
+    return {name: rest for name, _, rest in (text.partition("=") for text in texts)}
+
+
+def _diff(old: str, new: str, name: str) -> list[str]:
+    return list(difflib.unified_diff(old.splitlines(), new.splitlines(), name, f"{name}, calibrated", lineterm="", n=1))
+
+
+def _show_plan(made: CalibrationPlan, form: Plain) -> None:
+    from tacit.faces.shown import show_json
+
+    if form is Plain.TABLE:
+        rows = [(str(step.target), str(step.loss), _expected(step)) for step in made.steps]
+        print_table(("quantity", "price", "expected error, at 95 % confidence"), rows)
+        print_lines("", f"the price is {made.loss}, from the total budget")
+        return
+    steps = [
+        {
+            "quantity": str(step.target),
+            "epsilon": decimal_text(step.loss.epsilon),
+            "delta": decimal_text(step.loss.delta),
+            "error": _expected(step),
+        }
+        for step in made.steps
+    ]
+    price = {"epsilon": decimal_text(made.loss.epsilon), "delta": decimal_text(made.loss.delta)}
+    show_json({**price, "quantities": steps, "sql": ";\n".join(text for step in made.steps for text in step.sql)})
+
+
+def _expected(step: Step) -> str:
+    """How far off a result may be, from public numbers alone."""
+    if step.keys is not None and step.keys.selection is not None:
+        return f"keys that fewer than about {step.keys.selection.threshold} units have are left out"
+    if step.noise is None:
+        return ""
+    ranks = step.noise.error(Fraction(95, 100), candidates=len(step.target.edges) + 1) / step.share.denominator
+    enough = ranks / min(step.share, 1 - step.share)  # so that it does not miss all that lies beyond the rank
+    return f"within {math.ceil(ranks):,} units of the wanted rank: of use with {math.ceil(enough):,} units or more"
+
+
+def _show_result(result: Calibration, diff: list[str], form: Plain) -> None:
+    from tacit.faces.shown import show_json
+
+    rows = [(str(item.target), _value(item.value, at_end=item.at_end), str(item.loss)) for item in result.measured]
+    if form is Plain.TABLE:
+        print_table(("quantity", "value", "price"), rows)
+        paid = "free: measured before" if result.reused else f"cost {result.loss}, from the total budget"
+        print_lines("", f"{paid}; ledger entry {result.entry[:16]}", "", *diff, "")
+        return
+    show_json(
+        {
+            "epsilon": decimal_text(result.loss.epsilon),
+            "delta": decimal_text(result.loss.delta),
+            "reused": result.reused,
+            "measured": [{"quantity": name, "value": value, "price": price} for name, value, price in rows],
+            "diff": "\n".join(diff),
+            "entry": result.entry,
+        }
+    )
+
+
+def _value(value: object, *, at_end: bool) -> str:
+    if isinstance(value, tuple):
+        return f"{len(value)} keys" if value else "no key is shared by enough units"
+    text = decimal_text(Fraction(value)) if isinstance(value, int | Fraction) else str(value)
+    return f"{text}, at the end of its grid" if at_end else text

@@ -1,0 +1,190 @@
+"""The Python door: one analyst, one dataset, and no way to the data but through the curator."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import NoReturn, Protocol, Self
+
+from tacit.core import NOTHING, Budget, Number, positive, probability
+from tacit.curator import Curator, Explanation, Release, Session
+from tacit.errors import InvalidParameter
+from tacit.faces.catalogue import Catalogue, catalogue
+from tacit.faces.opening import Rehearsal, as_policy, open_policy
+from tacit.faces.standing import Standing, standing
+from tacit.ledger import Entry
+from tacit.policy import Policy
+from tacit.sql import Parameters
+
+
+class Answers(Protocol):
+    """Whoever answers questions: a curator, or a rehearsal on made-up rows."""
+
+    def ask(
+        self, text: str, parameters: Parameters = (), *, session: Session, request_id: str | None = None
+    ) -> Release | Explanation:
+        """Answer the question, or explain it."""
+
+    def close(self) -> None:
+        """Let go of what is held."""
+
+
+class Database:
+    """A dataset as one analyst sees it. Made by `tacit.open`; safe to use from many threads.
+
+    Its methods give out releases, explanations and accounts, all of them private or public. Python keeps no secrets
+    from a program that digs in its own memory: who must not see the data asks from another process.
+    """
+
+    __slots__ = ("__answers", "__books", "__catalogue", "__process", "__rehearsal", "__rehearse", "__session")
+
+    def __init__(
+        self,
+        answers: Answers,
+        books: Curator,
+        *,
+        session: Session,
+        catalogue: Catalogue,
+        rehearse: Callable[[], Rehearsal] | None,
+    ) -> None:
+        self.__answers, self.__books = answers, books
+        self.__session, self.__catalogue = session, catalogue
+        self.__rehearse = rehearse  # None: this is the rehearsal
+        self.__rehearsal: Rehearsal | None = None
+        self.__process = os.getpid()
+
+    def query(self, sql: str, parameters: Parameters = (), *, request_id: str | None = None) -> Release | Explanation:
+        """Ask one question, with a value for each `?` or `:name`; `EXPLAIN …` gives an `Explanation`.
+
+        The same `request_id` gives the answer already paid for. Raises QueryRefused and BudgetExceeded, at no charge.
+        """
+        if os.getpid() != self.__process:  # the engine would refuse as well, but after the charge
+            raise InvalidParameter("the database was opened in another process", hint="open it again after a fork")
+        answer = self.__answers.ask(sql, parameters, session=self.__session, request_id=request_id)
+        if self.__rehearse is None and isinstance(answer, Release):
+            return _marked(answer, left=self.budget.left)
+        return answer
+
+    def explain(self, sql: str, parameters: Parameters = ()) -> Explanation:
+        """What a question would cost, how far off its answer would be, and the SQL it would run. Free."""
+        return self.__books.explain(sql, parameters, session=self.__session)
+
+    @property
+    def budget(self) -> Standing:
+        """What is spent and what is left: of the total, by this analyst, and by the analyst's groups."""
+        return standing(self.__catalogue.dataset, {self.analyst: self.__books.balance(self.analyst)})
+
+    @property
+    def log(self) -> tuple[Entry, ...]:
+        """The analyst's newest entries in the ledger, newest first."""
+        return self.__books.log(self.analyst)
+
+    @property
+    def schema(self) -> Catalogue:
+        """The tables and columns that may be asked about, and what the policy says of them."""
+        return self.__catalogue
+
+    @property
+    def analyst(self) -> str:
+        """Who asks."""
+        return self.__session.analyst
+
+    @property
+    def default_epsilon(self) -> Fraction | None:
+        """What a plain SELECT costs in this session; None leaves it to the policy."""
+        return self.__session.epsilon
+
+    @default_epsilon.setter
+    def default_epsilon(self, epsilon: Number | None) -> None:
+        value = None if epsilon is None else positive(epsilon, "default_epsilon")
+        self.__session = replace(self.__session, epsilon=value)
+
+    @property
+    def default_delta(self) -> Fraction | None:
+        """The delta of a question with private keys that states none; None leaves it to the policy."""
+        return self.__session.delta
+
+    @default_delta.setter
+    def default_delta(self, delta: Number | None) -> None:
+        value = None if delta is None else probability(delta, "default_delta")
+        self.__session = replace(self.__session, delta=value)
+
+    def dummy(self) -> Database:
+        """The same door on rows made up from the public policy alone: any question, free, as often as you like."""
+        if self.__rehearse is None:
+            return self
+        if self.__rehearsal is None:
+            self.__rehearsal = self.__rehearse()
+        return Database(
+            self.__rehearsal, self.__books, session=self.__session, catalogue=self.__catalogue, rehearse=None
+        )
+
+    def close(self) -> None:
+        """Let go of the source and the ledger; what was charged stays charged. Closing the dummy closes nothing."""
+        if self.__rehearse is None:
+            return
+        if self.__rehearsal is not None:
+            self.__rehearsal.close()
+        self.__answers.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        rows = ", dummy rows" if self.__rehearse is None else ""
+        return f"<tacit.Database {self.__catalogue.dataset!r}, asked by {self.analyst!r}{rows}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Database is neither copied nor pickled: open one where it is needed")
+
+
+def open_database(
+    policy: Policy | Path | str,
+    *,
+    analyst: str,
+    default_epsilon: Number | None = None,
+    default_delta: Number | None = None,
+) -> Database:
+    """Open the dataset behind a policy for one of its analysts: `tacit.open("tacit.toml", analyst="ana")`.
+
+    `default_epsilon` is what a plain SELECT costs. Raises PolicyError where the policy does not name the analyst or
+    does not fit the source.
+    """
+    if not isinstance(analyst, str):
+        raise InvalidParameter("the analyst is a name", hint='tacit.open("tacit.toml", analyst="ana")')
+    declared = as_policy(policy)
+    session = Session(
+        declared.analyst(analyst).name,
+        None if default_epsilon is None else positive(default_epsilon, "default_epsilon"),
+        None if default_delta is None else probability(default_delta, "default_delta"),
+    )
+    opened = open_policy(declared)
+    return Database(
+        opened.curator,
+        opened.curator,
+        session=session,
+        catalogue=catalogue(declared, opened.schema),
+        rehearse=opened.rehearse,
+    )
+
+
+def _marked(answer: Release, *, left: object) -> Release:
+    """An answer on made-up rows says so, and says that nothing was paid."""
+    note = f"dummy data: made up from the public policy, of nobody's rows; asked for real it costs {answer.cost}"
+    receipt = replace(answer.receipt, entry="dummy data", guarantee="none needed: dummy data")
+    return replace(
+        answer,
+        cost=NOTHING,
+        left=left if isinstance(left, Budget) else None,
+        notes=(note, *answer.notes),
+        receipt=receipt,
+    )

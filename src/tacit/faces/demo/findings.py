@@ -1,0 +1,58 @@
+"""What the tour finds: plain values, which the report draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tacit.curator import Release
+from tacit.errors import TacitError
+from tacit.faces.demo.questions import Question
+from tacit.faces.standing import Standing
+
+NOISE = Fraction(20)  # the scale of one answer at ε = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A question and what came of it: an answer beside the truth, or a refusal."""
+
+    question: Question
+    release: Release | None
+    truth: tuple[tuple[object, ...], ...]  # of the shape of the answer's rows
+    left_out: int  # true groups too small to be shown
+    refusal: TacitError | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """Averaging: what repeated questions gave, at tacit and at a system that forgets what it has answered."""
+
+    repeats: int
+    different: int  # answers among the repeats
+    fresh: tuple[int, ...]
+    refusal: TacitError | None
+    truth: int
+    forgetful: tuple[float, ...]  # its running mean
+
+
+@dataclass(frozen=True, slots=True)
+class Tour:
+    """All there is to report."""
+
+    rows: int
+    seconds: float
+    tax: tuple[Answered, ...]
+    clinic: tuple[Answered, ...]
+    attack: Attack
+    tax_standing: Standing
+    clinic_standing: Standing
+    entries: int
+
+
+def number_text(value: object) -> str:
+    """A true number as people write it."""
+    if isinstance(value, float):
+        return f"{value:,.2f}" if abs(value) < 1_000 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -1,0 +1,86 @@
+"""A policy opened: its engine, its ledger, and the curator between them.
+
+The only module of this room that opens either. Analysts' doors get a curator from it, never its parts.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tacit.curator import Curator, Explanation, Release, Session
+from tacit.engines import Engine, dummy_engine, open_engine
+from tacit.errors import PolicyError
+from tacit.ledger import SqliteLedger
+from tacit.policy import Level, Policy, Schema, check_policy, load_policy
+from tacit.sql import Parameters
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Opened:
+    """A curator, the names and types it knows, and a way to the same on made-up rows."""
+
+    curator: Curator
+    schema: Schema
+    rehearse: Callable[[], Rehearsal]
+
+
+class Rehearsal:
+    """Answers questions on made-up rows. Every question meets a whole budget, and nothing is charged anywhere."""
+
+    def __init__(self, policy: Policy, engine: Engine) -> None:
+        self._policy, self._engine = policy, engine
+
+    def ask(
+        self, text: str, parameters: Parameters = (), *, session: Session, request_id: str | None = None
+    ) -> Release | Explanation:
+        """As a curator does, on a ledger that is thrown away."""
+        with (
+            tempfile.TemporaryDirectory(prefix="tacit-dummy-") as scratch,
+            closing(SqliteLedger(Path(scratch, "dummy.ledger"), create=True)) as ledger,
+        ):
+            curator = Curator(self._policy, self._engine, ledger)
+            return curator.ask(text, parameters, session=session, request_id=request_id)
+
+    def close(self) -> None:
+        """Forget the made-up rows."""
+        self._engine.close()
+
+
+def as_policy(policy: Policy | Path | str) -> Policy:
+    """The policy itself, or the one in a file."""
+    return policy if isinstance(policy, Policy) else load_policy(policy)
+
+
+def open_policy(policy: Policy) -> Opened:
+    """Open source and ledger. Raises PolicyError where policy and source disagree, before anything is asked."""
+    with ExitStack() as undo:
+        engine = undo.enter_context(closing(open_engine(policy)))
+        schema = engine.schema()
+        refuse_misfit(policy, schema)
+        ledger = SqliteLedger(policy.dataset.ledger_path, create=True)
+        undo.pop_all()
+
+    def rehearse() -> Rehearsal:
+        return Rehearsal(policy, dummy_engine(policy, schema, public=engine))
+
+    return Opened(Curator(policy, engine, ledger), schema, rehearse)
+
+
+@contextmanager
+def source_and_books(policy: Policy) -> Iterator[tuple[Engine, Callable[[], SqliteLedger]]]:
+    """For the curator's own acts: the engine, and the ledger once it is asked for."""
+    with ExitStack() as stack:
+        engine = stack.enter_context(closing(open_engine(policy)))
+        refuse_misfit(policy, engine.schema())
+        yield engine, lambda: stack.enter_context(closing(SqliteLedger(policy.dataset.ledger_path, create=True)))
+
+
+def refuse_misfit(policy: Policy, schema: Schema) -> None:
+    """Raise the first error that `tacit check` would show."""
+    for finding in check_policy(policy, schema):
+        if finding.level is Level.ERROR:
+            raise PolicyError(finding.message, hint=finding.hint or "tacit check shows everything that does not fit")

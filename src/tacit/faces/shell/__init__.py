@@ -1,0 +1,1 @@
+"""`tacit shell`: one question after another."""

@@ -1,0 +1,104 @@
+"""The shell's own commands, each a backslash and a word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tacit.errors import InvalidParameter
+from tacit.faces.database import Database
+from tacit.faces.entries import HEADINGS, entry_row
+from tacit.faces.formats import Format
+from tacit.faces.shown import show
+from tacit.faces.terminal import print_lines, print_table
+
+ABOUT = r"""Questions end with a semicolon or an empty line:
+    DP-SELECT 0.5 COUNT(*) FROM visits;                             a price, and what is asked
+    DP-SELECT 0.5 dept, AVG(amount) FROM visits GROUP BY dept;
+    DP-SELECT WITHIN 100 COUNT(*) FROM visits;                      an accuracy, for the least price
+    EXPLAIN DP-SELECT …;                                            the price and the error, free
+"""
+
+
+class Quit(BaseException):
+    """The person wants to leave. Like an interrupt, it is no error."""
+
+
+@dataclass(slots=True)
+class State:
+    """What the shell remembers between questions."""
+
+    database: Database
+    form: Format = Format.TABLE
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What a backslash word does, with the rest of its line."""
+
+    help: str
+    run: Callable[[State, str], None]
+
+
+def run_command(line: str, state: State) -> None:
+    """Do what the line says."""
+    word, _, rest = line[1:].partition(" ")
+    command = COMMANDS.get(word.strip().lower())
+    if command is None:
+        raise InvalidParameter(f"there is no command \\{word.strip()[:40]}", hint="\\h shows what there is")
+    command.run(state, rest.strip().rstrip(";"))
+
+
+def _help(state: State, rest: str) -> None:
+    width = max(map(len, COMMANDS))
+    print_lines(*ABOUT.split("\n"), *(f"  \\{name.ljust(width)}  {c.help}" for name, c in COMMANDS.items() if c.help))
+
+
+def _describe(state: State, rest: str) -> None:
+    schema = state.database.schema
+    print_lines(*str(schema.table(rest) if rest else schema).split("\n"))
+
+
+def _budget(state: State, rest: str) -> None:
+    print_table(("budget", "spent", "left", "of"), [account.row() for account in state.database.budget.accounts])
+
+
+def _log(state: State, rest: str) -> None:
+    rows = [entry_row(entry) for entry in state.database.log if entry.act == "charge"]
+    print_table(HEADINGS, rows)
+
+
+def _explain(state: State, rest: str) -> None:
+    show(state.database.explain(rest), Format.JSON if state.form is Format.JSON else Format.TABLE)
+
+
+def _format(state: State, rest: str) -> None:
+    known = [form.value for form in Format if form is not Format.PARQUET]
+    if rest not in known:
+        raise InvalidParameter(f"there is no format {rest[:40]!r}", hint=f"there is {', '.join(known)}")
+    state.form = Format(rest)
+
+
+def _epsilon(state: State, rest: str) -> None:
+    state.database.default_epsilon = rest or None
+    price = state.database.default_epsilon
+    print_lines("a plain SELECT has the policy's price" if price is None else f"a plain SELECT costs ε = {rest}")
+
+
+def _quit(state: State, rest: str) -> None:
+    raise Quit
+
+
+COMMANDS = {
+    "h": Command("this help", _help),
+    "d": Command("what may be asked about: \\d, or \\d TABLE", _describe),
+    "budget": Command("what is spent and left", _budget),
+    "explain": Command("the price and error of a question, free: \\explain DP-SELECT …", _explain),
+    "log": Command("what was asked before", _log),
+    "format": Command("how answers are printed: \\format table, json, csv or markdown", _format),
+    "epsilon": Command("what a plain SELECT costs: \\epsilon 0.1", _epsilon),
+    "q": Command("leave", _quit),
+    "?": Command("", _help),
+    "help": Command("", _help),
+    "quit": Command("", _quit),
+}

@@ -1,0 +1,59 @@
+"""Completion from the public schema and the language: nothing in it was read from a row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+
+from tacit.faces.catalogue import Catalogue
+from tacit.faces.shell.commands import COMMANDS
+
+KEYWORDS = (
+    *("DP-SELECT", "EXPLAIN", "SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "OFFSET", "AS"),
+    *("DELTA", "WITHIN", "CONFIDENCE", "FRESH", "AND", "OR", "NOT", "IN", "BETWEEN", "LIKE", "IS NULL", "FILTER"),
+    *("CASE", "WHEN", "THEN", "ELSE", "END", "DESC", "ASC", "DISTINCT"),
+    *("COUNT(*)", "COUNT(", "COUNT(DISTINCT ", "SUM(", "AVG(", "MEDIAN(", "QUANTILE(", "MIN(", "MAX(", "VARIANCE("),
+    *("STDDEV(", "MODE(", "TOP_K(", "FLOOR(", "ROUND(", "ABS(", "DATE_TRUNC("),
+)
+_WORD = re.compile(r"[\\\w.\-]+$")
+
+
+class _Words(Completer):
+    """Completes the word before the cursor, columns of the table in FROM first."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        found = _WORD.search(document.text_before_cursor)
+        word = found.group() if found else ""
+        if not word:
+            return
+        for text, kind in self._candidates(document.text):
+            if text.casefold().startswith(word.casefold()) and text.casefold() != word.casefold():
+                yield Completion(text, start_position=-len(word), display_meta=kind)
+
+    def _candidates(self, text: str) -> Iterator[tuple[str, str]]:
+        if text.lstrip().startswith("\\"):
+            yield from ((f"\\{name}", command.help) for name, command in COMMANDS.items())
+            yield from ((table.name, "table") for table in self._catalogue)
+        seen: set[str] = set()
+        for table in sorted(self._catalogue, key=lambda table: not _names(text, table.name)):
+            yield table.name, "table" if table.hides else "public table"
+            for column in table.columns:
+                if column.name not in seen:
+                    seen.add(column.name)
+                    yield column.name, f"{table.name}: {column.type}"
+        yield from ((keyword, "") for keyword in KEYWORDS)
+
+
+def _names(text: str, table: str) -> bool:
+    return re.search(rf"\bfrom\s+{re.escape(table)}\b", text, re.IGNORECASE) is not None
+
+
+def completer(catalogue: Catalogue) -> Completer:
+    """Words of the language, tables and visible columns."""
+    return _Words(catalogue)

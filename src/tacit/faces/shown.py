@@ -1,0 +1,114 @@
+"""Answers as text: each format in one place."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tacit.curator import Explanation, Release
+from tacit.curator.extras import needs
+from tacit.curator.release import plain
+from tacit.errors import InvalidParameter
+from tacit.faces.formats import Format
+from tacit.faces.terminal import console, print_lines, print_table
+
+
+def show(answer: Release | Explanation, form: Format, *, output: Path | None = None) -> None:
+    """Print the answer, or write it to a file and say what it cost."""
+    if form is Format.PARQUET:
+        _write_parquet(answer, output)
+    elif output is not None:
+        _write(output, _text(answer, form))
+    elif form is Format.TABLE:
+        _print(answer)
+        return
+    else:
+        sys.stdout.write(_text(answer, form))
+        return
+    if isinstance(answer, Release):
+        console(error=True).print(f"wrote {output}; {answer.footer()}", soft_wrap=True)
+
+
+def show_json(value: object) -> None:
+    """One JSON object on a line of its own."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+
+
+def show_rows(columns: Sequence[str], rows: Sequence[Sequence[object]], form: Format, *, output: Path | None) -> None:
+    """True rows, at the owner's door."""
+    values = [[plain(cell) for cell in row] for row in rows]
+    if form is Format.TABLE and output is None:
+        if columns:
+            print_table(columns, [["NULL" if cell is None else str(cell) for cell in row] for row in values])
+        return
+    if form is Format.JSON:
+        text = json.dumps({"columns": list(columns), "rows": values}, ensure_ascii=False, default=str) + "\n"
+    elif form is Format.CSV:
+        text = _csv(columns, values)
+    else:
+        raise InvalidParameter(f"true rows are not printed as {form.value}", hint="use --format table, json or csv")
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        _write(output, text)
+
+
+def _csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([list(columns), *rows])
+    return out.getvalue()
+
+
+def _print(answer: Release | Explanation) -> None:
+    if isinstance(answer, Explanation):
+        print_lines(*str(answer).split("\n"))
+        return
+    numbers = [place for place in range(len(answer.columns)) if any(row[place] is not None for row in answer.errors)]
+    print_table(answer.columns, answer.shown(), right=numbers)
+    print_lines("", answer.footer(), *(f"note: {note}" for note in answer.notes), dim=True)
+
+
+def _text(answer: Release | Explanation, form: Format) -> str:
+    if isinstance(answer, Explanation):
+        if form is Format.JSON:
+            return answer.to_json() + "\n"
+        if form is Format.TABLE:
+            return f"{answer}\n"
+        raise InvalidParameter(f"an explanation has no {form.value} form", hint="use --format table or json")
+    forms: dict[Format, Callable[[], str]] = {
+        Format.JSON: lambda: answer.to_json() + "\n",
+        Format.CSV: answer.to_csv,
+        Format.MARKDOWN: lambda: answer.to_markdown() + "\n",
+        Format.TABLE: lambda: answer.to_markdown() + "\n",
+    }
+    return forms[form]()
+
+
+def check_format(form: Format, output: Path | None) -> None:
+    """Refuse what could not be printed before anything is paid."""
+    if form is Format.PARQUET:
+        if output is None:
+            raise InvalidParameter("parquet is not printed: it is written", hint="name a file with -o answer.parquet")
+        needs("pyarrow.parquet")
+    if output is not None and not output.absolute().parent.is_dir():
+        raise InvalidParameter(f"{output.name} cannot be written: there is no such directory")
+
+
+def _write(output: Path, text: str) -> None:
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InvalidParameter(f"{output.name} cannot be written: {error.strerror}") from None
+
+
+def _write_parquet(answer: Release | Explanation, output: Path | None) -> None:
+    if not isinstance(answer, Release) or output is None:
+        raise InvalidParameter("an explanation has no parquet form", hint="use --format table or json")
+    try:
+        needs("pyarrow.parquet").write_table(answer.to_arrow(), str(output))
+    except OSError as error:
+        raise InvalidParameter(f"{output.name} cannot be written: {error.strerror}") from None

@@ -1,0 +1,73 @@
+"""What a person sees: tables on standard output, two lines for an error, a sign of life for what takes long."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tacit.errors import TacitError
+
+PATIENCE = 1.0  # seconds before a sign of life
+_UNBOUNDED = 10_000  # columns of something that is not a screen: nothing is wrapped or cut
+
+
+def console(*, error: bool = False) -> Console:
+    """Standard output or standard error, as it is now. Nothing printed is read as markup."""
+    file = sys.stderr if error else sys.stdout
+    width = None if file.isatty() else _UNBOUNDED
+    return Console(file=file, width=width, markup=False, highlight=False, emoji=False)
+
+
+def safe(text: str) -> str:
+    """The text on one line, control characters made visible: a cell must not move the cursor or start a new line."""
+    return "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in text)
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:
+    """A table; the columns whose places are in `right` are numbers."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for place, name in enumerate(columns):
+        table.add_column(Text(safe(name)), justify="right" if place in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(safe(cell)) for cell in row))
+    console().print(table)
+
+
+def print_lines(*lines: str, dim: bool = False) -> None:
+    """Lines of text, wrapped by the screen alone."""
+    screen = console()
+    for line in lines:
+        screen.print(Text(safe(line), style="dim" if dim else ""), soft_wrap=True)
+
+
+def print_error(error: TacitError) -> None:
+    """`error: …` and, where there is one, `hint: …`: one line each, whatever was typed."""
+    screen = console(error=True)
+    for word, text, style in (("error", error.message, "bold red"), ("hint", error.hint, "bold cyan")):
+        if text:
+            screen.print(Text.assemble((f"{word}:", style), f" {safe(text)}"), soft_wrap=True)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """A sign of life on standard error, if this takes more than a second and a person is looking."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    status = console(error=True).status(Text(f"{what} …"))
+    timer = threading.Timer(PATIENCE, status.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()  # or it might start the sign after it was stopped
+        status.stop()

@@ -1,0 +1,196 @@
+"""Random questions from the grammar, over the table of `sql_tables`."""
+
+from __future__ import annotations
+
+import random
+
+Rng = random.Random
+NUMERIC = ("n", "x", "y", "m", "flag")
+CONSTANTS = ("0", "1", "2", "-1", "0.5", "1.5", "10", "-3", "0.01", "7")
+COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
+CONDITIONS = (
+    "flag",
+    "NOT flag",
+    "g = 'CS'",
+    "g IN ('CS', 'Art')",
+    "s LIKE 'B%'",
+    "s ILIKE '%io'",
+    "LOWER(s) = 'bio'",
+    "LENGTH(TRIM(s)) > 2",
+    "SUBSTRING(s, 1, 2) = 'Bi'",
+    "COALESCE(s, 'none') <> 'none'",
+    "d >= '2020-02-01'",
+    "d BETWEEN DATE '2020-01-10' AND DATE '2020-02-10'",
+    "EXTRACT(MONTH FROM d) = 2",
+    "DATE_TRUNC('month', d) = DATE '2020-02-01'",
+    "ts > TIMESTAMP '2020-01-01 00:00:00'",
+    "ts > DATE '2020-01-01'",
+    "HOUR(ts) < 12",
+    "id = 'abc'",
+    "id = s",
+    "x IS NULL",
+    "n IS NOT NULL",
+    "(x > 0) IS TRUE",
+    "n = 0.5",
+    "n > -5",
+    "n < 100000000000000000000000000000",
+    "x > 1e37",
+    "x IN (1e-30, 0.5, 3)",
+    "n = x",
+    "q = 0.1",
+    "m IN (1, 2, 3)",
+    "TRUE",
+    "1 = 0",
+)
+KEYS = (
+    "g",
+    "g",
+    "m",
+    "m",
+    "s",
+    "flag",
+    "q",
+    "d",
+    "FLOOR(m / 2)",
+    "FLOOR(m / 2) * 2",
+    "m % 2",
+    "CASE WHEN x > 0 THEN 'high' WHEN x < 0 THEN 'low' ELSE 'zero' END",
+    "CASE g WHEN 'CS' THEN 1 WHEN 'Bio' THEN 2 END",
+    "CASE WHEN m > 2 THEN m ELSE 0 END",
+    "n > 0",
+    "x IS NULL",
+    "DATE_TRUNC('month', d)",
+    "EXTRACT(MONTH FROM d)",
+    "LOWER(s)",
+    "SUBSTRING(s, 1, 1)",
+    "COALESCE(s, 'none')",
+    "ROUND(x)",
+    "n",
+)
+PRIVATE = {"s", "LOWER(s)", "SUBSTRING(s, 1, 1)", "COALESCE(s, 'none')", "ROUND(x)", "n"}
+
+
+def question(rng: Rng, *, by_row: bool) -> str:
+    """One DP-SELECT with its price."""
+    keys = rng.sample(KEYS, rng.choice((0, 0, 1, 1, 1, 2)))
+    private = any(key in PRIVATE for key in keys)
+    sums = rng.random() < 0.5  # a histogram beside it would settle how heavy units are bounded
+    measured = [_aggregate(rng, by_row=by_row, sums=sums) for _ in range(rng.choice((1, 1, 2, 3)))]
+    delta = f" DELTA {rng.choice(('1e-6', '0.01', '1/7'))}" if private or rng.random() < 0.5 else ""
+    text = f"DP-SELECT {rng.choice(('1', '1/3', '0.25', '8'))}{delta} {', '.join([*keys, *measured])} FROM t"
+    if rng.random() < 0.5:
+        text += f" WHERE {condition(rng, 2)}"
+    if keys:
+        text += f" GROUP BY {', '.join(keys)}"
+    if rng.random() < 0.1:
+        text += " HAVING COUNT(*) > 3"
+    if rng.random() < 0.1:
+        text += f" ORDER BY {_aggregate(rng, by_row=by_row, sums=sums)} DESC"
+    return text
+
+
+def condition(rng: Rng, depth: int) -> str:
+    kind = rng.random()
+    if depth and kind < 0.3:
+        joined = f" {rng.choice(('AND', 'OR'))} ".join(f"({condition(rng, depth - 1)})" for _ in range(2))
+        return f"NOT ({joined})" if rng.random() < 0.3 else joined
+    if kind < 0.5:
+        return f"{number(rng, min(depth, 1))} {rng.choice(COMPARISONS)} {number(rng, min(depth, 1))}"
+    if kind < 0.55:
+        return f"{number(rng, 0)} BETWEEN {rng.choice(CONSTANTS)} AND {rng.choice(CONSTANTS)}"
+    return rng.choice(CONDITIONS)
+
+
+FORMS = (  # # is a smaller expression, § a condition, ¢ a constant
+    "(# + #)",
+    "(# - #)",
+    "(# * #)",
+    "(# * ¢)",
+    "(# + ¢)",
+    "(# / 2)",
+    "(# / -4)",
+    "(# / 0.3)",
+    "-#",
+    "ABS(#)",
+    "FLOOR(# / 2)",
+    "FLOOR(# / 0.7)",
+    "CEIL(# * 0.5)",
+    "ROUND(#)",
+    "ROUND(#, 1)",
+    "ROUND(#, -1)",
+    "ABS(#) % 2",
+    "ABS(#) % 5.5",
+    "ABS(#) % 0.3",
+    "ABS(#) // 3",
+    "CASE WHEN § THEN # ELSE # END",
+    "CASE WHEN § THEN # END",
+    "CASE g WHEN 'CS' THEN # WHEN 'Bio' THEN 2 ELSE 0 END",
+    "COALESCE(#, ¢)",
+    "COALESCE(#, #, ¢)",
+    "CAST(# AS DOUBLE)",
+    "EXTRACT(MONTH FROM d)",
+    "EXTRACT(DOW FROM d)",
+    "HOUR(ts)",
+)
+
+
+def number(rng: Rng, depth: int) -> str:
+    """A numeric expression; every column in it has bounds."""
+    if not depth or rng.random() < 0.25:
+        return rng.choice(NUMERIC)
+    return _written(rng, rng.choice(FORMS), depth - 1)
+
+
+def _written(rng: Rng, form: str, depth: int) -> str:
+    parts = {"#": lambda: number(rng, depth), "§": lambda: condition(rng, 0), "¢": lambda: rng.choice(CONSTANTS)}
+    return "".join(parts[letter]() if letter in parts else letter for letter in form)
+
+
+AGGREGATES = (  # ° is a column
+    "COUNT(*)",
+    "COUNT(#)",
+    "COUNT(s)",
+    "COUNT(DISTINCT s)",
+    "COUNT(DISTINCT LOWER(s))",
+    "COUNT(DISTINCT x)",
+    "COUNT(DISTINCT n)",
+    "COUNT(DISTINCT d)",
+    "COUNT(DISTINCT id)",
+    "COUNT(DISTINCT m * 2)",
+    "SUM(#)",
+    "SUM(#)",
+    "SUM(#)",
+    "SUM(x)",
+    "AVG(#)",
+    "AVG(#)",
+    "VAR_POP(°)",
+    "STDDEV_SAMP(°)",
+    "MEDIAN(°)",
+    "QUANTILE(°, 0.25)",
+    "QUANTILE(°, 0.9)",
+    "QUANTILE(°, 1)",
+    "MIN(°)",
+    "MAX(#)",
+    "MODE(g)",
+    "MODE(flag)",
+    "MODE(q)",
+    "MODE(d)",
+    "TOP_K(m, 2)",
+    "HISTOGRAM(g)",
+    "HISTOGRAM(FLOOR(m / 2))",
+    "COUNT_IF(§)",
+    "SUM(#) / COUNT(*)",
+    "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY °)",
+)
+OF_UNITS = ("COUNT(DISTINCT uid)", "COUNT(DISTINCT uid)", "COUNT(uid)")
+
+
+SUMS = ("COUNT(*)", "SUM(#)", "SUM(#)", "AVG(#)", "COUNT(#)", "SUM(x)")
+
+
+def _aggregate(rng: Rng, *, by_row: bool, sums: bool) -> str:
+    form = rng.choice((SUMS if sums else AGGREGATES) + (() if by_row else OF_UNITS))
+    chosen = _written(rng, form.replace("°", rng.choice(NUMERIC)), 2)
+    if rng.random() < 0.2 and not any(word in form for word in ("/", "WITHIN", "_IF")):
+        chosen += f" FILTER (WHERE {condition(rng, 1)})"
+    return chosen

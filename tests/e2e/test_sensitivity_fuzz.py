@@ -1,0 +1,179 @@
+"""Random tables, random policies, random questions; every unit taken out in turn: no plan claims too little.
+
+What is compared is what noise is added to: the exact integers that DuckDB returns for the plan's own SQL. Longer runs,
+and a seed to repeat a failure: `make fuzz`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from sqlglot import exp
+
+from conformance.sql_questions import Rng, question
+from conformance.sql_sensitivity import Violation, agrees_with_the_engine, fuzz
+from conformance.sql_tables import random_table
+from tacit.errors import TacitError
+from tacit.sql import bounding, planner, statements
+from tacit.sql.bounding import Reach
+from tacit.sql.rules.clamp import clamp
+from tacit.sql.rules.count_distinct import keep_distinct
+from tacit.sql.rules.facts import name
+from tacit.sql.rules.sample_groups import sample_groups
+from tacit.sql.rules.sample_rows import sample_rows
+
+PAIRS = 1_300  # in each of four runs: 5,200 in all
+ENOUGH = 4_000  # pairs within which every planted bug is found
+Patch = Callable[[pytest.MonkeyPatch], None]
+
+
+@pytest.mark.parametrize("seed", [1, 10_001, 20_001, 30_001])
+def test_one_unit_moves_no_measurement_farther_than_its_plan_says(seed):
+    *_, tried = fuzz(seed, pairs=PAIRS)
+    assert tried.pairs >= PAIRS
+    assert sum(tried.refused.values()) < tried.plans / 4  # the questions are questions
+    for kind in ("rows", "values", "units", "distinct", "Quantile", "Mode", "Histogram", "Laplace", "Gaussian"):
+        assert tried.seen[kind] >= 4, kind
+    for kind in ("Spread.SAMPLE", "Spread.WEIGH_L1", "Spread.WEIGH_L2", "Spread.NONE", "private keys", "public keys"):
+        assert tried.seen[kind] >= 1, kind
+
+
+def test_the_short_cut_through_a_lateral_join_says_what_the_engine_says():
+    rng = Rng(7)
+    checked = 0
+    for _ in range(4):
+        table = random_table(rng, rows=30, units=8)
+        connection = table.world.engine._connection.cursor()
+        for _ in range(6):
+            try:
+                made = table.world.plan(question(rng, by_row=table.world.policy.tables[0].unit_column is None))
+            except TacitError:
+                continue
+            place = rng.randrange(len(table.units) + 2)
+            assert agrees_with_the_engine(made, table, connection=connection, place=place)
+            checked += 1
+    assert checked >= 12
+
+
+def module(rule):
+    """The module of a rule: the package calls the rule itself by that name."""
+    return sys.modules[f"tacit.sql.rules.{rule}"]
+
+
+def halved_reach(patch):
+    def halved(*args, **named):
+        full = bounding.reach(*args, **named)
+        return Reach(max(1, full.in_group // 2), max(1, full.l1 // 2), max(Fraction(1), full.l2 / 2))
+
+    patch.setattr(planner, "reach", halved)
+
+
+def forgotten_groups_in_l2(patch):
+    def flat(*args, **named):
+        full = bounding.reach(*args, **named)
+        return Reach(full.in_group, full.in_group, Fraction(full.in_group))
+
+    patch.setattr(planner, "reach", flat)
+
+
+def no_clamping(patch):
+    def unclamped(tree, known):
+        for mark in list(tree.find_all(exp.Anonymous)):
+            if mark.this == "GRID":
+                mark.set("expressions", [mark.expressions[0], mark.expressions[0].copy()])
+        return tree
+
+    _instead(patch, clamp, unclamped)
+
+
+def no_sampling_of_groups(patch):
+    _instead(patch, sample_groups, _untouched)
+
+
+def no_sampling_of_rows(patch):
+    _instead(patch, sample_rows, _untouched)
+
+
+def no_cap_on_rows(patch):
+    patch.setattr(module("add_per_unit"), "_capped", lambda measure, known: name(measure.name))
+
+
+def no_scaling_of_heavy_units(patch):
+    nobody_heavy = lambda known: heavy(known).having(exp.false())  # noqa: E731 - as short as the rule it replaces
+    heavy = module("weigh_groups")._heavy
+    patch.setattr(module("weigh_groups"), "_heavy", nobody_heavy)
+
+
+def groups_sampled_over_all_units(patch):
+    """The first max_groups groups of the table rather than of each unit: storage order in another dress."""
+
+    def global_rank(tree, known):
+        ranked = sample_groups(tree, known)
+        for window in ranked.find_all(exp.Window):
+            window.set("partition_by", None)
+        return ranked
+
+    _instead(patch, sample_groups, global_rank)
+
+
+def no_cap_on_distinct_values(patch):
+    _instead(patch, keep_distinct, lambda tree, known: keep_distinct(tree, replace(known, max_values=99)))
+
+
+def every_spelling_a_unit(patch):
+    patch.setattr(module("own_rows"), "_canonical", lambda column, unit: column.copy())
+
+
+def every_row_without_a_unit_a_unit(patch):
+    owner = "COALESCE(CAST(uid AS VARCHAR), 'nobody' || HASH(x, y, s, m, d)::VARCHAR)"
+    patch.setattr(module("own_rows"), "_canonical", lambda column, unit: exp.maybe_parse(owner, dialect="duckdb"))
+
+
+def a_rank_as_cheap_as_a_row(patch):
+    patch.setattr(planner, "_quantile_weight", lambda measure: 1)
+
+
+def a_sum_without_its_bounds(patch):
+    """One row is taken to add at most one step, whatever the bounds of its column."""
+    whole = bounding._in_group
+    patch.setattr(bounding, "_in_group", lambda measure, caps, total: min(whole(measure, caps, total), caps.max_rows))
+
+
+PLANTED: list[Patch] = [
+    halved_reach,
+    forgotten_groups_in_l2,
+    no_clamping,
+    no_sampling_of_groups,
+    no_sampling_of_rows,
+    no_cap_on_rows,
+    no_scaling_of_heavy_units,
+    groups_sampled_over_all_units,
+    no_cap_on_distinct_values,
+    every_spelling_a_unit,
+    every_row_without_a_unit_a_unit,
+    a_rank_as_cheap_as_a_row,
+    a_sum_without_its_bounds,
+]
+
+
+@pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.__name__)
+def test_a_planted_wrong_bound_is_caught(planted, monkeypatch):
+    planted(monkeypatch)
+    with pytest.raises(Violation, match="seed"):
+        for _ in fuzz(1, pairs=ENOUGH):
+            pass
+
+
+def _untouched(tree, known):
+    return tree
+
+
+def _instead(patch, rule, other):
+    """Put another rule in the place of `rule`, wherever it stands."""
+    for way in ("SUM_RULES", "DISTINCT_RULES", "TALLY_RULES"):
+        changed = tuple(other if step is rule else step for step in getattr(statements, way))
+        patch.setattr(statements, way, changed)

@@ -1,0 +1,118 @@
+"""Arithmetic over noised numbers: the interval that is carried along holds the truth."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tacit.sql import post
+from tacit.sql.conditions import Condition
+
+VALUES = st.floats(-1e6, 1e6, allow_nan=False)
+WIDTHS = st.floats(0, 1e5)
+SHARES = st.floats(0, 1)
+CONSTANTS = st.fractions(-100, 100, max_denominator=50)
+MEASURES = 3
+
+TREES = st.recursive(
+    st.one_of(st.builds(post.Ref, st.integers(0, MEASURES - 1)), st.builds(post.Number, CONSTANTS)),
+    lambda inner: st.one_of(
+        st.builds(post.Sum, inner, inner),
+        st.builds(post.Product, inner, inner),
+        st.builds(post.Quotient, inner, inner, st.sampled_from([None, Fraction(1)])),
+        st.builds(lambda i, a, b: post.Clamped(i, min(a, b), max(a, b)), inner, CONSTANTS, CONSTANTS),
+        st.builds(lambda i, a: post.Clamped(i, a, None), inner, CONSTANTS),
+        st.builds(post.Root, inner),
+        st.builds(post.Absolute, inner),
+        st.builds(post.Rounded, inner, st.integers(0, 3)),
+    ),
+    max_leaves=8,
+)
+
+
+def truth(tree: post.Post, values: list[float]) -> float:
+    """The same arithmetic over exact values. NaN where it has no value."""
+    match tree:
+        case post.Ref(place):
+            return values[place]
+        case post.Number(value):
+            return float(value)
+        case post.Sum(left, right):
+            return truth(left, values) + truth(right, values)
+        case post.Product(left, right):
+            return truth(left, values) * truth(right, values)
+        case post.Quotient(left, right, least):
+            below = truth(right, values)
+            below = below if least is None else max(below, float(least))
+            return truth(left, values) / below if below else math.nan
+        case post.Clamped(inner, low, high):
+            held = truth(inner, values)
+            return min(max(held, -math.inf if low is None else float(low)), math.inf if high is None else float(high))
+        case post.Root(inner):
+            return math.sqrt(max(truth(inner, values), 0.0))
+        case post.Absolute(inner):
+            return abs(truth(inner, values))
+        case post.Rounded(inner, places):
+            return float(np.round(truth(inner, values), places))
+    raise AssertionError(tree)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    tree=TREES,
+    parts=st.lists(st.tuples(VALUES, WIDTHS, SHARES), min_size=MEASURES, max_size=MEASURES),
+)
+def test_the_interval_of_an_expression_holds_its_true_value(tree, parts):
+    bands, values = [], []
+    for value, width, share in parts:
+        low, high = value - width, value + width
+        bands.append(post.Band(np.array([value]), np.array([low]), np.array([high])))
+        values.append(min(max(low + share * (high - low), low), high))
+    exact = truth(tree, values)
+    assume(not math.isnan(exact) and abs(exact) < 1e30)
+    band = post.evaluate(tree, bands)
+    slack = 1e-6 * max(1.0, abs(exact))
+    assert not np.isnan(band.value).any()
+    assert band.low[0] <= exact + slack
+    assert band.high[0] >= exact - slack
+
+
+@given(tree=TREES)
+def test_renumbering_every_measurement_and_back_changes_nothing(tree):
+    there = {place: post.Ref(place + 10) for place in range(MEASURES)}
+    back = {place + 10: post.Ref(place) for place in range(MEASURES)}
+    assert post.substitute(post.substitute(tree, there), back) == tree
+    assert post.refs(post.substitute(tree, there)) == {place + 10 for place in post.refs(tree)}
+
+
+@given(tree=TREES, value=VALUES, width=WIDTHS)
+def test_a_linear_expression_has_the_same_error_whatever_is_measured(tree, value, width):
+    assume(post.is_linear(tree) and not _rounds(tree))
+    errors = []
+    for centre in (value, value + 1000.0):
+        point = np.array([centre])
+        bands = [post.Band(point, point - width, point + width)] * MEASURES
+        errors.append(float(post.evaluate(tree, bands).error[0]))
+    assert math.isclose(errors[0], errors[1], rel_tol=1e-6, abs_tol=1e-3)
+
+
+def _rounds(tree: post.Post) -> bool:
+    if isinstance(tree, (post.Ref, post.Number)):
+        return False
+    if isinstance(tree, (post.Sum, post.Product, post.Quotient)):
+        return _rounds(tree.left) or _rounds(tree.right)
+    return isinstance(tree, post.Rounded) or _rounds(tree.inner)
+
+
+def test_conditions_join_as_in_logic_and_hold_group_by_group():
+    counts = post.Band(np.array([1.0, 5.0, 9.0]), np.zeros(3), np.zeros(3))
+    over = Condition(">", (post.Ref(0), post.Number(Fraction(2))))
+    under = Condition("<=", (post.Ref(0), post.Number(Fraction(5))))
+    assert over.holds([counts]).tolist() == [False, True, True]
+    assert Condition("AND", parts=(over, under)).holds([counts]).tolist() == [False, True, False]
+    assert Condition("OR", parts=(over, under)).holds([counts]).tolist() == [True, True, True]
+    assert Condition("NOT", parts=(over,)).holds([counts]).tolist() == [True, False, False]

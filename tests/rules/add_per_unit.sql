@@ -1,0 +1,142 @@
+-- case: counts are held, sums scaled
+-- facts: {"unit": {"column": "id"}, "keys": ["k0"], "max_rows": 20, "measures": [{"name": "m0", "counted": "ROWS"}, {"name": "m1", "counted": "VALUES", "value": "v1"}]}
+-- before
+SELECT "id" AS u, "dept" AS k0, GRID("pay") AS v1 FROM "staff"
+-- after
+SELECT
+  u,
+  k0,
+  CASE WHEN n > 20 THEN 20 ELSE n END AS m0,
+  CASE WHEN n > 20 THEN (
+    m1 * 20
+  ) // n ELSE m1 END AS m1
+FROM (
+  SELECT
+    u,
+    k0,
+    COUNT(*) AS n,
+    SUM(v1) AS m1
+  FROM (
+    SELECT
+      "id" AS u,
+      "dept" AS k0,
+      GRID("pay") AS v1
+    FROM "staff"
+  ) AS owned
+  GROUP BY
+    u,
+    k0
+) AS pairs
+
+-- case: a count beside a sum shrinks like the sum
+-- facts: {"unit": {"column": "id"}, "max_rows": 20, "measures": [{"name": "m0", "counted": "ROWS", "value": "v0"}, {"name": "m1", "counted": "VALUES", "value": "v1"}]}
+-- before
+SELECT "id" AS u, 1 AS v0, GRID("pay") AS v1 FROM "staff"
+-- after
+SELECT
+  u,
+  CASE WHEN n > 20 THEN (
+    m0 * 20
+  ) // n ELSE m0 END AS m0,
+  CASE WHEN n > 20 THEN (
+    m1 * 20
+  ) // n ELSE m1 END AS m1
+FROM (
+  SELECT
+    u,
+    COUNT(*) AS n,
+    COUNT(v0) AS m0,
+    SUM(v1) AS m1
+  FROM (
+    SELECT
+      "id" AS u,
+      1 AS v0,
+      GRID("pay") AS v1
+    FROM "staff"
+  ) AS owned
+  GROUP BY
+    u
+) AS pairs
+
+-- case: a unit counts once
+-- facts: {"unit": {"column": "id"}, "keys": ["k0"], "max_rows": 20, "measures": [{"name": "m0", "counted": "UNITS"}, {"name": "m1", "counted": "ROWS", "value": "v1"}]}
+-- before
+SELECT "id" AS u, "dept" AS k0, 1 AS v1 FROM "staff"
+-- after
+SELECT
+  u,
+  k0,
+  1 AS m0,
+  CASE WHEN m1 > 20 THEN 20 ELSE m1 END AS m1
+FROM (
+  SELECT
+    u,
+    k0,
+    COUNT(*) AS n,
+    COUNT(v1) AS m1
+  FROM (
+    SELECT
+      "id" AS u,
+      "dept" AS k0,
+      1 AS v1
+    FROM "staff"
+  ) AS owned
+  GROUP BY
+    u,
+    k0
+) AS pairs
+
+-- case: rows that were sampled need no more
+-- facts: {"unit": {"column": "id"}, "max_rows": 20, "sample_rows": true, "measures": [{"name": "m0", "counted": "VALUES", "value": "v0"}]}
+-- before
+SELECT u, v0 FROM "staff"
+-- after
+SELECT
+  u,
+  m0 AS m0
+FROM (
+  SELECT
+    u,
+    COUNT(*) AS n,
+    SUM(v0) AS m0
+  FROM (
+    SELECT
+      u,
+      v0
+    FROM "staff"
+  ) AS owned
+  GROUP BY
+    u
+) AS pairs
+
+-- case: a unit's own total is held between its own bounds
+-- facts: {"unit": {"column": "id"}, "max_rows": 20, "measures": [{"name": "m0", "counted": "VALUES", "value": "v0", "total": [-5, 900]}]}
+-- before
+SELECT "id" AS u, GRID("pay") AS v0 FROM "staff"
+-- after
+SELECT
+  u,
+  CASE WHEN m0 < -5 THEN -5 WHEN m0 > 900 THEN 900 ELSE m0 END AS m0
+FROM (
+  SELECT
+    u,
+    COUNT(*) AS n,
+    SUM(v0) AS m0
+  FROM (
+    SELECT
+      "id" AS u,
+      GRID("pay") AS v0
+    FROM "staff"
+  ) AS owned
+  GROUP BY
+    u
+) AS pairs
+
+-- case: where each row is a unit nothing changes
+-- facts: {"measures": [{"name": "m0", "counted": "VALUES", "value": "v0"}]}
+-- before
+SELECT GRID("pay") AS v0 FROM "staff"
+-- after
+SELECT
+  GRID("pay") AS v0
+FROM "staff"

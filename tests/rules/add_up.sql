@@ -1,0 +1,33 @@
+-- case: over units, in each group
+-- facts: {"unit": {"column": "id"}, "keys": ["k0"], "measures": [{"name": "m0", "counted": "ROWS"}]}
+-- before
+SELECT u, k0, m0 FROM pairs
+-- after
+SELECT
+  k0,
+  CAST(GREATEST(LEAST(COALESCE(SUM(m0), 0), 9223372036854775807), -9223372036854775808) AS BIGINT) AS m0
+FROM (
+  SELECT
+    u,
+    k0,
+    m0
+  FROM pairs
+) AS bounded
+GROUP BY
+  k0
+
+-- case: rows as they are, where each is a unit
+-- facts: {"measures": [{"name": "m0", "counted": "ROWS"}, {"name": "m1", "counted": "ROWS", "value": "v1"}, {"name": "m2", "counted": "VALUES", "value": "v2"}]}
+-- before
+SELECT v1, v2 FROM "staff"
+-- after
+SELECT
+  COUNT(*) AS m0,
+  COUNT(v1) AS m1,
+  CAST(GREATEST(LEAST(COALESCE(SUM(v2), 0), 9223372036854775807), -9223372036854775808) AS BIGINT) AS m2
+FROM (
+  SELECT
+    v1,
+    v2
+  FROM "staff"
+) AS bounded

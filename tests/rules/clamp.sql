@@ -1,0 +1,87 @@
+-- case: a double is held between its bounds, NaN is its own case
+-- facts: {"grids": {"pay": {"lower": "0", "upper": "9", "step": "0.01", "kind": "number", "is_float": true, "sql_type": "double"}}}
+-- before
+SELECT GRID("pay") AS v0 FROM "staff"
+-- after
+SELECT
+  GRID(
+    CASE WHEN ISNAN("pay") THEN 0 WHEN "pay" < 0 THEN 0 WHEN "pay" > 9 THEN 9 ELSE "pay" END,
+    "pay"
+  ) AS v0
+FROM "staff"
+
+-- case: a whole number has no NaN
+-- facts: {"grids": {"pay": {"lower": "-5", "upper": "9", "step": "1", "kind": "integer", "sql_type": "integer"}}}
+-- before
+SELECT GRID("pay") AS v0 FROM "staff"
+-- after
+SELECT
+  GRID(CASE WHEN "pay" < -5 THEN -5 WHEN "pay" > 9 THEN 9 ELSE "pay" END, "pay") AS v0
+FROM "staff"
+
+-- case: NULL counts as what the policy says
+-- facts: {"grids": {"pay": {"lower": "0", "upper": "9", "step": "1", "kind": "integer", "null": "3", "sql_type": "bigint"}}}
+-- before
+SELECT GRID("pay") AS v0 FROM "staff"
+-- after
+SELECT
+  GRID(
+    CASE
+      WHEN "pay" IS NULL
+      THEN 3
+      WHEN "pay" < 0
+      THEN 0
+      WHEN "pay" > 9
+      THEN 9
+      ELSE "pay"
+    END,
+    "pay"
+  ) AS v0
+FROM "staff"
+
+-- case: a decimal is read as a double, which every bound fits
+-- facts: {"grids": {"pay": {"lower": "0", "upper": "9", "step": "0.5", "kind": "number", "sql_type": "decimal(4,3)"}}}
+-- before
+SELECT GRID("pay") AS v0 FROM "staff"
+-- after
+SELECT
+  GRID(
+    CASE
+      WHEN CAST("pay" AS DOUBLE) < 0
+      THEN 0
+      WHEN CAST("pay" AS DOUBLE) > 9
+      THEN 9
+      ELSE CAST("pay" AS DOUBLE)
+    END,
+    "pay"
+  ) AS v0
+FROM "staff"
+
+-- case: dates are held between dates
+-- facts: {"grids": {"born": {"lower": "0", "upper": "31", "step": "1", "kind": "date", "sql_type": "date"}}}
+-- before
+SELECT GRID("born") AS v0 FROM "staff"
+-- after
+SELECT
+  GRID(
+    CASE
+      WHEN "born" < CAST('1970-01-01' AS DATE)
+      THEN CAST('1970-01-01' AS DATE)
+      WHEN "born" > CAST('1970-02-01' AS DATE)
+      THEN CAST('1970-02-01' AS DATE)
+      ELSE "born"
+    END,
+    "born"
+  ) AS v0
+FROM "staff"
+
+-- case: every mark is replaced, also in conditions
+-- facts: {"grids": {"pay": {"lower": "0", "upper": "9", "step": "1", "kind": "integer", "sql_type": "integer"}}}
+-- before
+SELECT GRID("pay") * GRID("pay") AS v0 FROM "staff" WHERE GRID("pay") > 3
+-- after
+SELECT
+  GRID(CASE WHEN "pay" < 0 THEN 0 WHEN "pay" > 9 THEN 9 ELSE "pay" END, "pay") * GRID(CASE WHEN "pay" < 0 THEN 0 WHEN "pay" > 9 THEN 9 ELSE "pay" END, "pay") AS v0
+FROM "staff"
+WHERE
+  GRID(CASE WHEN "pay" < 0 THEN 0 WHEN "pay" > 9 THEN 9 ELSE "pay" END, "pay") > 3

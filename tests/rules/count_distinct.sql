@@ -1,0 +1,31 @@
+-- case: in each group
+-- facts: {"unit": {"column": "id"}, "keys": ["k0"], "measures": [{"name": "m0", "counted": "DISTINCT", "value": "v0"}]}
+-- before
+SELECT u, k0, v0 FROM ranked
+-- after
+SELECT
+  k0,
+  COUNT(DISTINCT v0) AS m0
+FROM (
+  SELECT
+    u,
+    k0,
+    v0
+  FROM ranked
+) AS bounded
+GROUP BY
+  k0
+
+-- case: over the whole table
+-- facts: {"unit": {"column": "id"}, "measures": [{"name": "m0", "counted": "DISTINCT", "value": "v0"}]}
+-- before
+SELECT u, v0 FROM ranked
+-- after
+SELECT
+  COUNT(DISTINCT v0) AS m0
+FROM (
+  SELECT
+    u,
+    v0
+  FROM ranked
+) AS bounded

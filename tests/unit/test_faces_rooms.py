@@ -1,0 +1,84 @@
+"""Who may reach what inside the doors, read off the source text; and the names the package makes public."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tacit
+
+FACES = Path(tacit.__file__).parent / "faces"
+MODULES = {path.relative_to(FACES).as_posix(): path for path in sorted(FACES.rglob("*.py"))}
+OPENS_ENGINES = {"opening.py", "owner.py", "demo/data.py"}
+ANALYSTS = {name for name in MODULES if name.startswith("shell/")} | {
+    "database.py",
+    "catalogue.py",
+    "standing.py",
+    "entries.py",
+}
+
+
+def imports(text: str) -> Iterator[str]:
+    """Every module, and every name of a module, that a text imports, at whatever depth."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def reaches(text: str, *modules: str) -> list[str]:
+    return [name for name in imports(text) if any(name == m or name.startswith(f"{m}.") for m in modules)]
+
+
+def test_there_are_modules_to_look_at() -> None:
+    assert MODULES.keys() >= OPENS_ENGINES | ANALYSTS
+
+
+@pytest.mark.parametrize("name", sorted(MODULES.keys() - OPENS_ENGINES))
+def test_only_the_opener_and_the_owner_know_engines(name: str) -> None:
+    assert reaches(MODULES[name].read_text(encoding="utf-8"), "tacit.engines", "duckdb", "sqlglot") == []
+
+
+@pytest.mark.parametrize("name", sorted(ANALYSTS))
+def test_no_analysts_door_knows_the_owners(name: str) -> None:
+    text = MODULES[name].read_text(encoding="utf-8")
+    assert reaches(text, "tacit.faces.owner", "tacit.faces.calibrating", "tacit.faces.demo") == []
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_no_door_imports_the_package_itself(name: str) -> None:
+    assert "tacit" not in imports(MODULES[name].read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["import duckdb", "from tacit.engines import open_engine", "def f():\n    from tacit.engines.owner import x"],
+)
+def test_a_reach_would_be_noticed(text: str) -> None:
+    assert reaches(text, "tacit.engines", "duckdb")
+
+
+def test_every_public_name_is_there_and_comes_from_where_it_lives() -> None:
+    assert tacit.__all__ == sorted(tacit.__all__)
+    for name in tacit.__all__:
+        value = getattr(tacit, name)
+        assert value.__module__.startswith("tacit."), name
+        assert name in dir(tacit)
+    assert tacit.open.__name__ == "open_database"
+    assert isinstance(tacit.__version__, str)
+
+
+def test_every_error_of_the_tree_is_public() -> None:
+    tree = {name for name, value in vars(importlib.import_module("tacit.errors")).items() if isinstance(value, type)}
+    assert {name for name in tree if issubclass(getattr(tacit.errors, name), tacit.TacitError)} <= set(tacit.__all__)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = tacit.nonsense

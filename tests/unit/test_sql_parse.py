@@ -1,0 +1,257 @@
+"""Text to Query: prices, options, parameters, and every text that is no question."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+
+from tacit.errors import InvalidParameter, QueryRefused, QuerySyntaxError
+from tacit.sql import AtEpsilon, DefaultPrice, WithinError, parse
+from tacit.sql.parse import MAX_CHARACTERS, MAX_DEPTH, MAX_TOKENS
+from tacit.sql.query import Caps
+
+BODY = "COUNT(*) FROM t"
+
+
+@pytest.mark.parametrize(
+    ("typed", "epsilon"),
+    [
+        ("0.5", Fraction(1, 2)),
+        (".5", Fraction(1, 2)),
+        ("1/3", Fraction(1, 3)),
+        ("1 / 3", Fraction(1, 3)),
+        ("1e-9", Fraction(1, 10**9)),
+        ("1e-300", Fraction(1, 10**300)),
+        ("1e9", Fraction(10**9)),
+        ("0.1", Fraction(1, 10)),
+        ("0.30000000000000000000000000000000001", Fraction(30000000000000000000000000000000001, 10**35)),
+    ],
+)
+def test_a_price_is_exactly_what_was_typed(typed, epsilon):
+    assert parse(f"DP-SELECT {typed} {BODY}").price == AtEpsilon(epsilon)
+
+
+@pytest.mark.parametrize("typed", ["0", "-1", "-0.5", "0/3", "1/0", "1e400", "1e-400", "9" * 61, "0x1"])
+def test_a_price_that_is_no_positive_number_is_refused(typed):
+    with pytest.raises(QueryRefused):
+        parse(f"DP-SELECT {typed} {BODY}")
+
+
+@pytest.mark.parametrize("typed", ["NaN", "Infinity", "inf", "'1'", '"1"', "e", "", "DELTA 1e-6", "(1)", "1.2.3"])
+def test_a_price_that_is_no_number_is_a_syntax_error(typed):
+    with pytest.raises(QuerySyntaxError):
+        parse(f"DP-SELECT {typed} {BODY}")
+
+
+@pytest.mark.parametrize(
+    ("given", "epsilon"), [(0.1, Fraction(1, 10)), ("1/3", Fraction(1, 3)), (Decimal("0.2"), Fraction(1, 5)), (2, 2)]
+)
+def test_a_price_may_be_a_parameter_and_the_others_move_up(given, epsilon):
+    query = parse(f"DP-SELECT ? {BODY} WHERE a = ? AND b = ?", [given, "x", 3])
+    assert query.price == AtEpsilon(Fraction(epsilon))
+    assert query.select.args["where"].sql(dialect="duckdb") == "WHERE a = $2 AND b = $3"
+
+
+@pytest.mark.parametrize("given", [[], [None], [float("nan")], [float("inf")], [True], [0], [-1], [object()], [b"1"]])
+def test_a_price_parameter_that_is_no_price_is_refused(given):
+    with pytest.raises(QueryRefused):
+        parse(f"DP-SELECT ? {BODY}", given)
+
+
+def test_parameters_without_a_price_among_them_are_counted_from_one():
+    query = parse("DP-SELECT 1 COUNT(*) FROM t WHERE a = ? AND b = ?", ["x", 3])
+    assert query.select.args["where"].sql(dialect="duckdb") == "WHERE a = $1 AND b = $2"
+    assert dict(query.parameters) == {"1": "x", "2": 3}
+
+
+def test_a_text_is_not_a_list_of_parameters():
+    with pytest.raises(InvalidParameter):
+        parse(f"DP-SELECT 1 {BODY}", "CS")
+
+
+def test_modifiers_stand_in_any_order_each_once():
+    for text in (
+        "DELTA 1e-6 CONFIDENCE 0.9 FRESH",
+        "FRESH CONFIDENCE 0.9 DELTA 1e-6",
+        "CONFIDENCE 9/10 FRESH DELTA 1e-6",
+    ):
+        query = parse(f"DP-SELECT 1 {text} {BODY}")
+        assert (query.delta, query.confidence, query.fresh) == (Fraction(1, 10**6), Fraction(9, 10), True)
+    with pytest.raises(QuerySyntaxError):
+        parse(f"DP-SELECT 1 FRESH FRESH {BODY}")
+
+
+@pytest.mark.parametrize("word", ["DELTA 0", "DELTA 1", "DELTA -0.1", "CONFIDENCE 0", "CONFIDENCE 1", "CONFIDENCE 95"])
+def test_a_delta_or_confidence_beyond_its_range_is_refused(word):
+    with pytest.raises(QueryRefused, match="strictly between 0 and 1"):
+        parse(f"DP-SELECT 1 {word} {BODY}")
+
+
+def test_a_quoted_word_is_a_column_and_not_a_modifier():
+    query = parse('DP-SELECT 1 "fresh", "delta", COUNT(*) FROM t GROUP BY 1, 2')
+    assert not query.fresh
+    assert query.delta is None
+    assert [item.alias_or_name for item in query.select.expressions[:2]] == ["fresh", "delta"]
+
+
+def test_within_takes_a_bound_or_a_share():
+    assert parse(f"DP-SELECT WITHIN 10 {BODY}").price == WithinError(Fraction(10), relative=False)
+    assert parse(f"DP-SELECT WITHIN 2.5% CONFIDENCE 0.9 {BODY}").price == WithinError(Fraction(1, 40), relative=True)
+    for wrong in ("0", "-3", "x", ""):
+        with pytest.raises(QueryRefused):
+            parse(f"DP-SELECT WITHIN {wrong} {BODY}")
+
+
+def test_explain_is_a_wish_and_costs_a_word():
+    assert parse(f"EXPLAIN DP-SELECT 1 {BODY}").explain
+    assert parse(f"  explain\n DP-SELECT 1 {BODY}").explain
+    assert not parse(f"DP-SELECT 1 {BODY}").explain
+
+
+@pytest.mark.parametrize("more", ["ANALYZE", "analyze", "VERBOSE", "(ANALYZE)", "(FORMAT json)"])
+def test_explain_that_would_run_is_refused(more):
+    with pytest.raises(QueryRefused, match="EXPLAIN ANALYZE is refused"):
+        parse(f"EXPLAIN {more} DP-SELECT 1 {BODY}")
+
+
+def test_googles_words_mean_the_same():
+    options = "epsilon=1/2, delta=1e-6, max_groups_contributed=3, max_rows_contributed=4, privacy_unit_column=uid"
+    query = parse(f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS({options}) {BODY}")
+    assert query.price == AtEpsilon(Fraction(1, 2))
+    assert query.delta == Fraction(1, 10**6)
+    assert query.unit == "uid"
+    assert query.caps == Caps(max_groups=3, max_rows=4)
+    assert query.select.sql(dialect="duckdb") == "SELECT COUNT(*) FROM t"
+
+
+def test_googles_words_without_options_and_a_plain_select_leave_the_price_open():
+    for text in (
+        f"SELECT {BODY}",
+        f"SELECT WITH DIFFERENTIAL_PRIVACY {BODY}",
+        f"select with differential_privacy {BODY}",
+    ):
+        assert parse(text).price == DefaultPrice()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "epsilon=0",
+        "epsilon=-1",
+        "delta=2",
+        "epsilon=1, epsilon=1",
+        "kappa=3",
+        "max_groups_contributed=0",
+        "max_groups_contributed=1.5",
+        "max_groups_contributed=1000001",
+        "max_rows_contributed=-1",
+        "epsilon",
+        "epsilon=",
+        "epsilon=1 delta=1",
+        "epsilon=(SELECT 1)",
+    ],
+)
+def test_options_that_are_not_known_or_make_no_sense_are_refused(options):
+    with pytest.raises(QueryRefused):
+        parse(f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS({options}) {BODY}")
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("DROP TABLE t", "DROP"),
+        ("INSERT INTO t VALUES (1)", "INSERT"),
+        ("UPDATE t SET a = 1", "UPDATE"),
+        ("CREATE TABLE x AS SELECT * FROM t", "CREATE"),
+        ("COPY t TO 'x.csv'", "COPY"),
+        ("ATTACH 'x.db'", "ATTACH"),
+        ("PRAGMA database_list", "PRAGMA"),
+        ("SET memory_limit = '1GB'", "SET"),
+        ("CALL x()", "CALL"),
+        ("WITH a AS (SELECT 1) SELECT * FROM a", "WITH"),
+        ("FROM t", "FROM"),
+        ("SUMMARIZE t", "SUMMARIZE"),
+        ("DESCRIBE t", "DESCRIBE"),
+        ("VALUES (1)", "VALUES"),
+        ("(SELECT 1)", "("),
+        ("DP SELECT 1 COUNT(*) FROM t", "DP"),
+    ],
+)
+def test_what_is_no_question_is_refused_by_its_first_word(text, word):
+    with pytest.raises(QueryRefused) as refusal:
+        parse(text)
+    assert refusal.value.message.startswith(f"{word} is refused")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DP-SELECT 1 COUNT(*) FROM t; SELECT 1",
+        "DP-SELECT 1 COUNT(*) FROM t; DROP TABLE t",
+        "DP-SELECT 1 COUNT(*) FROM t;;DP-SELECT 1 COUNT(*) FROM t",
+        "DP-SELECT 1 COUNT(*) FROM t /* ; */; SELECT 1 -- ",
+    ],
+)
+def test_stacked_statements_are_refused(text):
+    with pytest.raises(QueryRefused, match="several statements"):
+        parse(text)
+
+
+def test_a_trailing_semicolon_and_comments_are_no_harm():
+    query = parse("DP-SELECT 1 /* ; DROP TABLE t */ COUNT(*) FROM t -- ; SELECT 1\n;;")
+    assert query.select.sql(dialect="duckdb", comments=False) == "SELECT COUNT(*) FROM t"
+
+
+@pytest.mark.parametrize("kind", ["UNION", "UNION ALL", "INTERSECT", "EXCEPT"])
+def test_set_operations_are_refused_by_name(kind):
+    with pytest.raises(QueryRefused, match=f"^{kind.split()[0]} is refused"):
+        parse(f"DP-SELECT 1 {BODY} {kind} SELECT 1")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "   \n",
+        "DP-SELECT",
+        "DP-SELECT 1",
+        "DP-SELECT 1 ;",
+        "DP-SELECT 1 COUNT(*) FROM t WHERE a = 'x",
+        "DP-SELECT 1 COUNT(*) FROM t /* open",
+        "DP-SELECT 1 COUNT(* FROM t",
+        "DP-SELECT 1 COUNT(*) FROM t WHERE",
+        "DP-SELECT 1 COUNT(*) FROM t\x00; SELECT 1",
+        "DP-SELECT 1 COUNT(*) GROUP GROUP",
+    ],
+)
+def test_text_that_cannot_be_read_is_a_syntax_error(text):
+    with pytest.raises(QuerySyntaxError):
+        parse(text)
+
+
+def test_a_syntax_error_says_where_and_quotes_no_more_than_a_little():
+    with pytest.raises(QuerySyntaxError, match="line 2, column"):
+        parse("DP-SELECT 1 COUNT(*)\nFROM t WHERE ORDER x" + "y" * 500)
+    with pytest.raises(QuerySyntaxError) as error:
+        parse("DP-SELECT 1 COUNT(*) FROM t WHERE " + "y" * 5000 + " y y")
+    assert len(error.value.message) < 200
+
+
+def test_texts_beyond_the_limits_are_refused_before_they_are_parsed():
+    with pytest.raises(QuerySyntaxError, match="too long"):
+        parse(f"DP-SELECT 1 {BODY} WHERE a = '{'x' * MAX_CHARACTERS}'")
+    with pytest.raises(QuerySyntaxError, match="too long"):
+        parse(f"DP-SELECT 1 {BODY} WHERE a IN ({','.join(['1'] * MAX_TOKENS)})")
+    with pytest.raises(QuerySyntaxError, match="nested too deeply"):
+        parse(f"DP-SELECT 1 {BODY} WHERE {'(' * (MAX_DEPTH + 1)}1=1{')' * (MAX_DEPTH + 1)}")
+    assert parse(f"DP-SELECT 1 {BODY} WHERE {'(' * 20}1=1{')' * 20}")
+
+
+@pytest.mark.parametrize(
+    "deep", ["NOT " * 3000 + "TRUE", "- " * 3000 + "1 = 1", "CASE WHEN TRUE THEN " * 900 + "1 " + "END " * 900]
+)
+def test_depth_that_needs_no_parentheses_is_an_error_and_no_crash(deep):
+    with pytest.raises(QuerySyntaxError, match="nested too deeply"):
+        parse(f"DP-SELECT 1 {BODY} WHERE {deep}")
