@@ -10,7 +10,7 @@ from tacit.curator.answer import answer
 from tacit.curator.explain import Explanation, accuracy_notes, bounding_text, describe, explain, selection_text
 from tacit.curator.measure import PublicTables, measure
 from tacit.curator.noisy import Noisy
-from tacit.curator.pricing import Session, caps, concentrated, price
+from tacit.curator.pricing import Session, as_budget, caps, concentrated, price
 from tacit.curator.release import Receipt, Release
 from tacit.curator.within import PILOT, Planned, least_price, needs_pilot, planner_of
 from tacit.engines import Engine, Exact
@@ -201,7 +201,7 @@ class Curator:
         """What the analyst can still spend: the least of every cap that binds."""
         balance = self.balance(analyst.name)
         limits = [line.left for line in (balance.total, balance.analyst, *(line for _, line in balance.groups))]
-        budgets = [limit for limit in limits if isinstance(limit, Budget)]
+        budgets = [as_budget(limit, self.policy) for limit in limits if limit is not None]
         if not budgets:
             return None
         return Budget(min(b.epsilon for b in budgets), min(b.delta for b in budgets))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tacit.accounting import group_rho, pure_rho, rho_for
+from tacit.accounting import group_rho, pure_rho, rho_for, zcdp_to_dp
 from tacit.core import Adjacency, Budget, Loss, decimal_text
 from tacit.errors import BudgetExceeded, QueryRefused
 from tacit.ledger import Cap, Caps, Zcdp
@@ -66,6 +66,15 @@ def _cap(policy: Policy, limit: Budget) -> Cap:
         return limit
     half = limit.delta / 2
     return Zcdp(rho_for(Budget(limit.epsilon, half)), half)
+
+
+def as_budget(limit: Cap, policy: Policy) -> Budget:
+    """What is left, in epsilon and delta: of a concentrated budget, what one question that took it all would cost."""
+    if isinstance(limit, Budget):
+        return limit
+    if limit.rho == 0:
+        return Budget(0, limit.delta)
+    return Budget(zcdp_to_dp(limit.rho, policy.budget.delta / 2).epsilon, limit.delta)
 
 
 def concentrated(plan: Plan, adjacency: Adjacency) -> Zcdp:

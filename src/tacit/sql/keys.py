@@ -79,7 +79,8 @@ def _column_key(node: exp.Column, scope: Scope) -> Key:
     if isinstance(found.domain, ListDomain):
         values = found.domain.values
         _check_size(len(values), found.name)
-        listed = exp.In(this=_compared(found, scope), expressions=[constant(v) for v in values])
+        sql_type = scope.sql_types.get(found.name.casefold(), "")
+        listed = exp.In(this=_compared(found, scope), expressions=[constant(v, sql_type) for v in values])
         return Key(column, kind, values, keep=listed)
     if isinstance(found.domain, TableDomain):
         public = exp.select(exp.column(exp.to_identifier(found.domain.column, quoted=True))).from_(
@@ -101,7 +102,8 @@ def _compared(found: ColumnPolicy, scope: Scope) -> exp.Expression:
 def _range_key(found: ColumnPolicy, kind: ColumnType, scope: Scope) -> Key:
     assert found.bounds is not None  # noqa: S101 - the policy refuses a range without bounds
     column = exp.column(exp.to_identifier(found.name, quoted=True))
-    ends = [constant(_raw(end, kind)) for end in (found.bounds.lower, found.bounds.upper)]
+    sql_type = scope.sql_types.get(found.name.casefold(), "")
+    ends = [constant(_raw(end, kind), sql_type) for end in (found.bounds.lower, found.bounds.upper)]
     keep = exp.Between(this=_compared(found, scope), low=ends[0], high=ends[1])
     _check_size(found.bounds.cells, found.name)
     if kind.is_numeric:

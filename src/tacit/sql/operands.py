@@ -16,6 +16,7 @@ from tacit.sql import cells
 from tacit.sql.scope import Scope, Value, name_of
 
 _MAX_TEXT_PLACE = 1_000_000
+_LARGEST_FLOAT = 3e38
 DATE_PARTS = {"YEAR": None, "QUARTER": (1, 4), "MONTH": (1, 12), "DAY": (1, 31), "DAYOFWEEK": (0, 6), "DOW": (0, 6)}
 TIME_PARTS = {**DATE_PARTS, "HOUR": (0, 23), "MINUTE": (0, 59)}
 TRUNCATIONS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE")
@@ -28,6 +29,7 @@ class Operand:
     sql: exp.Expression
     kind: ColumnType | None
     constant: bool = False
+    sql_type: str = ""  # of a column: the engine's own word for it
 
 
 def literal(value: Value) -> exp.Expression:
@@ -45,15 +47,21 @@ def literal(value: Value) -> exp.Expression:
     return exp.Literal.string(value)
 
 
-def constant(value: Value) -> exp.Expression:
-    """A constant to compare with: a number that is not a 64-bit whole one is a double, so that no cell need fit it."""
+def constant(value: Value, sql_type: str = "") -> exp.Expression:
+    """A constant to compare with a column of this type.
+
+    A number that is not a 64-bit whole one is a double, so that no cell need fit it; beside a FLOAT it is one, if it
+    fits, so that 0.1 is 0.1.
+    """
     if isinstance(value, bool) or not isinstance(value, (int, Fraction)) or (value.denominator == 1 and _fits(value)):
         return literal(value)
     try:
-        number = exp.Literal.number(repr(abs(float(value))))
+        size = abs(float(value))
     except OverflowError:
         raise QueryRefused("a number is too large: no column could hold it") from None
-    return exp.cast(exp.Neg(this=number) if value < 0 else number, "DOUBLE")
+    number = exp.Literal.number(repr(size))
+    kind = "FLOAT" if sql_type.lower() in {"float", "real"} and size < _LARGEST_FLOAT else "DOUBLE"
+    return exp.cast(exp.Neg(this=number) if value < 0 else number, kind)
 
 
 def _fits(value: int | Fraction) -> bool:
@@ -107,7 +115,7 @@ def comparable(node: exp.Expression, scope: Scope) -> Operand | None:
     found = operand(node, scope)
     if found is not None and isinstance(found.sql, exp.Column):
         sql_type = scope.sql_types.get(found.sql.name.casefold(), "")
-        return replace(found, sql=cells.comparable(found.sql, sql_type))
+        return replace(found, sql=cells.comparable(found.sql, sql_type), sql_type=sql_type)
     return found
 
 

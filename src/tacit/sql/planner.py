@@ -14,7 +14,7 @@ from tacit.core import Adjacency, Loss, PrivacyUnit, sqrt_above
 from tacit.errors import QueryRefused
 from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 from tacit.noise.probability import exp_interval
-from tacit.policy import Policy, Schema
+from tacit.policy import Accounting, Policy, Schema
 from tacit.sql import post
 from tacit.sql.bind import BoundQuery
 from tacit.sql.bounding import MOST_GROUPS, Reach, caps_of, reach, weight_of
@@ -42,6 +42,8 @@ def plan(bound: BoundQuery, policy: Policy, *, schema: Schema, price: Loss) -> P
     makers = [_Maker(bound, policy, schema, price, inner, gaussian=False)]
     if not inner.is_pure and all(isinstance(measure, Additive) for measure in bound.measures):
         makers.append(_Maker(bound, policy, schema, price, inner, gaussian=True))
+    if policy.budget.accounting is Accounting.ZCDP:  # there Gaussian noise costs far less for the same epsilon
+        return makers[-1].made()
     plans = [maker.made() for maker in makers]
     return min(plans, key=_largest_error)
 

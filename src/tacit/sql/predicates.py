@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -79,6 +80,8 @@ def _same_kind(left: Operand, right: Operand, node: exp.Expression, scope: Scope
         return left, right
     if right.constant and (right.kind, left.kind) in _READ_AS_MOMENT:
         right = _as_moment(right, left.kind, node, scope)
+    elif right.constant and left.sql_type:
+        right = replace(right, sql=constant(scope.value(node.expression), left.sql_type))
     kinds = {left.kind, right.kind} - {None}
     if len(kinds) <= 1 or kinds <= _NUMERIC:
         return left, right

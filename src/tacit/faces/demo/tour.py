@@ -21,7 +21,7 @@ from tacit.mechanisms import Laplace
 
 LEAST_ROWS = 10_000
 REPEATS = 1_000  # how often the same question is asked again
-FORGETFUL = 4_000  # answers of the system without a ledger
+FORGETFUL = 40_000  # answers of the system without a ledger
 Truths = dict[Question, list[tuple[object, ...]]]
 
 
