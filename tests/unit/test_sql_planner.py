@@ -348,8 +348,10 @@ def test_another_policy_makes_another_key():
 def test_or_in_a_condition_does_not_swallow_the_conditions_we_add(over):
     made = over.plan("DP-SELECT 1 dept, COUNT(*) FROM visits WHERE insured OR age > 20 GROUP BY dept")
     (where,) = [w for w in made.statements[0].tree.find_all(exp.Where) if w.find(exp.Or)]
-    conjuncts = [part.unnest() for part in where.this.flatten()]
-    assert [type(part) for part in conjuncts] == [exp.Or, exp.In, exp.Not]
+    parts = [where.this]
+    while any(isinstance(part, exp.And) for part in parts):
+        parts = [side.unnest() for part in parts for side in (part.flatten() if isinstance(part, exp.And) else [part])]
+    assert [type(part) for part in parts] == [exp.Or, exp.In, exp.Not]
 
 
 def test_zcdp_conversions_of_the_planner_are_those_of_the_accountant(over):
