@@ -13,12 +13,13 @@ import mpmath
 import numpy as np
 import pytest
 
-from support.sources import Counted, Scripted, Seeded, Then, words16
+from support.sources import Counted, Scripted, Seeded, Then, words16, words64
 from tacit import noise
 from tacit.errors import InvalidParameter
 from tacit.noise import (
     MAX_SCALE,
     MAX_SIGMA,
+    categorical,
     discrete_gaussian,
     geometric,
     saturating_add,
@@ -310,3 +311,9 @@ def test_what_is_not_a_whole_number_is_refused(values: object) -> None:
 def test_public_names_are_listed_and_exist() -> None:
     assert sorted(noise.__all__) == sorted(set(noise.__all__))
     assert all(hasattr(noise, name) for name in noise.__all__)
+
+
+def test_a_choice_next_to_a_dyadic_boundary_is_made_at_once() -> None:
+    scores = np.array([0, 0, -(2**62)])  # the boundary is 1/2, less exp(−2^62) / 4: no precision ever tells it from 1/2
+    for word, chosen in ((2**63 - 1, 0), (2**63, 1)):
+        assert categorical(scores, 1, source=Then(words64(word), Seeded(7))) == chosen

@@ -26,12 +26,20 @@ class LazyUniform:
         self._digits, self._bits, self._source = digits, bits, source
 
     def below(self, probability: Probability) -> bool:
-        """Whether the number is smaller than `probability`; draws digits until that is settled."""
-        while (threshold := probability.digits(self._bits)) == self._digits:
+        """Whether the number is smaller than `probability`; draws digits until that is settled.
+
+        Both are known as intervals that shrink together. To wait for the probability's own digits would be to wait
+        for ever where it is a hair's breadth from a dyadic number, as exp(0) / (exp(0) + exp(0) + exp(−10²⁰)) is.
+        """
+        while True:
+            low, high = probability.within(self._bits)
+            if self._digits < low:
+                return True
+            if self._digits >= high:
+                return False
             more = int.from_bytes(self._source.draw(_EXTEND_BITS // 8).tobytes())
             self._digits = (self._digits << _EXTEND_BITS) | more
             self._bits += _EXTEND_BITS
-        return self._digits < threshold
 
 
 def flip_rows(

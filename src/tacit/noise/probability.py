@@ -27,6 +27,9 @@ class Probability(Protocol):
     def digits(self, bits: int) -> int:
         """floor(p · 2^bits)."""
 
+    def within(self, bits: int) -> tuple[int, int]:
+        """Whole numbers around p · 2^bits, hardly ever more than one apart: cheap even next to a dyadic number."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
@@ -37,6 +40,11 @@ class Ratio:
     def digits(self, bits: int) -> int:
         """floor(p · 2^bits)."""
         return (self.value.numerator << bits) // self.value.denominator
+
+    def within(self, bits: int) -> tuple[int, int]:
+        """Whole numbers around p · 2^bits."""
+        scaled = self.value.numerator << bits
+        return scaled // self.value.denominator, -(-scaled // self.value.denominator)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +68,13 @@ class Enclosed:
             if below == min(most, int(floor.multiply(high, 1 << bits))):
                 return below
             precision *= 2
+
+    def within(self, bits: int) -> tuple[int, int]:
+        """Whole numbers around p · 2^bits."""
+        precision = 24 + bits // 3
+        low, high = self.enclose(precision)
+        below = int(down(precision + bits).multiply(low, 1 << bits))
+        return below, int(down(precision + bits).multiply(high, 1 << bits)) + 1
 
 
 @lru_cache(maxsize=256)

@@ -129,8 +129,10 @@ def _typed_literal(node: exp.Cast) -> Value:
     raise QueryRefused("only DATE and TIMESTAMP can stand before a text", hint="write DATE '2026-01-31'")
 
 
-def name_of(node: exp.Expression) -> str:
+def name_of(node: object) -> str:
     """What to call a piece of SQL in a message."""
+    if not isinstance(node, exp.Expression):  # the parser leaves a hole where an operator has no operand
+        return "NOTHING"
     if isinstance(node, exp.Anonymous):
         return str(node.this).upper()[:40]
     return node.sql_name() if isinstance(node, exp.Func) else node.key.upper()

@@ -1,0 +1,121 @@
+"""EXPLAIN: price, noise, error, threshold, caps and SQL, without a row being touched or a cent being charged."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+
+from conformance.sql_clinic import clinic, row_clinic
+from tacit.curator import Curator, Explanation, Session
+from tacit.errors import EngineError, QueryRefused
+from tacit.ledger import SqliteLedger
+
+ANA = Session("ana")
+
+
+class Untouchable:
+    """An engine that has a schema and fails the test when it is asked for anything else."""
+
+    dialect = "duckdb"
+
+    def __init__(self, schema):
+        self._schema = schema
+        self.read = 0
+
+    def schema(self):
+        return self._schema
+
+    def execute(self, sql):
+        self.read += 1
+        raise EngineError("a row was read")
+
+    def interrupt(self):
+        raise AssertionError("nothing runs")
+
+    def close(self):
+        pass
+
+
+@pytest.fixture
+def blind(tmp_path):
+    over = clinic()
+    engine = Untouchable(over.engine.schema())
+    return Curator(over.policy, engine, SqliteLedger(tmp_path / "d.ledger", create=True)), engine
+
+
+QUESTIONS = [
+    "DP-SELECT 0.5 COUNT(*), AVG(amount), MEDIAN(age), MODE(dept), HISTOGRAM(dept) FROM visits",
+    "DP-SELECT 1 DELTA 1e-6 city, COUNT(*) FROM visits GROUP BY city",
+    "DP-SELECT WITHIN 10 COUNT(*) FROM visits",
+    "DP-SELECT WITHIN 5% COUNT(*) FROM visits",
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1) COUNT(DISTINCT patient_id) FROM visits",
+]
+
+
+@pytest.mark.parametrize("text", QUESTIONS)
+def test_an_explanation_touches_no_data_and_costs_nothing(blind, text):
+    curator, engine = blind
+    shown = curator.ask(f"EXPLAIN {text}", session=ANA)
+    assert isinstance(shown, Explanation)
+    assert curator.explain(text, session=ANA) == shown
+    assert engine.read == 0
+    assert curator.balance("ana").total.spent.epsilon == 0
+    assert curator.log("ana") == ()
+
+
+def test_the_question_itself_would_have_read(blind):
+    """The engine does notice: the control of the test above."""
+    curator, engine = blind
+    with pytest.raises(EngineError):
+        curator.ask(QUESTIONS[0], session=ANA)
+    assert engine.read == 1
+    assert curator.balance("ana").total.spent.epsilon == Fraction(1, 2)
+
+
+def test_an_explanation_says_price_noise_errors_threshold_caps_and_sql(tmp_path):
+    curator = clinic().curator(tmp_path)
+    plain = json.loads(
+        curator.explain("DP-SELECT 1 DELTA 1e-6 city, COUNT(*) AS n FROM visits GROUP BY city", session=ANA).to_json()
+    )
+    assert plain["epsilon"] == "1"
+    assert plain["delta"] == "0.000001"
+    assert plain["columns"] == ["city", "n"]
+    assert plain["errors"][0] is None
+    assert plain["errors"][1] > 0
+    assert "reaches" in plain["selection"]
+    assert "at most 3 rows of a unit in a group, at most 2 groups" in plain["bounding"]
+    assert plain["sql"].startswith("SELECT")
+    assert plain["unit"] == "one patient_id (add/remove)"
+    assert any("Laplace" in text or "Gaussian" in text for text in plain["measurements"])
+
+
+def test_the_error_that_was_explained_is_the_error_of_the_answer(tmp_path):
+    curator = row_clinic().curator(tmp_path)
+    text = "DP-SELECT 0.5 dept, COUNT(*) AS n, SUM(age) AS s FROM visits GROUP BY dept"
+    shown, asked = curator.explain(text, session=ANA), curator.ask(text, session=ANA)
+    for row in asked.errors:
+        for told, is_so in zip(shown.errors[1:], row[1:], strict=True):
+            assert is_so <= told * 1.0001
+    assert shown.plan == asked.receipt.plan
+
+
+def test_the_sql_that_is_shown_is_the_sql_that_runs(tmp_path, monkeypatch):
+    over = clinic()
+    curator = over.curator(tmp_path)
+    text = "DP-SELECT 1 dept, AVG(amount), MEDIAN(age) FROM visits WHERE insured GROUP BY dept"
+    ran = []
+    execute = type(over.engine).execute
+    monkeypatch.setattr(type(over.engine), "execute", lambda self, sql: ran.append(sql) or execute(self, sql))
+    curator.ask(text, session=ANA)
+    assert tuple(ran) == curator.explain(text, session=ANA).sql
+
+
+def test_explain_refuses_what_the_question_refuses(blind):
+    curator, _ = blind
+    with pytest.raises(QueryRefused) as one:
+        curator.explain("DP-SELECT 1 patient_id, COUNT(*) FROM visits GROUP BY 1", session=ANA)
+    with pytest.raises(QueryRefused) as other:
+        curator.ask("DP-SELECT 1 patient_id, COUNT(*) FROM visits GROUP BY 1", session=ANA)
+    assert one.value.explain() == other.value.explain()

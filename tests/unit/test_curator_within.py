@@ -1,0 +1,102 @@
+"""WITHIN: the least epsilon whose stated error keeps the bound, from public numbers or from a private pilot."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from conformance.sql_clinic import clinic, row_clinic
+from conformance.sql_world import policy_of, world
+from tacit.core import Loss
+from tacit.curator import Explanation, Release, Session
+from tacit.curator.within import PILOT
+from tacit.errors import BudgetExceeded, QueryRefused
+from tacit.policy import AnalystPolicy, BudgetPolicy, TablePolicy
+
+ANA = Session("ana")
+
+
+@pytest.fixture
+def curator(tmp_path):
+    return row_clinic().curator(tmp_path)
+
+
+@pytest.mark.parametrize("bound", ["3", "10", "100", "1000"])
+@pytest.mark.parametrize("confidence", ["0.9", "0.999"])
+def test_the_stated_error_keeps_the_bound_and_a_tenth_less_epsilon_would_not(curator, bound, confidence):
+    found = curator.ask(f"DP-SELECT WITHIN {bound} CONFIDENCE {confidence} COUNT(*) FROM visits", session=ANA)
+    assert found.errors[0][0] <= float(bound)
+    assert found.cost.delta == 0
+    cheaper = found.cost.epsilon * Fraction(9, 10)
+    worse = curator.ask(f"DP-SELECT {cheaper} CONFIDENCE {confidence} FRESH COUNT(*) FROM visits", session=ANA)
+    assert worse.errors[0][0] > float(bound)
+
+
+def test_every_output_keeps_the_bound(curator):
+    found = curator.ask(
+        "DP-SELECT WITHIN 500 dept, COUNT(*), SUM(age), SUM(amount) - 3 FROM visits GROUP BY dept", session=ANA
+    )
+    assert all(error <= 500 for row in found.errors for error in row if error is not None)
+
+
+def test_an_explanation_of_within_names_the_price_and_costs_nothing(curator):
+    shown = curator.ask("EXPLAIN DP-SELECT WITHIN 10 COUNT(*) FROM visits", session=ANA)
+    assert isinstance(shown, Explanation)
+    assert shown.errors[0] <= 10
+    assert curator.balance("ana").total.spent.epsilon == 0
+    asked = curator.ask("DP-SELECT WITHIN 10 COUNT(*) FROM visits", session=ANA)
+    assert asked.cost == shown.loss
+
+
+def test_a_bound_that_no_allowed_epsilon_reaches_is_refused_free(tmp_path):
+    budget = BudgetPolicy(10, max_epsilon=Fraction(1, 10))
+    policy = policy_of([TablePolicy("t", "row")], budget=budget, analysts=[AnalystPolicy("ana", 10)])
+    curator = world(policy, "CREATE TABLE t AS FROM range(50) AS r(x)").curator(tmp_path)
+    with pytest.raises(QueryRefused, match="no epsilon"):
+        curator.ask("DP-SELECT WITHIN 2 COUNT(*) FROM t", session=ANA)
+    assert curator.balance("ana").total.spent.epsilon == 0
+    assert curator.ask("DP-SELECT WITHIN 60 COUNT(*) FROM t", session=ANA).cost.epsilon <= Fraction(1, 10)
+
+
+@pytest.mark.parametrize("text", ["MEDIAN(age)", "MODE(dept)", "COUNT(*), MAX(age)", "HISTOGRAM(dept)"])
+def test_what_has_no_half_width_is_refused_free(curator, text):
+    with pytest.raises(QueryRefused, match="WITHIN is refused"):
+        curator.ask(f"DP-SELECT WITHIN 5 {text} FROM visits", session=ANA)
+    assert curator.balance("ana").total.spent.epsilon == 0
+
+
+def test_a_share_of_the_answer_takes_a_pilot_which_is_charged_and_said(curator):
+    found = curator.ask("DP-SELECT WITHIN 10% COUNT(*) FROM visits", session=ANA)
+    assert isinstance(found, Release)
+    assert found.cost == Loss(curator.balance("ana").total.spent.epsilon)
+    assert found.cost.epsilon > PILOT
+    assert any("pilot" in note for note in found.notes)
+    shown = curator.explain("DP-SELECT WITHIN 7% COUNT(*) FROM visits", session=ANA)
+    assert any("pilot" in note for note in shown.notes)
+    assert curator.balance("ana").total.spent.epsilon == found.cost.epsilon
+
+
+def test_a_pilot_that_is_good_enough_is_the_answer(curator):
+    found = curator.ask("DP-SELECT WITHIN 500% COUNT(*) FROM visits", session=ANA)
+    assert found.cost == Loss(PILOT)
+
+
+def test_the_pilot_and_the_answer_are_two_debits_of_which_the_second_may_fail(tmp_path):
+    policy = policy_of(
+        [TablePolicy("t", "row")], budget=BudgetPolicy(100), analysts=[AnalystPolicy("ana", Fraction(6, 100))]
+    )
+    curator = world(policy, "CREATE TABLE t AS FROM range(50) AS r(x)").curator(tmp_path)
+    with pytest.raises(BudgetExceeded):
+        curator.ask("DP-SELECT WITHIN 1% COUNT(*) FROM t", session=ANA)
+    assert curator.balance("ana").total.spent.epsilon == PILOT  # what was read is paid for
+
+
+def test_private_keys_take_their_delta_from_the_question_or_the_session(tmp_path):
+    curator = clinic().curator(tmp_path)
+    text = "city, COUNT(*) FROM visits GROUP BY city"
+    with pytest.raises(QueryRefused, match="need a delta"):
+        curator.ask(f"DP-SELECT WITHIN 100 {text}", session=ANA)
+    assert curator.ask(f"DP-SELECT WITHIN 100 DELTA 1e-6 {text}", session=ANA).cost.delta == Fraction(1, 10**6)
+    with_delta = Session("ana", delta=Fraction(1, 10**7))
+    assert curator.ask(f"DP-SELECT WITHIN 50 {text}", session=with_delta).cost.delta == Fraction(1, 10**7)
