@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from conformance.sql_world import World, policy_of, world
-from tacit.policy import ColumnPolicy, TablePolicy
+from tacit.policy import BudgetPolicy, ColumnPolicy, TablePolicy
 
 Rng = random.Random
 INTEGERS = {
@@ -133,7 +133,9 @@ def _policy(rng: Rng, bounds: dict[str, tuple[Fraction, ...]], *, by_row: bool, 
             "unit_form": rng.choice(FORMS) if text_unit else "exact",
         }
     table = TablePolicy("t", "row" if by_row else "uid", columns=columns, **caps)
-    return policy_of([table], adjacency=rng.choice(("add/remove", "add/remove", "replace")))
+    counted = rng.choice((None, None, "zcdp"))  # where rho is counted, Gaussian noise is planned whenever it can be
+    budget = BudgetPolicy(1000, Fraction(1, 10), accounting=counted)
+    return policy_of([table], budget=budget, adjacency=rng.choice(("add/remove", "add/remove", "replace")))
 
 
 def _maybe(rng: Rng, value: Fraction) -> Fraction | None:

@@ -187,11 +187,13 @@ def _truncate(node: exp.Expression, scope: Scope) -> Operand:
 
 def _coalesce(node: exp.Expression, scope: Scope) -> Operand:
     parts = [comparable(part, scope) for part in (node.this, *node.expressions)]
-    kinds = {part.kind for part in parts if part is not None}
-    if None in parts or len(kinds - {None}) != 1:
+    kinds = {part.kind for part in parts if part is not None} - {None}
+    if kinds == {ColumnType.INTEGER, ColumnType.NUMBER}:  # any number is a NUMBER
+        kinds = {ColumnType.NUMBER}
+    if None in parts or len(kinds) != 1:
         raise QueryRefused("COALESCE needs columns and constants of one type")
     first, *others = [part.sql for part in parts if part is not None]
-    return Operand(exp.Coalesce(this=first, expressions=others), next(iter(kinds - {None})))
+    return Operand(exp.Coalesce(this=first, expressions=others), next(iter(kinds)))
 
 
 def _only(node: exp.Expression, allowed: set[str]) -> None:
