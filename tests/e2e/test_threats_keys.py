@@ -56,7 +56,9 @@ def test_h4_ordering_and_limits_act_on_the_noised_values(curator):
     plain = curator.ask("DP-SELECT 1 dept, COUNT(*) AS n FROM visits GROUP BY dept", session=ANA)
     ordered = curator.ask("DP-SELECT 1 dept, COUNT(*) AS n FROM visits GROUP BY dept ORDER BY n DESC", session=ANA)
     assert ordered.reused  # the same noise in another order: nothing was read
-    assert list(ordered.rows) == sorted(plain.rows, key=lambda row: -row[1])
+    counts = [row[1] for row in ordered.rows]
+    assert counts == sorted(counts, reverse=True)  # shown as whole numbers, two may be equal
+    assert set(ordered.rows) == set(plain.rows)
     limited = curator.ask(
         "DP-SELECT 1 dept, COUNT(*) AS n FROM visits GROUP BY dept ORDER BY n DESC LIMIT 1 OFFSET 1", session=ANA
     )
