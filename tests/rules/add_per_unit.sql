@@ -86,6 +86,31 @@ FROM (
     k0
 ) AS pairs
 
+-- case: a weighed unit's presence is its weight, and need not be carried
+-- facts: {"unit": {"column": "id"}, "keys": ["k0"], "max_rows": 20, "spread": "WEIGH_L2", "measures": [{"name": "m0", "counted": "UNITS"}, {"name": "m1", "counted": "ROWS"}]}
+-- before
+SELECT "id" AS u, "dept" AS k0 FROM "staff"
+-- after
+SELECT
+  u,
+  k0,
+  CASE WHEN n > 20 THEN 20 ELSE n END AS m1
+FROM (
+  SELECT
+    u,
+    k0,
+    COUNT(*) AS n
+  FROM (
+    SELECT
+      "id" AS u,
+      "dept" AS k0
+    FROM "staff"
+  ) AS owned
+  GROUP BY
+    u,
+    k0
+) AS pairs
+
 -- case: rows that were sampled need no more
 -- facts: {"unit": {"column": "id"}, "max_rows": 20, "sample_rows": true, "measures": [{"name": "m0", "counted": "VALUES", "value": "v0"}]}
 -- before

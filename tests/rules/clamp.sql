@@ -5,7 +5,13 @@ SELECT GRID("pay") AS v0 FROM "staff"
 -- after
 SELECT
   GRID(
-    CASE WHEN ISNAN("pay") THEN 0 WHEN "pay" < 0 THEN 0 WHEN "pay" > 9 THEN 9 ELSE "pay" END,
+    CASE
+      WHEN "pay" < 0
+      THEN 0
+      WHEN "pay" > 9
+      THEN CASE WHEN ISNAN("pay") THEN 0 ELSE 9 END
+      ELSE "pay"
+    END,
     "pay"
   ) AS v0
 FROM "staff"

@@ -3,101 +3,162 @@
 -- before
 SELECT u, k0, m0 FROM pairs
 -- after
-WITH spread AS MATERIALIZED (
-  SELECT
-    u,
-    k0,
-    m0
-  FROM pairs
-)
 SELECT
-  spread.u,
-  spread.k0,
-  spread.m0 * COALESCE(w, 1024) AS m0
-FROM spread
-LEFT JOIN (
+  u,
+  k0,
+  m0 * w AS m0
+FROM (
+  WITH spread AS MATERIALIZED (
+    SELECT
+      u,
+      k0,
+      m0
+    FROM pairs
+  )
   SELECT
-    u,
-    CAST(FLOOR(1024 * (
-      SQRT(CAST(10 AS DOUBLE) / CAST(COUNT(*) AS DOUBLE))
-    )) AS BIGINT) AS w
+    spread.u,
+    spread.k0,
+    spread.m0,
+    COALESCE(w, 1024) AS w
   FROM spread
-  GROUP BY
-    u
-  HAVING
-    COUNT(*) > 10
-) AS heavy
-  ON spread.u IS NOT DISTINCT FROM heavy.u
+  LEFT JOIN (
+    SELECT
+      u,
+      CAST(FLOOR(1024 * (
+        SQRT(CAST(10 AS DOUBLE) / CAST(COUNT(*) AS DOUBLE))
+      )) AS BIGINT) AS w
+    FROM spread
+    GROUP BY
+      u
+    HAVING
+      COUNT(*) > 10
+  ) AS heavy
+    ON spread.u = heavy.u
+) AS weighed
 
 -- case: in proportion, for Laplace noise
 -- facts: {"unit": {"column": "id"}, "keys": ["k0"], "spread": "WEIGH_L1", "max_groups": 10, "weight": 1024, "measures": [{"name": "m0", "counted": "ROWS"}, {"name": "m1", "counted": "VALUES", "value": "v1"}]}
 -- before
 SELECT u, k0, m0, m1 FROM pairs
 -- after
-WITH spread AS MATERIALIZED (
-  SELECT
-    u,
-    k0,
-    m0,
-    m1
-  FROM pairs
-)
 SELECT
-  spread.u,
-  spread.k0,
-  spread.m0 * COALESCE(w, 1024) AS m0,
-  spread.m1 * COALESCE(w, 1024) AS m1
-FROM spread
-LEFT JOIN (
+  u,
+  k0,
+  m0 * w AS m0,
+  m1 * w AS m1
+FROM (
+  WITH spread AS MATERIALIZED (
+    SELECT
+      u,
+      k0,
+      m0,
+      m1
+    FROM pairs
+  )
   SELECT
-    u,
-    CAST(FLOOR(1024 * (
-      CAST(10 AS DOUBLE) / CAST(COUNT(*) AS DOUBLE)
-    )) AS BIGINT) AS w
+    spread.u,
+    spread.k0,
+    spread.m0,
+    spread.m1,
+    COALESCE(w, 1024) AS w
   FROM spread
-  GROUP BY
-    u
-  HAVING
-    COUNT(*) > 10
-) AS heavy
-  ON spread.u IS NOT DISTINCT FROM heavy.u
+  LEFT JOIN (
+    SELECT
+      u,
+      CAST(FLOOR(1024 * (
+        CAST(10 AS DOUBLE) / CAST(COUNT(*) AS DOUBLE)
+      )) AS BIGINT) AS w
+    FROM spread
+    GROUP BY
+      u
+    HAVING
+      COUNT(*) > 10
+  ) AS heavy
+    ON spread.u = heavy.u
+) AS weighed
 
 -- case: where keys are private a unit in too many groups is left out
--- facts: {"unit": {"column": "id"}, "keys": ["k0"], "spread": "WEIGH_L1", "max_groups": 10, "most_groups": 1000, "weight": 1024, "measures": [{"name": "m0", "counted": "UNITS"}]}
+-- facts: {"unit": {"column": "id"}, "keys": ["k0"], "spread": "WEIGH_L1", "max_groups": 10, "most_groups": 1000, "weight": 1024, "measures": [{"name": "m0", "counted": "ROWS"}, {"name": "m1", "counted": "UNITS"}]}
 -- before
 SELECT u, k0, m0 FROM pairs
 -- after
-WITH spread AS MATERIALIZED (
-  SELECT
-    u,
-    k0,
-    m0
-  FROM pairs
-)
 SELECT
-  spread.u,
-  spread.k0,
-  spread.m0 * COALESCE(w, 1024) AS m0
-FROM spread
-LEFT JOIN (
+  u,
+  k0,
+  m0 * w AS m0,
+  w AS m1
+FROM (
+  WITH spread AS MATERIALIZED (
+    SELECT
+      u,
+      k0,
+      m0
+    FROM pairs
+  )
   SELECT
-    u,
-    CASE
-      WHEN COUNT(*) > 1000
-      THEN 0
-      ELSE CAST(FLOOR(1024 * (
-        CAST(10 AS DOUBLE) / CAST(COUNT(*) AS DOUBLE)
-      )) AS BIGINT)
-    END AS w
+    spread.u,
+    spread.k0,
+    spread.m0,
+    COALESCE(w, 1024) AS w
   FROM spread
-  GROUP BY
-    u
-  HAVING
-    COUNT(*) > 10
-) AS heavy
-  ON spread.u IS NOT DISTINCT FROM heavy.u
+  LEFT JOIN (
+    SELECT
+      u,
+      CASE
+        WHEN COUNT(*) > 1000
+        THEN 0
+        ELSE CAST(FLOOR(1024 * (
+          CAST(10 AS DOUBLE) / CAST(COUNT(*) AS DOUBLE)
+        )) AS BIGINT)
+      END AS w
+    FROM spread
+    GROUP BY
+      u
+    HAVING
+      COUNT(*) > 10
+  ) AS heavy
+    ON spread.u = heavy.u
+) AS weighed
 WHERE
-  COALESCE(w, 1024) > 0
+  w > 0
+
+-- case: the unit of all rows without one is a unit like any other
+-- facts: {"unit": {"column": "id", "null_is_one": true}, "keys": ["k0"], "spread": "WEIGH_L1", "max_groups": 10, "weight": 1024, "measures": [{"name": "m0", "counted": "ROWS"}]}
+-- before
+SELECT u, k0, m0 FROM pairs
+-- after
+SELECT
+  u,
+  k0,
+  m0 * w AS m0
+FROM (
+  WITH spread AS MATERIALIZED (
+    SELECT
+      u,
+      k0,
+      m0
+    FROM pairs
+  )
+  SELECT
+    spread.u,
+    spread.k0,
+    spread.m0,
+    COALESCE(w, 1024) AS w
+  FROM spread
+  LEFT JOIN (
+    SELECT
+      u,
+      CAST(FLOOR(1024 * (
+        CAST(10 AS DOUBLE) / CAST(COUNT(*) AS DOUBLE)
+      )) AS BIGINT) AS w
+    FROM spread
+    GROUP BY
+      u
+    HAVING
+      COUNT(*) > 10
+  ) AS heavy
+    ON spread.u IS NOT DISTINCT FROM heavy.u
+) AS weighed
 
 -- case: sampled units are not weighed
 -- facts: {"unit": {"column": "id"}, "keys": ["k0"], "spread": "SAMPLE", "measures": [{"name": "m0", "counted": "ROWS"}]}

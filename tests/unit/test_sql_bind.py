@@ -93,6 +93,8 @@ def refusal(over, body, kind=QueryRefused, parameters=()):
         ("COUNT(*) FROM visits WHERE insured IS 3", "IS needs NULL, TRUE or FALSE"),
         ("COUNT(*) FROM visits WHERE age IN (age)", "a constant is needed"),
         ("COUNT(*) FROM visits WHERE SUBSTRING(dept, 0, 1) = 'C'", "SUBSTRING needs whole numbers"),
+        ("COUNT(*) FROM visits WHERE SUBSTRING(dept, 1, TRUE) = 'C'", "SUBSTRING needs whole numbers"),
+        ("SUM(ROUND(amount, TRUE)) FROM visits", "ROUND needs a whole number"),
         ("COUNT(*) FROM visits WHERE TRIM(LEADING 'x' FROM dept) = 'C'", "TRIM is refused with"),
         ("COUNT(*) FROM visits WHERE EXTRACT(EPOCH FROM seen) > 1", "EPOCH is refused"),
         ("COUNT(*) FROM visits WHERE DATE_TRUNC('century', seen) > '2024-01-01'", "DATE_TRUNC to CENTURY is refused"),

@@ -145,14 +145,17 @@ class _Call:
         """How many values there are to average."""
         if not grid.nullable:
             return self.rows(None, label="COUNT(*)")
-        counted = exp.Case(ifs=[exp.If(this=_present(grid.sql), true=integer(1))])
-        return self.rows(counted, label=self.named("COUNT({})"))
+        return self.rows(_counted(grid.sql), label=self.named("COUNT({})"))
 
 
-def _present(sql: exp.Expression) -> exp.Expression:
+def _counted(sql: exp.Expression) -> exp.Expression:
+    """What is NULL just where `sql` is: a column is counted as it stands, without a look at each cell."""
     if isinstance(sql, exp.Anonymous) and sql.this == "GRID":  # on its grid or not: one count serves COUNT and AVG
         sql = sql.expressions[0]
-    return exp.Not(this=exp.Is(this=exp.paren(sql.copy()), expression=exp.null()))
+    if isinstance(sql, exp.Column):
+        return sql.copy()
+    present = exp.Not(this=exp.Is(this=exp.paren(sql.copy()), expression=exp.null()))
+    return exp.Case(ifs=[exp.If(this=present, true=integer(1))])
 
 
 def _count(call: _Call) -> post.Post:
@@ -165,7 +168,7 @@ def _count(call: _Call) -> post.Post:
         return call.rows(None)
     found = operand(node.this, call.scope)
     sql = found.sql if found is not None else call.grid().sql
-    return call.rows(exp.Case(ifs=[exp.If(this=_present(sql), true=integer(1))]))
+    return call.rows(_counted(sql))
 
 
 def _count_distinct(call: _Call, distinct: exp.Distinct) -> post.Post:

@@ -107,7 +107,7 @@ def _round(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
     unit = Fraction(1)
     if places is not None:
         exact = scope.value(places)
-        if not isinstance(exact, int) or abs(exact) > 12:
+        if type(exact) is not int or abs(exact) > 12:
             raise QueryRefused("ROUND needs a whole number of places")
         unit = Fraction(1, 10**exact) if exact >= 0 else Fraction(10**-exact)
     inner = g.divide(number(node.this, scope, predicate=predicate), g.constant(unit))

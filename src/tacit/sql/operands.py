@@ -145,7 +145,7 @@ def _substring(node: exp.Expression, scope: Scope) -> Operand:
     _only(node, {"this", "start", "length"})
     inner = of_kind(node.this, {ColumnType.TEXT}, scope=scope, where="SUBSTRING")
     places = [scope.value(node.args[key]) for key in ("start", "length") if node.args.get(key) is not None]
-    if not places or not all(isinstance(p, int) and 1 <= p <= _MAX_TEXT_PLACE for p in places):
+    if not places or not all(type(p) is int and 1 <= p <= _MAX_TEXT_PLACE for p in places):
         raise QueryRefused("SUBSTRING needs whole numbers from 1 on", hint="write SUBSTRING(name, 1, 2)")
     return Operand(
         exp.Substring(this=inner.sql, start=literal(places[0]), length=literal(places[1]) if places[1:] else None),

@@ -29,7 +29,8 @@ def add_per_unit(tree: exp.Select, facts: Facts) -> exp.Select:
     totals = [exp.alias_(_total(m), m.name) for m in facts.measures if m.value is not None]  # the others are n, or one
     rows = exp.alias_(exp.Count(this=exp.Star()), ROWS)
     pairs = exp.select(*groups, rows, *totals).from_(nested(tree, "owned")).group_by(*(g.copy() for g in groups))
-    capped = [exp.alias_(_capped(measure, facts), measure.name) for measure in facts.measures]
+    carried = [m for m in facts.measures if not (m.is_presence and facts.weighs)]  # a weighed presence is the weight
+    capped = [exp.alias_(_capped(measure, facts), measure.name) for measure in carried]
     return exp.select(*(g.copy() for g in groups), *capped).from_(nested(pairs, "pairs"))
 
 
@@ -42,7 +43,7 @@ def _total(measure: MeasureFacts) -> exp.Expression:
 def _capped(measure: MeasureFacts, facts: Facts) -> exp.Expression:
     column, rows = name(ROWS if measure.value is None else measure.name), name(ROWS)
     cap = integer(facts.max_rows)
-    if measure.counted is Counted.UNITS and measure.value is None:
+    if measure.is_presence:
         return integer(1)
     if measure.counted is Counted.UNITS:
         return exp.Case(

@@ -17,9 +17,11 @@ def clamp(tree: exp.Select, facts: Facts) -> exp.Select:
     """Rewrite GRID(x) so that x lies within its bounds in every row.
 
     Before:   SELECT GRID("pay") AS v0 FROM "staff"
-    After:    SELECT GRID(CASE WHEN "pay" < 0 THEN 0 WHEN "pay" > 9 THEN 9 ELSE "pay" END) AS v0 FROM "staff"
+    After:    SELECT GRID(CASE WHEN "pay" < 0 THEN 0 WHEN "pay" > 9 THEN CASE WHEN ISNAN("pay") THEN 0 ELSE 9 END
+              ELSE "pay" END) AS v0 FROM "staff"
     Ensures:  finite sensitivity. NULL stays NULL, unless the policy says what it counts as; NaN becomes the policy's
-              value; ±∞ becomes a bound. LEAST and GREATEST would not do: in DuckDB they turn NULL into a bound.
+              value (every engine we know holds NaN above all numbers, so it is looked for there alone); ±∞ becomes a
+              bound. LEAST and GREATEST would not do: in DuckDB they turn NULL into a bound.
     Refuses:  nothing: a column without bounds never becomes a GRID.
     """
     for mark in list(tree.find_all(exp.Anonymous)):
@@ -33,12 +35,14 @@ def _clamped(column: exp.Expression, grid: GridFacts) -> exp.Expression:
     ends = grid.bounds.lower, grid.bounds.upper
     column = clampable(column.copy(), grid.sql_type, whole=all(end.denominator == 1 for end in ends))
     lower, upper = (_end(end, grid.kind) for end in ends)
+    above: exp.Expression = upper.copy()
+    if grid.is_float:
+        not_a_number = exp.If(this=exp.IsNan(this=column.copy()), true=_end(grid.nan, grid.kind))
+        above = exp.Case(ifs=[not_a_number], default=above)
     ifs = [
         exp.If(this=exp.LT(this=column.copy(), expression=lower), true=lower.copy()),
-        exp.If(this=exp.GT(this=column.copy(), expression=upper), true=upper.copy()),
+        exp.If(this=exp.GT(this=column.copy(), expression=upper), true=above),
     ]
-    if grid.is_float:
-        ifs.insert(0, exp.If(this=exp.IsNan(this=column.copy()), true=_end(grid.nan, grid.kind)))
     if grid.null is not None:
         empty = exp.Is(this=column.copy(), expression=exp.null())
         ifs.insert(0, exp.If(this=empty, true=_end(grid.null, grid.kind)))

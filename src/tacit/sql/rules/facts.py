@@ -55,6 +55,11 @@ class MeasureFacts:
     value: str | None = None
     total: tuple[int, int] | None = None  # bounds of a unit's own total in one group, where the policy gives them
 
+    @property
+    def is_presence(self) -> bool:
+        """Whether each unit counts one in each of its groups, whatever its rows hold."""
+        return self.counted is Counted.UNITS and self.value is None
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tacit.sql.grid import integer
-from tacit.sql.rules.facts import Facts, Spread, name, nested
+from tacit.sql.rules.facts import Facts, MeasureFacts, Spread, name, nested
 from tacit.sql.rules.own_rows import OWNER
 
 PAIRS, HEAVY, WEIGHT = "spread", "heavy", "w"
@@ -15,10 +15,10 @@ def weigh_groups(tree: exp.Select, facts: Facts) -> exp.Select:
     """Multiply what a unit brings to each of its groups by a whole number that fits its norm.
 
     Before:   SELECT u, k0, m0 FROM … AS pairs
-    After:    WITH spread AS MATERIALIZED (SELECT u, k0, m0 FROM … AS pairs) SELECT spread.u, spread.k0,
-              spread.m0 * COALESCE(w, 1024) AS m0 FROM spread LEFT JOIN (SELECT u, CAST(FLOOR(1024 * SQRT(CAST(10 AS
-              DOUBLE) / COUNT(*))) AS BIGINT) AS w FROM spread GROUP BY u HAVING COUNT(*) > 10) AS heavy ON spread.u
-              IS NOT DISTINCT FROM heavy.u
+    After:    SELECT u, k0, m0 * w AS m0 FROM (WITH spread AS MATERIALIZED (SELECT u, k0, m0 FROM … AS pairs) SELECT
+              spread.u, spread.k0, spread.m0, COALESCE(w, 1024) AS w FROM spread LEFT JOIN (SELECT u, CAST(FLOOR(1024 *
+              SQRT(CAST(10 AS DOUBLE) / COUNT(*))) AS BIGINT) AS w FROM spread GROUP BY u HAVING COUNT(*) > 10) AS
+              heavy ON spread.u = heavy.u) AS weighed
     Ensures:  the weights of a unit add up to at most weight · max_groups (L1), or their squares to at most
               weight² · max_groups (L2). Nothing is dropped, but for units in more than most_groups groups where keys
               are private: without that end, one unit could try its luck at the threshold with any number of keys.
@@ -26,26 +26,31 @@ def weigh_groups(tree: exp.Select, facts: Facts) -> exp.Select:
     """
     if not facts.weighs:
         return tree
-    columns = [OWNER, *facts.keys]
-    own = [_of(PAIRS, column) for column in columns]
+    carried = [item.alias_or_name for item in tree.expressions]
     full = exp.Coalesce(this=name(WEIGHT), expressions=[integer(facts.weight)])
-    weighed = [
-        exp.alias_(exp.Mul(this=_of(PAIRS, measure.name), expression=full.copy()), measure.name)
-        for measure in facts.measures
-    ]
     joined = (
-        exp.select(*own, *weighed)
+        exp.select(*(_of(PAIRS, column) for column in carried), exp.alias_(full, WEIGHT))
         .from_(PAIRS)
-        .join(
-            nested(_heavy(facts), HEAVY),
-            on=exp.NullSafeEQ(this=_of(PAIRS, OWNER), expression=_of(HEAVY, OWNER)),
-            join_type="left",
-        )
+        .join(nested(_heavy(facts), HEAVY), on=_same_unit(facts), join_type="left")
         .with_(PAIRS, as_=tree, materialized=True)
     )
+    weighed = [exp.alias_(_weighed(measure), measure.name) for measure in facts.measures]
+    result = exp.select(*(name(column) for column in (OWNER, *facts.keys)), *weighed).from_(nested(joined, "weighed"))
     if facts.most_groups is None:
-        return joined
-    return joined.where(exp.GT(this=full, expression=integer(0)))
+        return result
+    return result.where(exp.GT(this=name(WEIGHT), expression=integer(0)))
+
+
+def _weighed(measure: MeasureFacts) -> exp.Expression:
+    if measure.is_presence:
+        return name(WEIGHT)
+    return exp.Mul(this=name(measure.name), expression=name(WEIGHT))
+
+
+def _same_unit(facts: Facts) -> exp.Expression:
+    """Equality will do where no unit is NULL."""
+    same = exp.NullSafeEQ if facts.unit is not None and facts.unit.null_is_one else exp.EQ
+    return same(this=_of(PAIRS, OWNER), expression=_of(HEAVY, OWNER))
 
 
 def _heavy(facts: Facts) -> exp.Select:
