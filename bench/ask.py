@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -26,6 +28,7 @@ from tacit.sql import bind, parse, plan
 
 ROWS, USERS, CITIES = 10_000_000, 1_000_000, 1_000
 REPEATS = 3
+PEERS = Path(__file__).parent / "results" / "peers.json"  # written by `python -m bench.peers`
 FIXED_SECONDS = 0.015  # what a question may cost on top of its ratio, however small the table
 
 POLICY = """
@@ -78,8 +81,10 @@ CASES = (
 
 def run(report: Report) -> None:
     rows = report.share(ROWS)
-    report.section("Ask", f"{rows:,} rows in memory; CPU as a ratio to the same question in plain DuckDB")
-    engine = build(lambda connection: _trips(connection, rows), UNLIMITED)
+    peers = json.loads(PEERS.read_text()) if PEERS.exists() else {}
+    about = f"{rows:,} rows in memory; CPU as a ratio to the same question in plain DuckDB"
+    report.section("Ask", f"{about}\n  {_absent(peers)}".rstrip())
+    engine = build(lambda connection: make_trips(connection, rows), UNLIMITED)
     raw = engine._connection.cursor()
     for name, unit, bounding, private, plain, bar in CASES:
         policy = _policy(unit, bounding)
@@ -92,12 +97,37 @@ def run(report: Report) -> None:
         )
         ratio = max(0.0, spent["private"] - FIXED_SECONDS) / spent["plain"]
         report.add(f"{name} ({spent['private']:.3f} s to {spent['plain']:.4f} s)", ratio, unit="×", bar=below(bar))
+        _beside(report, name, peers)
     engine.close()
     _small(report)
     _many_groups(report)
 
 
-def _trips(connection: duckdb.DuckDBPyConnection, rows: int) -> Exposed:
+def _absent(peers: dict[str, dict[str, Any]]) -> str:
+    """Who is not beside us, and why."""
+    if not peers:
+        return "no peers were measured: run `make bench-peers`"
+    failed = [f"{peer['title']} was not measured: {peer['failed']}" for peer in peers.values() if "failed" in peer]
+    cannot = [f"{peer['title']} cannot {', '.join(peer['reasons'])}" for peer in peers.values() if peer.get("reasons")]
+    return "; ".join(failed + cannot)
+
+
+def question(case: str) -> str:
+    """What a case asks, whichever way it is answered."""
+    return case.removesuffix(", sampled").removesuffix(", weighed")
+
+
+def _beside(report: Report, name: str, peers: dict[str, dict[str, Any]]) -> None:
+    """What other systems took for the same question, as a ratio to plain DuckDB over the same rows."""
+    asked = question(name)
+    for peer in peers.values():
+        if asked in peer.get("seconds", ()):
+            seconds, plain = peer["seconds"][asked], peer["plain"][name]
+            about = f"{peer['title']} {peer['version']}, {peer['rows']:,} rows ({seconds:.2f} s to {plain:.4f} s)"
+            report.add(f"  {about}", seconds / plain, unit="×")
+
+
+def make_trips(connection: duckdb.DuckDBPyConnection, rows: int) -> Exposed:
     """A few users have most of the trips, and a few cities see most of them."""
     share = "hash(i::VARCHAR || '{}')::DOUBLE / 18446744073709551616.0"
     connection.execute(
@@ -127,7 +157,7 @@ def _small(report: Report) -> None:
     """A whole question on a small table, debit and sync included."""
     report.section("A small table, end to end", "a thousand rows, each question charged and synced")
     with tempfile.TemporaryDirectory(dir=Path(__file__).parent) as folder:
-        engine = build(lambda connection: _trips(connection, 1_000), UNLIMITED)
+        engine = build(lambda connection: make_trips(connection, 1_000), UNLIMITED)
         curator = Curator(_policy("row", "auto"), engine, SqliteLedger(Path(folder) / "ledger", create=True))
         times = []
         for number in range(report.share(400)):

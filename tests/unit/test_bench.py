@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import sys
@@ -81,3 +82,50 @@ def test_time_that_grows_with_what_is_drawn_is_noticed(bench: dict[str, ModuleTy
     assert bench["timing"].time_and_size(leaking, draws=1000, clock=clock) > 0.99
     assert abs(bench["timing"].time_and_size(steady, draws=1000, clock=clock)) < 0.1
     assert bench["timing"].time_and_size(lambda: 0, draws=10, clock=clock) == 0
+
+
+def answered(**change: object) -> dict[str, object]:
+    found = {"title": "Peer", "version": "1.2", "rows": 1_000_000, "why": "", "reasons": {}}
+    return found | {"seconds": {"count": 1.5}, "plain": {"count": 0.5, "median": 0.1}} | change
+
+
+def test_what_peers_took_stands_beside_our_own(bench: dict[str, ModuleType]) -> None:
+    ask, said = importlib.import_module("bench.ask"), []
+    report = bench["report"].Report(say=said.append)
+    ask._beside(report, "count", {"peer": answered(), "other": {"title": "Other", "failed": "no wheel"}})
+    assert [(line.what.strip(), line.shown) for line in report.lines] == [
+        ("Peer 1.2, 1,000,000 rows (1.50 s to 0.5000 s)", "3.000×")
+    ]
+    for name in ("median", "count distinct users"):  # not measured
+        ask._beside(report, name, {"peer": answered()})
+    assert len(report.lines) == 1
+
+
+def test_a_peer_that_cannot_is_named_with_its_reason(bench: dict[str, ModuleType]) -> None:
+    ask = importlib.import_module("bench.ask")
+    absent = {"other": {"title": "Other", "failed": "no wheel"}, "peer": answered(reasons={"median": "TypeError: no"})}
+    assert ask._absent(absent) == "Other was not measured: no wheel; Peer cannot median"
+    assert ask._absent({"peer": answered()}) == ""
+    assert "make bench-peers" in ask._absent({})
+
+
+def test_every_peer_is_asked_our_questions_by_their_names(bench: dict[str, ModuleType]) -> None:
+    """The scripts run in environments of their own, so they are read here and not imported."""
+    ask = importlib.import_module("bench.ask")
+    cases = {ask.question(case[0]) for case in ask.CASES}
+    peers = importlib.import_module("bench.peers.__main__").PEERS
+    for peer in peers.values():
+        tree = ast.parse((BENCH / "peers" / peer.script).read_text(encoding="utf-8"))
+        returned = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
+        names = [key.value for node in returned if isinstance(node, ast.Dict) for key in node.keys]
+        assert set(names) == cases
+
+
+def test_a_peer_that_cannot_be_set_up_gives_its_reason(bench: dict[str, ModuleType], tmp_path: Path) -> None:
+    peers = importlib.import_module("bench.peers.__main__")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(peers, "HOME", tmp_path)
+        patch.setattr(peers, "PYTHON", "no-such-python")
+        found = peers.measured("opendp", peers.PEERS["opendp"], 100)
+    assert found["failed"] == "no-such-python -m venv could not be started"
+    assert str(tmp_path) not in json.dumps(found)

@@ -112,6 +112,20 @@ def test_the_sql_that_is_shown_is_the_sql_that_runs(tmp_path, monkeypatch):
     assert tuple(ran) == curator.explain(text, session=ANA).sql
 
 
+@pytest.mark.parametrize("text", QUESTIONS)
+def test_a_person_reads_the_same_sql_laid_out_and_a_program_on_one_line(blind, text):
+    curator, _ = blind
+    shown = curator.explain(text, session=ANA)
+    assert ["".join(sql.split()) for sql in shown.pretty] == ["".join(sql.split()) for sql in shown.sql]
+    assert "\n" not in shown.to_dict()["sql"].replace(";\n", "")
+    read = str(shown).splitlines()
+    starts = [place for place, line in enumerate(read) if line.startswith("runs ")]
+    assert len(starts) == len(shown.sql)
+    assert max(map(len, read[starts[0] :])) < max(map(len, shown.sql))
+    laid_out = [line[13:] for line in read[starts[0] :]]
+    assert "\n".join(laid_out) == "\n".join(shown.pretty)
+
+
 def test_explain_refuses_what_the_question_refuses(blind):
     curator, _ = blind
     with pytest.raises(QueryRefused) as one:

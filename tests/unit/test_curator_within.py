@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from fractions import Fraction
 
 import pytest
@@ -80,6 +81,41 @@ def test_a_share_of_the_answer_takes_a_pilot_which_is_charged_and_said(curator):
 def test_a_pilot_that_is_good_enough_is_the_answer(curator):
     found = curator.ask("DP-SELECT WITHIN 500% COUNT(*) FROM visits", session=ANA)
     assert found.cost == Loss(PILOT)
+
+
+def limited(tmp_path, most, *, rows=50):
+    """A curator who lets one question cost `most`, whose ledger was never charged."""
+    policy = policy_of(
+        [TablePolicy("t", "row")], budget=BudgetPolicy(10, max_epsilon=most), analysts=[AnalystPolicy("ana", 10)]
+    )
+    return world(policy, f"CREATE TABLE t AS FROM range({rows}) AS r(x)").curator(tmp_path)
+
+
+@pytest.mark.parametrize("bound", ["2%", "500000%"])
+def test_a_pilot_costs_no_more_than_one_question_may(tmp_path, bound):
+    most = Fraction(1, 100)
+    curator = limited(tmp_path, most)
+    shown = curator.explain(f"DP-SELECT WITHIN {bound} COUNT(*) FROM t", session=ANA)
+    assert shown.loss.epsilon < most < PILOT
+    with contextlib.suppress(QueryRefused):  # what was read is paid for
+        curator.ask(f"DP-SELECT WITHIN {bound} COUNT(*) FROM t", session=ANA)
+    assert 0 < curator.balance("ana").total.spent.epsilon <= most
+
+
+@pytest.mark.parametrize("most", [Fraction(1, 100), Fraction(1, 10)])
+def test_the_pilot_and_the_answer_together_cost_no_more_than_one_question_may(tmp_path, most):
+    """The error at ε is 3/ε, so the bounds take 0.6 and 0.9 of what there is; the pilot takes 0.2.
+
+    The pilot is off by a tenth, which would upset this, with probability e⁻²⁰.
+    """
+    curator = limited(tmp_path, most, rows=100_000)
+    text = "DP-SELECT WITHIN {}% FRESH COUNT(*) FROM t"
+    found = curator.ask(text.format(float(3 / (most * 600))), session=ANA)
+    assert most * 7 / 10 < found.cost.epsilon <= most
+    assert found.cost.epsilon == curator.balance("ana").total.spent.epsilon
+    with pytest.raises(QueryRefused, match="no epsilon"):
+        curator.ask(text.format(float(3 / (most * 900))), session=ANA)
+    assert curator.balance("ana").total.spent.epsilon == found.cost.epsilon + most / 5
 
 
 def test_the_pilot_and_the_answer_are_two_debits_of_which_the_second_may_fail(tmp_path):

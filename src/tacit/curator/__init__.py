@@ -1,8 +1,37 @@
-"""The curator: the seven rooms of a question, in order. The only importer of engines and ledger."""
+"""The curator: the seven rooms of a question, in order. The only importer of engines and ledger.
 
-from tacit.curator.curator import Curator
-from tacit.curator.explain import Explanation
-from tacit.curator.pricing import Session
-from tacit.curator.release import Receipt, Release
+Names are fetched from their files when they are first used: who only looks at the ledger waits for no SQL parser.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tacit.curator.curator import Curator
+    from tacit.curator.explain import Explanation
+    from tacit.curator.pricing import Session
+    from tacit.curator.release import Receipt, Release
 
 __all__ = ["Curator", "Explanation", "Receipt", "Release", "Session"]
+
+_HOMES = {
+    "Curator": "tacit.curator.curator",
+    "Explanation": "tacit.curator.explain",
+    "Receipt": "tacit.curator.release",
+    "Release": "tacit.curator.release",
+    "Session": "tacit.curator.pricing",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tacit.curator' has no attribute {name!r}")
+    found: object = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -10,8 +10,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.curator.noisy import Noisy
-from tacit.sql import Additive, Counted, Plan, post
+from tacit.curator.noisy import Noisy, NoisyColumn
+from tacit.mechanisms import Gaussian, Laplace
+from tacit.mechanisms.sums import sum_reach
+from tacit.sql import Additive, Counted, Measurement, Plan, post
 from tacit.sql.bind import Output
 from tacit.sql.errors_expected import half_width, shared_confidence
 
@@ -53,12 +55,19 @@ def bands_of(plan: Plan, noisy: Noisy, refs: int) -> list[post.Band]:
         if column.numbers is not None:
             step = column.step
             value = column.numbers.astype(np.float64) * step.numerator / step.denominator
-            width = half_width(measurement, confidence)
+            width = _half_width(measurement, column, confidence)
         else:
             value = column.values if column.values is not None else np.zeros(len(noisy.keys))
             width = np.inf
         bands.append(post.Band(value, value - width, value + width))
     return bands
+
+
+def _half_width(measurement: Measurement, column: NoisyColumn, confidence: Fraction) -> float:
+    """The error of one value; where it is a sum of noised ones, that of the sum."""
+    if column.cells == 1 or not isinstance(measurement.noise, (Laplace, Gaussian)):
+        return half_width(measurement, confidence)
+    return float(sum_reach(measurement.noise, count=column.cells, confidence=confidence) * measurement.step)
 
 
 def _column(out: Output, plan: Plan, noisy: Noisy) -> tuple[Sequence[Cell], Sequence[float | None]]:

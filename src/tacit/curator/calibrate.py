@@ -23,6 +23,7 @@ from tacit.mechanisms import Exponential
 from tacit.noise import SYSTEM, IntArray, Source
 from tacit.policy import AnalystPolicy, ColumnType, NullUnit, Policy, Schema, TablePolicy
 from tacit.sql import AtEpsilon, Plan, bind, parse, plan
+from tacit.sql.dialects import emit
 from tacit.sql.query import Caps as QueryCaps
 from tacit.sql.rules import Facts, UnitFacts
 from tacit.sql.rules.own_rows import own_rows
@@ -243,7 +244,7 @@ def _cell_step(target: Target, policy: Policy, *, schema: Schema, loss: Loss, sh
     noise = Exponential.costing(inner, _weight(share), adjacency=Adjacency.ADD_REMOVE)
     table = policy.table(target.table)
     text = _cells_sql(target, _values_sql(target, table, _raw_types(schema, table)))
-    return Step(target, loss, (parse(text).select.sql(dialect=dialect),), noise=noise, share=share)
+    return Step(target, loss, (emit(parse(text).select, dialect),), noise=noise, share=share)
 
 
 def _values_sql(target: Target, table: TablePolicy, types: dict[str, str]) -> str:

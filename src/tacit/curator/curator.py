@@ -7,18 +7,20 @@ from dataclasses import dataclass, replace
 from tacit.core import NOTHING, Budget, Loss
 from tacit.curator import reuse
 from tacit.curator.answer import answer
+from tacit.curator.caps import as_budget, caps
 from tacit.curator.explain import Explanation, accuracy_notes, bounding_text, describe, explain, selection_text
 from tacit.curator.measure import PublicTables, measure
 from tacit.curator.noisy import Noisy
-from tacit.curator.pricing import Session, as_budget, caps, concentrated, price
+from tacit.curator.pricing import Session, concentrated, price
 from tacit.curator.release import Receipt, Release
-from tacit.curator.within import PILOT, Planned, least_price, needs_pilot, planner_of
+from tacit.curator.within import Planned, least_price, needs_pilot, pilot_price, planner_of
 from tacit.engines import Engine, Exact
 from tacit.errors import EngineError, QueryRefused, TacitError
 from tacit.ledger import Balance, Charge, Entry, Ledger, Replay, Reservation, Shelf, Zcdp
 from tacit.noise import SYSTEM, Source
 from tacit.policy import AnalystPolicy, Policy, TableDomain
 from tacit.sql import BoundQuery, Parameters, Plan, WithinError, bind, parse, plan
+from tacit.sql.dialects import values_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class Curator:
                 )
             planned = planner_of(bound, self.policy, schema=self._schema, session=session)
             if needs_pilot(bound):
-                return Asked(bound, planned(PILOT), planned)
+                return Asked(bound, planned(pilot_price(self.policy)), planned)
             return Asked(bound, least_price(bound, self.policy, planned=planned))
         except RecursionError:
             raise QueryRefused("the query is nested too deeply") from None
@@ -91,7 +93,7 @@ class Curator:
         first = self._answered(asked.plan, analyst, fresh=fresh, request_id=None if asked.planned else request_id)
         if asked.planned is None:
             return self._release(first, analyst)
-        made = least_price(asked.bound, self.policy, planned=asked.planned, pilot=first.noisy)
+        made = least_price(asked.bound, self.policy, planned=asked.planned, pilot=first.noisy, paid=first.cost.epsilon)
         if made.loss.epsilon <= asked.plan.loss.epsilon:
             return self._release(first, analyst)
         second = self._answered(made, analyst, fresh=fresh, request_id=request_id)
@@ -135,10 +137,7 @@ class Curator:
         return found
 
     def _public_values(self, domain: TableDomain) -> tuple[object, ...]:
-        column, table = (name.replace('"', '""') for name in (domain.column, domain.table))
-        result = self._engine.execute(
-            f'SELECT DISTINCT "{column}" AS k FROM "{table}" WHERE "{column}" IS NOT NULL ORDER BY 1'
-        )
+        result = self._engine.execute(values_of(domain.table, domain.column, dialect=self._engine.dialect))
         return tuple(sorted(result.keys("k"), key=str))
 
     def _charge(self, made: Plan, analyst: AnalystPolicy, request_id: str | None) -> Charge:

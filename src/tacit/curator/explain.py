@@ -30,6 +30,7 @@ class Explanation:
     bounding: str
     notes: tuple[str, ...]
     sql: tuple[str, ...]
+    pretty: tuple[str, ...]  # the same, laid out for a person
     plan: str
 
     def to_dict(self) -> dict[str, object]:
@@ -60,7 +61,9 @@ class Explanation:
         for name, error in zip(self.outputs, self.errors, strict=True):
             lines.append(f"error        {name}: " + ("exact" if error is None else f"± {error:,.6g}"))
         lines += [f"note         {note}" for note in self.notes]
-        lines += [f"runs         {text}" for text in self.sql]
+        for text in self.pretty:
+            first, *rest = text.split("\n")
+            lines += [f"runs         {first}", *(f"             {line}" for line in rest)]
         return "\n".join(lines)
 
 
@@ -91,6 +94,7 @@ def explain(plan: Plan, dialect: str) -> Explanation:
         bounding=bounding_text(plan),
         notes=tuple(notes),
         sql=tuple(statement.sql(dialect) for statement in plan.statements),
+        pretty=tuple(statement.sql(dialect, pretty=True) for statement in plan.statements),
         plan=plan.hash,
     )
 

@@ -25,7 +25,7 @@ class NoisyColumn:
     numbers: IntArray | None = None
     values: NDArray[np.float64] | None = None
     choices: tuple[tuple[object, ...], ...] | None = None
-    widths: tuple[tuple[str, float], ...] = ()  # half-widths by confidence
+    cells: int = 1  # how many noised numbers were added up for each of these, at most
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,19 @@
-"""What a question costs, and which caps it must fit: the policy's words turned into the ledger's."""
+"""What a question costs: what was typed, else what the session or the policy says."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tacit.accounting import group_rho, pure_rho, rho_for, zcdp_to_dp
-from tacit.core import Adjacency, Budget, Loss, decimal_text
+from tacit.accounting import group_rho, pure_rho
+from tacit.core import Adjacency, Loss, decimal_text
+from tacit.curator.caps import caps
 from tacit.errors import BudgetExceeded, QueryRefused
-from tacit.ledger import Cap, Caps, Zcdp
-from tacit.policy import Accounting, AnalystPolicy, Policy
+from tacit.ledger import Zcdp
+from tacit.policy import Policy
 from tacit.sql import AtEpsilon, BoundQuery, Plan
+
+__all__ = ["Session", "caps", "check_limit", "concentrated", "price"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,34 +50,6 @@ def check_limit(epsilon: Fraction, policy: Policy) -> None:
             f"one question may cost at most ε = {decimal_text(most)}: it asks for {decimal_text(epsilon)}",
             hint="ask with a smaller epsilon",
         )
-
-
-def caps(policy: Policy, analyst: AnalystPolicy) -> Caps:
-    """Every cap that binds this analyst."""
-    groups = tuple((name, _cap(policy, policy.limit_of(policy.group(name)))) for name in analyst.groups)
-    return Caps(
-        total=_cap(policy, policy.budget.limit),
-        analyst=None if analyst.epsilon is None else _cap(policy, policy.limit_of(analyst)),
-        window=None if analyst.window is None else int(analyst.window.total_seconds()),
-        groups=groups,
-    )
-
-
-def _cap(policy: Policy, limit: Budget) -> Cap:
-    """Under zCDP half of delta converts rho, the other half pays for private keys."""
-    if policy.budget.accounting is not Accounting.ZCDP:
-        return limit
-    half = limit.delta / 2
-    return Zcdp(rho_for(Budget(limit.epsilon, half)), half)
-
-
-def as_budget(limit: Cap, policy: Policy) -> Budget:
-    """What is left, in epsilon and delta: of a concentrated budget, what one question that took it all would cost."""
-    if isinstance(limit, Budget):
-        return limit
-    if limit.rho == 0:
-        return Budget(0, limit.delta)
-    return Budget(zcdp_to_dp(limit.rho, policy.budget.delta / 2).epsilon, limit.delta)
 
 
 def concentrated(plan: Plan, adjacency: Adjacency) -> Zcdp:

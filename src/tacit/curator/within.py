@@ -31,6 +31,12 @@ def needs_pilot(bound: BoundQuery) -> bool:
     return isinstance(wanted, WithinError) and (wanted.relative or not linear)
 
 
+def pilot_price(policy: Policy) -> Fraction:
+    """What the pilot costs: at most a fifth of what one question may, so that a sharper answer can follow it."""
+    most = policy.budget.max_epsilon
+    return PILOT if most is None else min(PILOT, most / 5)
+
+
 def planner_of(bound: BoundQuery, policy: Policy, *, schema: Schema, session: Session) -> Planned:
     """The plan at each epsilon."""
     private = any(not key.is_public for key in bound.keys)
@@ -42,8 +48,18 @@ def planner_of(bound: BoundQuery, policy: Policy, *, schema: Schema, session: Se
     return planned
 
 
-def least_price(bound: BoundQuery, policy: Policy, *, planned: Planned, pilot: Noisy | None = None) -> Plan:
-    """The cheapest plan whose every stated error is within the bound: from public numbers, or from a private pilot."""
+def least_price(
+    bound: BoundQuery,
+    policy: Policy,
+    *,
+    planned: Planned,
+    pilot: Noisy | None = None,
+    paid: Fraction = Fraction(0),
+) -> Plan:
+    """The cheapest plan whose every stated error is within the bound: from public numbers, or from a private pilot.
+
+    `paid` is what the pilot cost: it counts towards what one question may.
+    """
     wanted = bound.query.price
     if not isinstance(wanted, WithinError):
         raise QueryRefused("the query names no bound on its error")
@@ -51,7 +67,8 @@ def least_price(bound: BoundQuery, policy: Policy, *, planned: Planned, pilot: N
     def fits(epsilon: Fraction) -> bool:
         return _fits(planned(epsilon), wanted, pilot)
 
-    low, high = _FINEST, policy.budget.max_epsilon or min(_COARSEST, policy.budget.epsilon)
+    most = policy.budget.max_epsilon
+    low, high = _FINEST, min(_COARSEST, policy.budget.epsilon) if most is None else most - paid
     if not fits(high):
         raise QueryRefused("no epsilon that may be spent reaches this accuracy", hint="ask for a wider bound")
     for _ in range(_STEPS):
@@ -59,7 +76,7 @@ def least_price(bound: BoundQuery, policy: Policy, *, planned: Planned, pilot: N
         if middle >= high or middle <= low:
             break
         low, high = (low, middle) if fits(middle) else (middle, high)
-    check_limit(high, policy)
+    check_limit(high + paid, policy)
     return planned(high)
 
 

@@ -1,20 +1,16 @@
-"""The owner's door: drafts, checks, direct SQL, the ledger's care. Closed to analysts, and no server imports it."""
+"""The owner's door: drafts, checks, direct SQL. Closed to analysts, and no server imports it."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
+from urllib.parse import urlsplit
 
-from tacit.curator.pricing import caps
-from tacit.engines import open_engine, read_schema, run_owner_sql, unreadable_tables
-from tacit.errors import InvalidParameter, LedgerError, PolicyError, QueryRefused
-from tacit.faces.standing import Standing, standing
-from tacit.ledger import Balance, Entry, Line, Spent, SqliteLedger, Verdict, accept_rollback, verify_file
+from tacit.engines import advice_on, open_engine, read_schema, run_owner_sql, unreadable_tables
+from tacit.errors import InvalidParameter, PolicyError, QueryRefused
 from tacit.policy import (
-    AnalystPolicy,
     Dataset,
     Finding,
     Level,
@@ -24,10 +20,9 @@ from tacit.policy import (
     load_policy,
     read_policy,
 )
+from tacit.policy.servers import is_server
 
 _DATABASES = (".duckdb", ".db", ".ddb")
-_OWNER = "curator"
-T = TypeVar("T")
 Rows = tuple[tuple[str, ...], list[tuple[object, ...]]]
 
 
@@ -40,9 +35,14 @@ def refuse_analyst(analyst: str | None, what: str) -> None:
         )
 
 
-def draft(sources: Sequence[Path], *, policy: Path, name: str | None) -> str:
-    """The text of a first policy for a database or for files, from their schema alone."""
+def draft(given: Sequence[str], *, policy: Path, name: str | None) -> str:
+    """The text of a first policy for a database, a server or for files, from their schema alone."""
     base = policy.absolute().parent
+    if len(given) == 1 and is_server(given[0]):
+        title = name or _account(urlsplit(given[0]).path)
+        schema = read_schema(Dataset(title, given[0], engine="postgres", base=base))
+        return draft_policy(schema, name=title, source=given[0], engine="postgres")
+    sources = [Path(source) for source in given]
     location = _location(sources, base)
     title = name or _account(sources[0].stem if len(sources) == 1 else base.name)
     schema = read_schema(Dataset(title, location, base=base))
@@ -83,17 +83,19 @@ def examine(path: Path) -> tuple[Policy | None, list[Finding]]:
     schema = read_schema(policy.dataset, policy.tables)
     found = check_policy(policy, schema)
     if not any(finding.level is Level.ERROR for finding in found):
-        found += _unreadable(policy)
+        found += _examined(policy)
     return policy, found
 
 
-def _unreadable(policy: Policy) -> list[Finding]:
+def _examined(policy: Policy) -> list[Finding]:
     engine = open_engine(policy)
     try:
         why = "holds a cell that cannot be read: questions that touch it would fail, and so tell of it"
-        return [
+        cells = [
             Finding(Level.WARNING, ("tables", name), why, "write the file anew") for name in unreadable_tables(engine)
         ]
+        role = [Finding(Level.WARNING, ("dataset", "source"), why, hint) for why, hint in advice_on(engine)]
+        return [*cells, *role]
     finally:
         engine.close()
 
@@ -101,61 +103,6 @@ def _unreadable(policy: Policy) -> list[Finding]:
 def direct(policy: Path, database: Path | None, *, sql: str, parameters: Sequence[object]) -> Rows:
     """Run the owner's SQL on the policy's own source, or on a database that has no policy yet."""
     return run_owner_sql(load_policy(policy) if database is None else database, sql, parameters)
-
-
-# ── the ledger ───────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def standings(policy: Policy, analyst: str | None) -> Standing:
-    """What is spent and left: of one analyst, or of all. Makes no ledger where there is none yet."""
-    chosen = [policy.analyst(analyst)] if analyst else list(policy.analysts)
-    who = chosen or [AnalystPolicy(_OWNER, policy.budget.epsilon)]
-    balances = _in_ledger(policy, lambda ledger: {one.name: _balance(policy, one, ledger) for one in who})
-    made = standing(policy.dataset.name, balances)
-    return made if chosen else Standing(made.dataset, made.total, (), ())
-
-
-def _balance(policy: Policy, analyst: AnalystPolicy, ledger: SqliteLedger | None) -> Balance:
-    limits = caps(policy, analyst)
-    if ledger is not None:
-        return ledger.balance(policy.dataset.name, limits, analyst=analyst.name)
-    groups = tuple((name, Line(Spent(), cap)) for name, cap in limits.groups)
-    return Balance(total=Line(Spent(), limits.total), analyst=Line(Spent(), limits.analyst), groups=groups)
-
-
-def entries(policy: Policy, analyst: str | None, *, limit: int) -> tuple[Entry, ...]:
-    """The newest entries of the dataset, of one analyst or of all."""
-    if limit < 1:
-        raise InvalidParameter(f"at least one entry is shown: got {limit}")
-    name = None if analyst is None else policy.analyst(analyst).name
-    dataset = policy.dataset.name
-    return _in_ledger(
-        policy, lambda ledger: () if ledger is None else ledger.entries(limit=limit, dataset=dataset, analyst=name)
-    )
-
-
-def verdict(policy: Policy) -> Verdict:
-    """What an examination of the whole ledger finds."""
-    if not _has_ledger(policy):
-        raise LedgerError("there is no ledger yet: nothing was ever asked", hint="the first question makes one")
-    return verify_file(policy.dataset.ledger_path)
-
-
-def accept(policy: Policy, note: str) -> str:
-    """Take a ledger that was rolled back for the truth, on record."""
-    return accept_rollback(policy.dataset.ledger_path, note)
-
-
-def _has_ledger(policy: Policy) -> bool:
-    path = policy.dataset.ledger_path
-    return path.exists() or path.with_name(f"{path.name}.mark").exists()
-
-
-def _in_ledger(policy: Policy, read: Callable[[SqliteLedger | None], T]) -> T:
-    if not _has_ledger(policy):
-        return read(None)
-    with SqliteLedger(policy.dataset.ledger_path, create=False) as ledger:
-        return read(ledger)
 
 
 # ── names ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -14,7 +14,9 @@ from tacit.curator.extras import needs
 from tacit.curator.release import plain
 from tacit.errors import InvalidParameter
 from tacit.faces.formats import Format
-from tacit.faces.terminal import console, print_lines, print_table
+from tacit.faces.terminal import console, print_lines, print_table, show_json
+
+__all__ = ["check_format", "show", "show_json"]
 
 
 def show(answer: Release | Explanation, form: Format, *, output: Path | None = None) -> None:
@@ -31,11 +33,6 @@ def show(answer: Release | Explanation, form: Format, *, output: Path | None = N
         return
     if isinstance(answer, Release):
         console(error=True).print(f"wrote {output}; {answer.footer()}", soft_wrap=True)
-
-
-def show_json(value: object) -> None:
-    """One JSON object on a line of its own."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
 
 
 def show_rows(columns: Sequence[str], rows: Sequence[Sequence[object]], form: Format, *, output: Path | None) -> None:

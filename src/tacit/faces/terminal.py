@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -45,6 +46,11 @@ def print_lines(*lines: str, dim: bool = False) -> None:
     screen = console()
     for line in lines:
         screen.print(Text(safe(line), style="dim" if dim else ""), soft_wrap=True)
+
+
+def show_json(value: object) -> None:
+    """One JSON object on a line of its own."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
 
 
 def print_error(error: TacitError) -> None:

@@ -9,7 +9,7 @@ import typer
 from tacit.errors import LedgerError
 from tacit.faces.cli.options import POLICY, Analyst, PlainOption, PolicyFile
 from tacit.faces.formats import Plain
-from tacit.faces.terminal import print_lines, print_table, working
+from tacit.faces.terminal import print_lines, print_table, show_json, working
 
 ledger = typer.Typer(short_help="the entries, and the proof that they are whole")
 
@@ -23,8 +23,7 @@ def ledger_help(context: typer.Context) -> None:
 
 def budget(*, policy: PolicyFile = POLICY, analyst: Analyst = None, form: PlainOption = Plain.TABLE) -> None:
     """What is spent and what is left: of one analyst with --as, else of everyone."""
-    from tacit.faces.owner import standings
-    from tacit.faces.shown import show_json
+    from tacit.faces.books import standings
     from tacit.policy import load_policy
 
     found = standings(load_policy(policy), analyst)
@@ -43,9 +42,8 @@ def show_log(
     form: PlainOption = Plain.TABLE,
 ) -> None:
     """Print the newest entries, of one analyst or of all."""
+    from tacit.faces.books import entries
     from tacit.faces.entries import HEADINGS, entry_row, plain_entry
-    from tacit.faces.owner import entries
-    from tacit.faces.shown import show_json
     from tacit.policy import load_policy
 
     found = entries(load_policy(policy), analyst, limit=limit)
@@ -58,8 +56,7 @@ def show_log(
 @ledger.command("verify")
 def verify(*, policy: PolicyFile = POLICY, form: PlainOption = Plain.TABLE) -> None:
     """Recompute every hash, total and answer; an edited, removed or rolled-back entry is found."""
-    from tacit.faces.owner import verdict
-    from tacit.faces.shown import show_json
+    from tacit.faces.books import verdict
     from tacit.policy import load_policy
 
     with working("verifying"):
@@ -88,7 +85,7 @@ def accept(
     What was charged after the point it was rolled back to is forgotten and can be spent again: that is a loss of
     privacy, and the entry says so for ever.
     """
-    from tacit.faces.owner import accept as accept_ledger
+    from tacit.faces.books import accept as accept_ledger
     from tacit.faces.owner import refuse_analyst
     from tacit.policy import load_policy
 

@@ -1,0 +1,78 @@
+"""The owner's books: what the ledger says of everyone, and its care. Closed to analysts; needs no engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from typing import TypeVar
+
+from tacit.curator.caps import caps
+from tacit.errors import InvalidParameter, LedgerError
+from tacit.faces.standing import Standing, standing
+from tacit.ledger import (
+    Balance,
+    Entry,
+    Ledger,
+    Line,
+    Spent,
+    Verdict,
+    accept_ledger,
+    has_ledger,
+    open_ledger,
+    verify_ledger,
+)
+from tacit.policy import AnalystPolicy, Policy
+
+_OWNER = "curator"
+T = TypeVar("T")
+
+
+def standings(policy: Policy, analyst: str | None) -> Standing:
+    """What is spent and left: of one analyst, or of all. Makes no ledger where there is none yet."""
+    chosen = [policy.analyst(analyst)] if analyst else list(policy.analysts)
+    who = chosen or [AnalystPolicy(_OWNER, policy.budget.epsilon)]
+    balances = _in_ledger(policy, lambda ledger: {one.name: _balance(policy, one, ledger) for one in who})
+    made = standing(policy.dataset.name, balances)
+    return made if chosen else Standing(made.dataset, made.total, (), ())
+
+
+def _balance(policy: Policy, analyst: AnalystPolicy, ledger: Ledger | None) -> Balance:
+    limits = caps(policy, analyst)
+    if ledger is not None:
+        return ledger.balance(policy.dataset.name, limits, analyst=analyst.name)
+    groups = tuple((name, Line(Spent(), cap)) for name, cap in limits.groups)
+    return Balance(total=Line(Spent(), limits.total), analyst=Line(Spent(), limits.analyst), groups=groups)
+
+
+def entries(policy: Policy, analyst: str | None, *, limit: int) -> tuple[Entry, ...]:
+    """The newest entries of the dataset, of one analyst or of all."""
+    if limit < 1:
+        raise InvalidParameter(f"at least one entry is shown: got {limit}")
+    name = None if analyst is None else policy.analyst(analyst).name
+    dataset = policy.dataset.name
+    return _in_ledger(
+        policy, lambda ledger: () if ledger is None else ledger.entries(limit=limit, dataset=dataset, analyst=name)
+    )
+
+
+def verdict(policy: Policy) -> Verdict:
+    """What an examination of the whole ledger finds."""
+    if not _has_ledger(policy):
+        raise LedgerError("there is no ledger yet: nothing was ever asked", hint="the first question makes one")
+    return verify_ledger(policy.dataset.ledger_place, mark=policy.dataset.ledger_mark)
+
+
+def accept(policy: Policy, note: str) -> str:
+    """Take a ledger that was rolled back for the truth, on record."""
+    return accept_ledger(policy.dataset.ledger_place, note, mark=policy.dataset.ledger_mark)
+
+
+def _has_ledger(policy: Policy) -> bool:
+    return has_ledger(policy.dataset.ledger_place, mark=policy.dataset.ledger_mark)
+
+
+def _in_ledger(policy: Policy, read: Callable[[Ledger | None], T]) -> T:
+    if not _has_ledger(policy):
+        return read(None)
+    with closing(open_ledger(policy.dataset.ledger_place, create=False, mark=policy.dataset.ledger_mark)) as ledger:
+        return read(ledger)
