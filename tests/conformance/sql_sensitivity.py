@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -19,6 +19,7 @@ from tacit.engines import Exact
 from tacit.engines.columns import fetch
 from tacit.errors import QueryRefused, TacitError
 from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
+from tacit.policy import TableDomain
 from tacit.sql import Additive, Histogram, Measurement, Mode, Plan, Quantile
 from tacit.sql.bounding import MOST_GROUPS
 from tacit.sql.rules import Spread
@@ -88,10 +89,15 @@ def check(made: Plan, table: Table, *, connection: duckdb.DuckDBPyConnection) ->
     if table.unowned:  # rows that belong to nobody do not count at all
         _same(made, whole, without_unowned)
     for without in others:
-        for measurement in made.measurements:
-            _compare(made, measurement, whole, without)
-        _compare_keys(made, whole, without)
+        compare(made, whole, without)
     return len(others)
+
+
+def compare(made: Plan, whole: Sequence[Exact], without: Sequence[Exact]) -> None:
+    """Whether what a plan's statements return with and without one unit is as near as the plan says."""
+    for measurement in made.measurements:
+        _compare(made, measurement, whole, without)
+    _compare_keys(made, whole, without)
 
 
 def _read(made: Plan, table: Table, connection: duckdb.DuckDBPyConnection) -> list[list[Exact]]:
@@ -143,14 +149,12 @@ def _same(made: Plan, whole: Sequence[Exact], without: Sequence[Exact]) -> None:
             raise Violation(f"{measurement.measure.label}: rows without a unit count, though the policy drops them")
 
 
-def _released(made: Plan) -> set[KeyTuple] | None:
-    """The groups that can be released; None where they are read off the data."""
+def _released(made: Plan) -> Callable[[KeyTuple], bool]:
+    """Whether a group can be released. Those of a public table are kept by the statement itself."""
     if made.selection is not None:
-        return None
-    groups: set[KeyTuple] = {()}
-    for key in made.keys:
-        groups = {(*group, value) for group in groups for value in _encoded(key, {})}
-    return groups
+        return lambda group: True
+    lists = [None if isinstance(key.values, TableDomain) else set(_encoded(key, {})) for key in made.keys]
+    return lambda group: all(values is None or value in values for values, value in zip(lists, group, strict=True))
 
 
 def _keys(made: Plan, exact: Exact) -> list[KeyTuple]:
@@ -162,7 +166,7 @@ def _keys(made: Plan, exact: Exact) -> list[KeyTuple]:
 def _numbers(made: Plan, measurement: Measurement, exact: Exact) -> Numbers:
     released = _released(made)
     found = zip(_keys(made, exact), exact.integers(measurement.column).tolist(), strict=True)
-    return {key: value for key, value in found if released is None or key in released}
+    return {key: value for key, value in found if released(key)}
 
 
 def _tally(made: Plan, measurement: Measurement, exact: Exact) -> Tally:
@@ -171,7 +175,7 @@ def _tally(made: Plan, measurement: Measurement, exact: Exact) -> Tally:
     for key, cell, count in zip(
         _keys(made, exact), _listed(exact.keys("x")), exact.integers("c").tolist(), strict=True
     ):
-        if released is None or key in released:
+        if released(key):
             tally.setdefault(key, Counter())[cell] += count
     return tally
 

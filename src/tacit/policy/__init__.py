@@ -10,9 +10,11 @@ from tacit.policy.dataset import DatabaseSource, Dataset, FileSource, Source
 from tacit.policy.domain import Domain, ListDomain, RangeDomain, TableDomain
 from tacit.policy.draft import draft_policy
 from tacit.policy.keys import keys_markdown
+from tacit.policy.link import Link
 from tacit.policy.load import load_policy, parse_policy, read_policy
 from tacit.policy.model import Policy
 from tacit.policy.names import fold
+from tacit.policy.owners import Owner, key_of, lookups, owner_of, root_of
 from tacit.policy.resolve import resolve_types
 from tacit.policy.table import Bounding, NullUnit, TablePolicy, UnitForm
 from tacit.policy.types import ColumnType, Schema, Value
@@ -32,8 +34,10 @@ __all__ = [
     "Finding",
     "GroupPolicy",
     "Level",
+    "Link",
     "ListDomain",
     "NullUnit",
+    "Owner",
     "Policy",
     "RangeDomain",
     "Schema",
@@ -45,10 +49,14 @@ __all__ = [
     "check_policy",
     "draft_policy",
     "fold",
+    "key_of",
     "keys_markdown",
     "load_policy",
+    "lookups",
+    "owner_of",
     "parse_policy",
     "policy_text",
     "read_policy",
     "resolve_types",
+    "root_of",
 ]

@@ -11,6 +11,7 @@ from tacit.policy.engine_names import engine_name
 from tacit.policy.fault import Fault, KeyPath
 from tacit.policy.names import account_name, all_different, fold, table_name
 from tacit.policy.reading import hold, one_of, text
+from tacit.policy.servers import is_server, is_spark, no_password
 from tacit.policy.types import kind_name
 
 
@@ -75,11 +76,22 @@ class Dataset:
             ledger=ledger or f"{name}.ledger",
             base=Path(base),
         )
+        _fits(self)
 
     @property
     def ledger_path(self) -> Path:
-        """The file that holds the debits."""
+        """The file that holds the debits, where it is a file."""
         return self.base / self.ledger
+
+    @property
+    def ledger_place(self) -> str | Path:
+        """Where the debits are: the address of a server, or a file."""
+        return self.ledger if is_server(self.ledger) else self.ledger_path
+
+    @property
+    def ledger_mark(self) -> Path | None:
+        """Where this host remembers how far a server's ledger had come; a file's mark stands beside it."""
+        return self.base / f"{self.name}.ledger.mark" if is_server(self.ledger) else None
 
     def resolve(self, location: str) -> Path:
         """A location of the source as a path, relative ones starting from `base`."""
@@ -102,7 +114,27 @@ def _source(value: object, path: KeyPath) -> Source:
 
 
 def _location(value: object, path: KeyPath) -> str:
-    return text(value.as_posix() if isinstance(value, PurePath) else value, path)
+    return no_password(text(value.as_posix() if isinstance(value, PurePath) else value, path), path)
+
+
+def _ledger(value: object, path: KeyPath) -> str:
+    return no_password(text(value, path), path)
+
+
+def _fits(dataset: Dataset) -> None:
+    """Refuse a source that the engine cannot have."""
+    where = dataset.source.location if isinstance(dataset.source, DatabaseSource) else None
+    if dataset.engine == "duckdb" and where is not None and (is_server(where) or is_spark(where)):
+        engine = "postgres" if is_server(where) else "spark"
+        raise Fault("is the address of a server", path=("source",), hint=f'write engine = "{engine}" beside it')
+    if dataset.engine == "postgres" and (where is None or not is_server(where)):
+        hint = 'write source = "postgresql://host/database"'
+        raise Fault("must be the address of a PostgreSQL database", path=("source",), hint=hint)
+    if dataset.engine == "spark" and where is not None and not is_spark(where):
+        hint = 'write source = "sc://host", or source = { visits = "visits/*.parquet" }'
+        raise Fault(
+            "must be the address of a Spark Connect server, or a table of Parquet files", path=("source",), hint=hint
+        )
 
 
 _READERS = {
@@ -111,5 +143,5 @@ _READERS = {
     "engine": engine_name,
     "adjacency": one_of(Adjacency),
     "data_version": text,
-    "ledger": text,
+    "ledger": _ledger,
 }

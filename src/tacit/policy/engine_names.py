@@ -6,8 +6,8 @@ from tacit.policy.fault import Fault, KeyPath, shown
 from tacit.policy.names import meant
 from tacit.policy.reading import text
 
-ENGINES = ("duckdb",)  # add a name here when tacit.engines serves it
-FORESEEN = ("postgres", "spark", "sqlite")
+ENGINES = ("duckdb", "postgres", "spark")  # add a name here when tacit.engines serves it
+FORESEEN = ("sqlite",)
 
 
 def engine_name(value: object, path: KeyPath) -> str:

@@ -57,7 +57,12 @@ GROUP = (
     Key("delta", "number", "the total's", "the same for delta"),
 )
 TABLE = (
-    Key("unit", "text", "needed unless public", 'the column whose owner is hidden, or "row" if each row is a person'),
+    Key(
+        "unit",
+        "text",
+        "needed unless public",
+        'the column whose owner is hidden, "row" if each row is a person, or a link: "patient_id -> patients.id"',
+    ),
     Key("public", "true or false", "false", "nobody in the table is hidden; it then has no unit"),
     Key("null_unit", "text", '"drop"', 'rows whose unit is NULL are dropped, or are "one" unit together'),
     Key("unit_form", "text", '"exact"', 'when two identifiers are one: "exact", "trim", "lower" or "trim-lower"'),

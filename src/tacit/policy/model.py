@@ -13,6 +13,7 @@ from tacit.policy.domain import TableDomain
 from tacit.policy.fault import Fault, KeyPath, key_text
 from tacit.policy.lines import Origin
 from tacit.policy.names import all_different, fold, meant
+from tacit.policy.owners import broken_links
 from tacit.policy.plain import Plain, plain
 from tacit.policy.table import TablePolicy
 from tacit.policy.version import version_of
@@ -102,7 +103,13 @@ class Policy:
 
 def contradictions(policy: Policy) -> Iterator[Fault]:
     """Everything the parts of a policy say against one another."""
-    checks: tuple[Callable[[Policy], Iterator[Fault]], ...] = (_same_names, _sources, _domains, _memberships)
+    checks: tuple[Callable[[Policy], Iterator[Fault]], ...] = (
+        _same_names,
+        _sources,
+        _domains,
+        _memberships,
+        _links,
+    )
     for check in checks:
         yield from check(policy)
 
@@ -163,3 +170,7 @@ def _memberships(policy: Policy) -> Iterator[Fault]:
                 path: KeyPath = ("analysts", analyst.name, "groups", index)
                 hint = meant(name, names) or f"add [groups.{name}] with epsilon"
                 yield Fault(f"{name!r} is no group here", path=path, hint=hint, rooted=True)
+
+
+def _links(policy: Policy) -> Iterator[Fault]:
+    yield from broken_links(policy.tables)

@@ -10,7 +10,8 @@ from tacit.core import Adjacency, PrivacyUnit
 from tacit.errors import UnknownName
 from tacit.policy.column import ColumnPolicy
 from tacit.policy.fault import Fault, KeyPath
-from tacit.policy.names import all_different, column_name, fold, meant, table_name
+from tacit.policy.link import Link, link_of, unit_name
+from tacit.policy.names import all_different, fold, meant, table_name
 from tacit.policy.reading import count, flag, hold, one_of, optional, text
 from tacit.policy.types import kind_name
 
@@ -64,8 +65,9 @@ class Bounding(Enum):
 class TablePolicy:
     """A table, public or private.
 
-    A private table has a unit: a column, or "row" if each row is a person. Where the unit is a column, a cap that is
-    not given is not known: a question that needs it is refused until the curator declares or calibrates it.
+    A private table has a unit: a column, or "row" if each row is a person, or a link to the table that knows whose a
+    row is (`patient_id -> patients.id`). Where the unit is a column, a cap that is not given is not known: a question
+    that needs it is refused until the curator declares or calibrates it.
     Only the columns named here exist for analysts; of a public table all do, and naming one adds what is known of it.
     """
 
@@ -109,7 +111,14 @@ class TablePolicy:
     @property
     def unit_column(self) -> str | None:
         """The column that tells units apart; None if each row is one, or nobody is hidden."""
-        return None if self.unit == ROW else self.unit
+        if self.unit is None or self.unit == ROW:
+            return None
+        return self.unit if self.link is None else self.link.column
+
+    @property
+    def link(self) -> Link | None:
+        """The table that knows whose a row is, where it is another."""
+        return None if self.unit is None else link_of(self.unit)
 
     def is_unit(self, name: str) -> bool:
         """Whether `name` is the unit's column, whatever its case."""
@@ -182,7 +191,7 @@ def _columns(value: object, path: KeyPath) -> tuple[ColumnPolicy, ...]:
 
 
 _READERS = {
-    "unit": optional(column_name),
+    "unit": optional(unit_name),
     "columns": _columns,
     "public": flag,
     "null_unit": one_of(NullUnit),

@@ -186,7 +186,8 @@ def _count_distinct(call: _Call, distinct: exp.Distinct) -> post.Post:
 def _sum(call: _Call) -> post.Post:
     grid = call.grid()
     argument = call.argument()
-    total = call.total(grid, column=argument.name if isinstance(argument, exp.Column) else None)
+    column = call.scope.known_as(argument) if isinstance(argument, exp.Column) else None
+    total = call.total(grid, column=column)
     if not isinstance(total, post.Ref) or not grid.low + grid.high:
         return total
     centred, middle = _centred(grid)

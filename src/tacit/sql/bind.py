@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from sqlglot import exp
 
-from tacit.errors import QueryRefused, UnknownName
-from tacit.policy import ColumnType, Policy, Schema, TablePolicy
+from tacit.errors import QueryRefused
+from tacit.policy import Policy, Schema, TablePolicy
 from tacit.sql import post
 from tacit.sql.aggregates import Measures, aggregate, has_aggregate, is_aggregate
 from tacit.sql.conditions import Condition, condition
@@ -17,6 +17,7 @@ from tacit.sql.keys import Key, check_groups, key
 from tacit.sql.measures import Histogram, Measure, Mode
 from tacit.sql.predicates import predicate
 from tacit.sql.query import Query
+from tacit.sql.relations import Reading, Relation, build, scope_of
 from tacit.sql.scope import Scope, name_of
 
 MAX_COLUMNS = 100
@@ -45,7 +46,7 @@ class BoundQuery:
     """A question whose every name is known. Nothing in it came from the data."""
 
     query: Query
-    table: TablePolicy
+    relation: Relation
     where: exp.Expression | None
     keys: tuple[Key, ...]
     measures: tuple[Measure, ...]
@@ -56,33 +57,28 @@ class BoundQuery:
     offset: int
     notes: tuple[str, ...]
 
+    @property
+    def table(self) -> TablePolicy:
+        """What is known of the rows, as of a table."""
+        return self.relation.table
+
 
 def bind(query: Query, policy: Policy, *, schema: Schema) -> BoundQuery:
     """Resolve `query` against what the curator declared. Raises QueryRefused; touches no data."""
     select = query.select
     _refuse_clauses(select)
-    table, alias = _table(select, policy)
+    reading = Reading(policy, schema, query.parameters)
+    relation = build(select, reading)
+    table = relation.table
     if query.unit is not None and not table.is_unit(query.unit):
         raise QueryRefused(f"the privacy unit is not {query.unit[:60]}", hint=f"the policy's unit is {table.unit}")
-    sql_types = {name.casefold(): kind for name, kind in _columns(schema, table).items()}
-    types = {name: ColumnType.from_sql(kind) for name, kind in sql_types.items()}
-    scope = Scope(table, types, alias, query.parameters, sql_types)
-    where = select.args.get("where")
-    filtered = predicate(where.this, scope) if where is not None else None
-    return _Binder(query, scope).bound(filtered)
+    scope = scope_of(relation, reading.inside(select))
+    filtered = None if relation.remaining is None else predicate(relation.remaining, scope)
+    return _Binder(query, scope, relation).bound(filtered)
 
 
-def _columns(schema: Schema, table: TablePolicy) -> Mapping[str, str]:
-    for name, columns in schema.items():
-        if name.casefold() == table.name.casefold():
-            return columns
-    return {}
-
-
-_ALLOWED = {"kind", "expressions", "from_", "where", "group", "having", "order", "limit", "offset"}
+_ALLOWED = {"kind", "expressions", "from_", "joins", "with_", "where", "group", "having", "order", "limit", "offset"}
 _CLAUSES = {
-    "with_": "WITH",
-    "joins": "JOIN",
     "laterals": "LATERAL",
     "distinct": "DISTINCT",
     "qualify": "QUALIFY",
@@ -95,51 +91,46 @@ def _refuse_clauses(select: exp.Select) -> None:
         if value and name not in _ALLOWED:
             raise QueryRefused(
                 f"{_CLAUSES.get(name, name.rstrip('_').upper())} is refused",
-                hint="one table, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT",
+                hint="tables and joins, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT",
             )
     for node in select.walk():
-        if isinstance(node, (exp.Subquery, exp.Select)) and node is not select:
+        if isinstance(node, exp.Select) and not isinstance(
+            _around(node), (exp.From, exp.Join, exp.CTE, exp.Union, exp.In, exp.Exists, type(None))
+        ):
             raise QueryRefused(
-                "a subquery is refused", hint="ask for the inner number first, then write it as a constant"
+                "a subquery is refused here", hint="ask for the inner number first, then write it as a constant"
             )
         if isinstance(node, exp.Window):
             raise QueryRefused("a window function is refused", hint="GROUP BY gives one number per group")
 
 
-def _table(select: exp.Select, policy: Policy) -> tuple[TablePolicy, str]:
-    source = select.args.get("from_")
-    node = source.this if source is not None else None
-    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
-        what = "FROM is missing" if node is None else f"{name_of(node)} is refused after FROM"
-        raise QueryRefused(f"{what}: one table of the policy is needed")
-    extra = [name for name, value in node.args.items() if value and name not in {"this", "alias", "db"}]
-    if extra or (node.db and node.db.casefold() != "main"):
-        raise UnknownName(f"there is no table {node.sql()[:60]}", hint="write the table's name alone")
-    table = policy.table(node.name)
-    if table.public:
-        raise QueryRefused(f"{table.name} is public: it needs no privacy", hint="read it directly")
-    alias = node.alias or table.name
-    return table, alias
+def _around(select: exp.Select) -> exp.Expr | None:
+    """What a select stands in, without its parentheses."""
+    parent = select.parent
+    while isinstance(parent, (exp.Subquery, exp.Paren)):
+        parent = parent.parent
+    return parent
 
 
-def signature(node: exp.Expression) -> str:
-    """The same for the same expression, whatever the case of its names and its parentheses."""
+def signature(node: exp.Expression, scope: Scope) -> str:
+    """The same for the same expression, whatever the case of its names, its qualifiers and its parentheses."""
     copy = node.copy()
     while isinstance(copy, exp.Paren):
         copy = copy.this
+    for column in copy.find_all(exp.Column):
+        column.set("this", exp.to_identifier(scope.known_as(column)))
+        column.set("table", None)
     for name in copy.find_all(exp.Identifier):
         name.set("this", str(name.this).casefold())
         name.set("quoted", False)
-    for column in copy.find_all(exp.Column):
-        column.set("table", None)
     return copy.sql(dialect="duckdb", comments=False)
 
 
 class _Binder:
     """Binds the select list, GROUP BY, HAVING and ORDER BY of one query."""
 
-    def __init__(self, query: Query, scope: Scope) -> None:
-        self.query, self.scope, self.select = query, scope, query.select
+    def __init__(self, query: Query, scope: Scope, relation: Relation) -> None:
+        self.query, self.scope, self.select, self.relation = query, scope, query.select, relation
         self.measures = Measures()
         self.aliases: dict[str, exp.Expression] = {
             item.alias.casefold(): item.this for item in self.select.expressions if isinstance(item, exp.Alias)
@@ -147,7 +138,7 @@ class _Binder:
         self.group = [self._positioned(node) for node in self._group_nodes()]
         self.keys = [key(node, scope) for node in self.group]
         check_groups(self.keys)
-        self.places = {signature(node): place for place, node in enumerate(self.group)}
+        self.places = {signature(node, scope): place for place, node in enumerate(self.group)}
 
     def _group_nodes(self) -> list[exp.Expression]:
         group = self.select.args.get("group")
@@ -183,7 +174,7 @@ class _Binder:
             raise QueryRefused("nothing is measured: the answer is the same whatever the data", hint="no price is due")
         return BoundQuery(
             query=self.query,
-            table=self.scope.table,
+            relation=self.relation,
             where=where,
             keys=tuple(self.keys),
             measures=tuple(self.measures.items),
@@ -228,7 +219,7 @@ class _Binder:
         for item in items:
             node = _unaliased(item)
             name = item.alias if isinstance(item, exp.Alias) else _heading(node)
-            place = self.places.get(signature(node))
+            place = self.places.get(signature(node, self.scope))
             if place is not None:
                 outputs.append(Output(name, key=place))
             else:
@@ -292,7 +283,7 @@ class _Binder:
             for out in outputs:
                 if out.name.casefold() == node.name.casefold():
                     return out
-        place = self.places.get(signature(self._positioned(node)))
+        place = self.places.get(signature(self._positioned(node), self.scope))
         if place is not None:
             return Output("", key=place)
         return Output("", value=self._post(node))

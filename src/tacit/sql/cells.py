@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from sqlglot import exp
+
+_STEPS = "steps"  # the type of a column that we computed: whole steps of its grid
 
 # DuckDB converts the cell, or the constant once some row reaches it, and fails on what does not fit: 0.5 and a HUGEINT,
 # 10^37 and a DECIMAL, 'abc' and a UUID, the year 9000 and nanoseconds. Each of these conversions fits every cell.
@@ -26,6 +30,8 @@ _CALENDAR = {
 def comparable(column: exp.Expression, sql_type: str) -> exp.Expression:
     """The column as it may stand in a comparison or a function."""
     kind = _base(sql_type)
+    if kind == _STEPS:
+        return _counted_out(column, Fraction(sql_type.partition("(")[2].rstrip(")")))
     if kind in _MAY_NOT_FIT:
         return exp.TryCast(this=column, to=exp.DataType.build(_MAY_NOT_FIT[kind]))
     return exp.cast(column, _READ_AS[kind]) if kind in _READ_AS else column
@@ -37,6 +43,28 @@ def clampable(column: exp.Expression, sql_type: str, *, whole: bool) -> exp.Expr
     if kind in _WIDENED or (kind == "hugeint" and not whole):
         return exp.cast(column, _WIDENED.get(kind, "DOUBLE"))
     return comparable(column, sql_type)
+
+
+def steps_type(step: Fraction) -> str:
+    """The type of a column of whole numbers that each stand for `step`."""
+    return f"{_STEPS}({step})"
+
+
+def in_steps(sql_type: str) -> bool:
+    """Whether a column holds whole steps of its grid."""
+    return _base(sql_type) == _STEPS
+
+
+def _counted_out(column: exp.Expression, step: Fraction) -> exp.Expression:
+    """The value of so many steps: the double nearest to it, as a decimal constant would be."""
+    if step == 1:
+        return column
+    value: exp.Expression = exp.cast(column, "DOUBLE")
+    if step.numerator != 1:
+        value = exp.Mul(this=value, expression=exp.Literal.number(step.numerator))
+    if step.denominator != 1:
+        value = exp.Div(this=value, expression=exp.cast(exp.Literal.number(step.denominator), "DOUBLE"))
+    return exp.paren(value)
 
 
 def within_calendar(moment: exp.Expression, kind: str) -> exp.Expression:

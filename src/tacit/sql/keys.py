@@ -62,7 +62,7 @@ def key(node: exp.Expression, scope: Scope) -> Key:
     if isinstance(node, exp.Column):
         return _column_key(node, scope)
     if isinstance(node, exp.Case):
-        labelled = _case_key(node, scope)
+        labelled = case_key(node, scope)
         if labelled is not None:
             return labelled
     if isinstance(node, (exp.Predicate, exp.Not, exp.And, exp.Or)):
@@ -126,7 +126,7 @@ def _raw(units: Fraction, kind: ColumnType) -> Value:
     return int(units) if units.denominator == 1 else units
 
 
-def _case_key(node: exp.Case, scope: Scope) -> Key | None:
+def case_key(node: exp.Case, scope: Scope) -> Key | None:
     """A CASE of labels: its labels are its domain."""
     results = [branch.args["true"] for branch in node.args["ifs"]]
     default = node.args.get("default")

@@ -36,11 +36,14 @@ def parse(text: str, parameters: Parameters = ()) -> Query:
         text = " " * explain.end() + text[explain.end() :]  # positions in messages stay right
     cursor = Cursor(_tokens(text))
     named = _named(parameters)
+    clause = cursor.with_clause()
     try:
         tag = _price_tag(cursor, named)
     except InvalidParameter as error:  # what is wrong with a price is wrong with the query
         raise QueryRefused(error.message, hint=error.hint) from None
-    select = _select(cursor.rest_as_select(tag.parameters_used), text)
+    if tag.parameters_used and any(token.token_type is TokenType.PLACEHOLDER for token in clause):
+        raise QueryRefused("? stands in WITH and in the price: which comes first?", hint="name them, as in :name")
+    select = _select(cursor.rest_as_select(tag.parameters_used, clause=clause), text)
     return Query(
         select=select,
         price=tag.price,

@@ -12,6 +12,7 @@ from tacit.core import Loss, PrivacyUnit
 from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 from tacit.sql.bind import Ordering, Output
 from tacit.sql.conditions import Condition
+from tacit.sql.dialects import emit
 from tacit.sql.keys import Key
 from tacit.sql.measures import Measure
 from tacit.sql.rules import Spread
@@ -51,7 +52,7 @@ class Statement:
         """The text an engine runs."""
         if dialect == _CANONICAL and not pretty:
             return self.canonical
-        return self.tree.sql(dialect=dialect, pretty=pretty)
+        return emit(self.tree, dialect, pretty=pretty)
 
 
 @dataclass(frozen=True, slots=True)

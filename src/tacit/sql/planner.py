@@ -90,7 +90,8 @@ class _Maker:
         reaches = [reach(measure, caps, total=total) for measure, total in zip(measures, totals, strict=True)]
         shares = self._shares(measures, reaches, selector=selector, caps=caps)
         noises, rho = self._noises(measures, reaches, shares)
-        made, places = statements(self.bound, caps, measures=measures, totals=totals, schema=self.schema)
+        owner = self.bound.relation.owner
+        made, places = statements(self.bound, caps, measures=measures, totals=totals)
         measurements = tuple(
             Measurement(
                 f"m{i}", measure, places[i], _step(measure) / weight_of(caps), r.l1, r.l2, r.in_group, noise, share
@@ -98,9 +99,9 @@ class _Maker:
             for i, (measure, r, noise, share) in enumerate(zip(measures, reaches, noises, shares, strict=True))
         )
         return Plan(
-            table=self.bound.table.name,
+            table=self.bound.relation.text,
             where="" if self.bound.where is None else self.bound.where.sql(dialect="duckdb"),
-            unit=self.bound.table.privacy_unit(self.policy.dataset.adjacency) or PrivacyUnit(),
+            unit=PrivacyUnit(owner.column if owner is not None else None, self.policy.dataset.adjacency),
             keys=self.bound.keys,
             statements=made,
             measurements=measurements,

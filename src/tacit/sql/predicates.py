@@ -110,8 +110,10 @@ def _between(node: exp.Expression, scope: Scope) -> exp.Expression:
 
 
 def _in(node: exp.Expression, scope: Scope) -> exp.Expression:
-    if node.args.get("query") or node.args.get("unnest") or node.args.get("field"):
-        raise QueryRefused("IN over a subquery is refused", hint="list the values: IN ('a', 'b')")
+    if node.args.get("query"):
+        return _member(node, scope)
+    if node.args.get("unnest") or node.args.get("field"):
+        raise QueryRefused("IN over a list column is refused", hint="list the values: IN ('a', 'b')")
     left = comparable(node.this, scope)
     if left is None or left.constant or not node.expressions or len(node.expressions) > _MAX_LIST:
         raise QueryRefused(f"IN needs a column and a list of at most {_MAX_LIST:,} constants")
@@ -122,6 +124,12 @@ def _in(node: exp.Expression, scope: Scope) -> exp.Expression:
         right = Operand(constant(value), kind_of(value), constant=True)
         values.append(_same_kind(left, right, pair, scope)[1].sql)
     return exp.In(this=left.sql, expressions=values)
+
+
+def _member(node: exp.Expression, scope: Scope) -> exp.Expression:
+    if scope.member is None:
+        raise QueryRefused("a subquery is refused here", hint="write it after WHERE")
+    return scope.member(node)
 
 
 def _is(node: exp.Expression, scope: Scope) -> exp.Expression:
@@ -154,6 +162,7 @@ _BUILDERS: dict[type[exp.Expression], Callable[[exp.Expression, Scope], exp.Expr
     exp.Paren: lambda node, scope: predicate(node.this, scope),
     exp.Between: _between,
     exp.In: _in,
+    exp.Exists: _member,
     exp.Is: _is,
     exp.Like: _like,
     exp.ILike: _like,

@@ -1,8 +1,8 @@
-"""Which names a query may use: the columns the policy declares for the one table it reads."""
+"""Which names a query may use: the columns the policy declares for the tables it reads."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -12,7 +12,8 @@ from sqlglot import exp
 
 from tacit.core import rational
 from tacit.errors import InvalidParameter, QueryRefused, UnknownName
-from tacit.policy import ColumnPolicy, ColumnType, TablePolicy
+from tacit.policy import ColumnPolicy, ColumnType, Owner, TablePolicy, fold
+from tacit.policy.names import meant
 
 _TIMESTAMPS = (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ)
 MAX_REPEATED = 50  # parts of an expression that is written out for every comparison with it
@@ -20,30 +21,76 @@ Value = bool | int | Fraction | str | date | datetime | None
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """One name after FROM, and what its columns are called in the relation."""
+
+    alias: str
+    columns: Mapping[str, str]  # by what the analyst writes, folded
+    units: frozenset[str] = frozenset()  # the columns that name the unit, folded
+    keys: Mapping[str, tuple[str, Owner]] = field(default_factory=dict)  # columns that lead to an owner, folded
+    plain: Mapping[str, str] = field(default_factory=dict)  # what a name means without a qualifier, after USING
+
+
+@dataclass(frozen=True, slots=True)
 class Scope:
-    """The table a query reads, its columns' types, and the values of the query's parameters."""
+    """The relation a query reads, its columns' types, and the values of the query's parameters."""
 
     table: TablePolicy
-    types: Mapping[str, ColumnType | None]  # by the column's name, folded
-    alias: str
+    sources: tuple[Source, ...]
     parameters: Mapping[str, object]
     sql_types: Mapping[str, str] = field(default_factory=dict)  # the engine's own words, by the column's name, folded
+    member: Callable[[exp.Expression], exp.Expression] | None = None  # what binds IN and EXISTS over a subquery
 
     def column(self, node: exp.Column) -> tuple[ColumnPolicy, ColumnType]:
         """The declared column behind a name. An undeclared one is refused in the same words as an absent one."""
-        if node.args.get("db") or node.args.get("catalog"):
-            raise UnknownName(f"there is no column {node.sql()[:60]}", hint="write column or table.column")
-        if node.table and node.table.casefold() not in {self.alias.casefold(), self.table.name.casefold()}:
-            raise UnknownName(f"there is no table {node.table[:60]} in this query", hint=f"FROM names {self.alias}")
-        found = self.table.column(node.name)
-        kind = found.type or self.types.get(found.name.casefold())
+        found = self.table.column(self._name(node))
+        kind = found.type or ColumnType.from_sql(self.sql_types.get(found.name.casefold(), ""))
         if kind is None:
             raise QueryRefused(f"the column {found.name} has a type that cannot be asked about")
         return found, kind
 
     def is_unit(self, node: exp.Expression) -> bool:
         """Whether this is the column that identifies the privacy unit."""
-        return isinstance(node, exp.Column) and self.table.is_unit(node.name)
+        return isinstance(node, exp.Column) and any(fold(node.name) in source.units for source in self._named(node))
+
+    def key(self, node: exp.Expression) -> tuple[str, Owner] | None:
+        """The key behind a name: what the relation calls it, and what it is a key of."""
+        if not isinstance(node, exp.Column):
+            return None
+        found = [source.keys[fold(node.name)] for source in self._named(node) if fold(node.name) in source.keys]
+        return found[0] if found else None
+
+    def known_as(self, node: exp.Column) -> str:
+        """What the relation calls a column, or what the analyst does where it is none."""
+        try:
+            return self._name(node)
+        except (UnknownName, QueryRefused):
+            return node.name
+
+    def _name(self, node: exp.Column) -> str:
+        """What the relation calls the column that the analyst wrote."""
+        if node.args.get("db") or node.args.get("catalog"):
+            raise UnknownName(f"there is no column {node.sql()[:60]}", hint="write column or table.column")
+        sources = self._named(node)
+        if not sources:
+            named = " and ".join(source.alias for source in self.sources)
+            raise UnknownName(f"there is no table {node.table[:60]} in this query", hint=f"FROM names {named}")
+        if not node.table and fold(node.name) in sources[0].plain:
+            return sources[0].plain[fold(node.name)]
+        found = [source for source in sources if fold(node.name) in source.columns]
+        if len({source.columns[fold(node.name)] for source in found}) > 1:
+            one, other = found[0].alias, found[1].alias
+            raise QueryRefused(f"{node.name} is in {one} and in {other}", hint=f"write {one}.{node.name}")
+        if not found and len(self.sources) > 1:
+            known = [name for source in sources for name in source.columns]
+            raise UnknownName(
+                f"unknown column {node.name!r}: the policy does not name it", hint=meant(node.name, known)
+            )
+        return found[0].columns[fold(node.name)] if found else node.name
+
+    def _named(self, node: exp.Column) -> list[Source]:
+        """The tables that a column's name may be of."""
+        return [source for source in self.sources if not node.table or fold(node.table) == fold(source.alias)]
 
     def value(self, node: exp.Expression) -> Value:
         """The value of a literal or a parameter."""
@@ -152,3 +199,25 @@ def written_twice(node: exp.Expression) -> exp.Expression:
 def chain(node: exp.Expression) -> list[exp.Expression]:
     """The parts of a long AND or OR, from left to right."""
     return [part for part in node.flatten() if isinstance(part, exp.Expression)]
+
+
+def bare(node: exp.Expression) -> exp.Expression:
+    """Without the parentheses around it."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def conjuncts(node: exp.Expression) -> list[exp.Expression]:
+    """The conditions that must all hold."""
+    node = bare(node)
+    return [each for part in chain(node) for each in conjuncts(part)] if isinstance(node, exp.And) else [node]
+
+
+def all_of(conditions: list[exp.Expression]) -> exp.Expression | None:
+    """One condition that holds where all of these do."""
+    whole: exp.Expression | None = None
+    for condition in conditions:
+        part = exp.paren(condition) if isinstance(condition, exp.Or) else condition
+        whole = part if whole is None else exp.And(this=whole, expression=part)
+    return whole

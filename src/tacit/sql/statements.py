@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 
 from sqlglot import exp
 
-from tacit.policy import ColumnType, NullUnit, Schema, UnitForm
+from tacit.policy import ColumnType, NullUnit, UnitForm
 from tacit.sql.bind import BoundQuery
 from tacit.sql.bounding import MOST_GROUPS, weight_of
 from tacit.sql.measures import Additive, Counted, Measure
@@ -18,15 +17,13 @@ from tacit.sql.rules import (
     SUM_RULES,
     TALLY_RULES,
     Facts,
-    GridFacts,
     MeasureFacts,
     Rule,
     Spread,
     UnitFacts,
     apply,
+    grids_of,
 )
-
-_FLOATS = ("double", "float", "real", "float4", "float8")
 
 
 def statements(
@@ -35,10 +32,9 @@ def statements(
     *,
     measures: Sequence[Measure],
     totals: Sequence[tuple[int, int] | None],
-    schema: Schema,
 ) -> tuple[tuple[Statement, ...], list[int]]:
     """The queries, and for each measurement which of them holds it. All sums share one; a histogram has its own."""
-    facts = _facts(bound, caps, schema)
+    facts = _facts(bound, caps)
     made: list[Statement] = []
     places = [-1] * len(measures)
     summed = [i for i, m in enumerate(measures) if isinstance(m, Additive) and m.counted is not Counted.DISTINCT]
@@ -83,8 +79,7 @@ def _statement(
     listed = [*keys, *values]
     if not listed and bound.table.unit_column is None:
         listed = [exp.alias_(exp.Literal.number(1), "one")]
-    table = exp.to_table(exp.to_identifier(bound.table.name, quoted=True).sql(dialect="duckdb"), dialect="duckdb")
-    rows = exp.select(*listed).from_(table)
+    rows = exp.select(*listed).from_(bound.relation.sql.copy())
     rows.set("expressions", [*rows.expressions, *keeps])
     if bound.where is not None:
         rows = rows.where(bound.where.copy())
@@ -92,26 +87,12 @@ def _statement(
     return Statement(tree, tuple(column.name for column, _ in columns))
 
 
-def _facts(bound: BoundQuery, caps: Caps, schema: Schema) -> Facts:
+def _facts(bound: BoundQuery, caps: Caps) -> Facts:
     table = bound.table
-    types = next((columns for name, columns in schema.items() if name.casefold() == table.name.casefold()), {})
-    raw = {name.casefold(): kind.lower() for name, kind in types.items()}
-    grids = {}
-    for column in table.columns:
-        kind = column.type or ColumnType.from_sql(raw.get(column.name.casefold(), ""))
-        if column.bounds is not None and kind is not None and column.nan_value is not None:
-            is_float = any(raw.get(column.name.casefold(), "").startswith(name) for name in _FLOATS)
-            null = (
-                Fraction(column.null)
-                if isinstance(column.null, (int, Fraction)) and not isinstance(column.null, bool)
-                else None
-            )
-            grids[column.name.casefold()] = GridFacts(
-                column.bounds, kind, is_float, column.nan_value, null, raw.get(column.name.casefold(), "")
-            )
+    raw = {name: kind.lower() for name, kind in bound.relation.sql_types.items()}
     private = any(not key.is_public for key in bound.keys)
     return Facts(
-        grids=grids,
+        grids=grids_of(table, raw),
         keys=tuple(f"k{i}" for i in range(len(bound.keys))),
         unit=_unit(bound, raw),
         max_rows=caps.max_rows,

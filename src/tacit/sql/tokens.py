@@ -52,16 +52,31 @@ class Cursor:
         """What the query starts with, for a message."""
         return self._tokens[0].text.split()[0].upper()[:40] if self._tokens and self._tokens[0].text.strip() else "this"
 
-    def rest_as_select(self, parameters_used: int) -> list[Token]:
-        """The tokens not yet read, with a SELECT put before them and each `?` given its number."""
+    def with_clause(self) -> list[Token]:
+        """The WITH that stands before the question, taken off; empty if there is none."""
+        if not self.sees(TokenType.WITH):
+            return []
+        depth = 0
+        for place, token in enumerate(self._tokens):
+            depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
+            following = self._tokens[place + 1].text if place + 1 < len(self._tokens) else ""
+            is_question = token.token_type is TokenType.SELECT or (token.text.upper() == "DP" and following == "-")
+            if place and depth == 0 and is_question:
+                clause, self._tokens = self._tokens[:place], self._tokens[place:]
+                return clause
+        raise QuerySyntaxError("the query ends after WITH", hint="write WITH t AS (SELECT …) DP-SELECT 0.5 … FROM t")
+
+    def rest_as_select(self, parameters_used: int, *, clause: list[Token]) -> list[Token]:
+        """The tokens not yet read, with a SELECT put before them, a WITH before that, and each `?` given its number."""
         rest = self._tokens[self.position :]
         if not rest:
             hint = "name what to select: DP-SELECT 0.5 COUNT(*) FROM t"
             raise QuerySyntaxError("the query ends after its price", hint=hint)
         first = rest[0]
-        tokens = [Token(TokenType.SELECT, "SELECT", first.line, first.col, first.start, first.start)]
+        select = Token(TokenType.SELECT, "SELECT", first.line, first.col, first.start, first.start)
+        tokens: list[Token] = []
         place = parameters_used
-        for token in rest:
+        for token in (*clause, select, *rest):
             if token.token_type is TokenType.PLACEHOLDER:
                 place += 1
                 where = (token.line, token.col, token.start, token.end)

@@ -8,7 +8,7 @@ from tacit.sql.rules.add_per_unit import add_per_unit
 from tacit.sql.rules.add_up import add_up
 from tacit.sql.rules.clamp import clamp
 from tacit.sql.rules.count_distinct import count_distinct, keep_distinct
-from tacit.sql.rules.facts import Facts, GridFacts, MeasureFacts, Spread, UnitFacts
+from tacit.sql.rules.facts import Facts, GridFacts, MeasureFacts, Spread, UnitFacts, grids_of
 from tacit.sql.rules.keep_public_keys import keep_public_keys
 from tacit.sql.rules.own_rows import own_rows
 from tacit.sql.rules.sample_groups import sample_groups
@@ -19,7 +19,8 @@ from tacit.sql.rules.weigh_groups import weigh_groups
 
 Rule = Callable[[exp.Select, Facts], exp.Select]
 
-ROW_RULES: tuple[Rule, ...] = (keep_public_keys, own_rows, clamp, snap)
+GRID_RULES: tuple[Rule, ...] = (clamp, snap)
+ROW_RULES: tuple[Rule, ...] = (keep_public_keys, own_rows, *GRID_RULES)
 SUM_RULES: tuple[Rule, ...] = (*ROW_RULES, sample_rows, add_per_unit, sample_groups, weigh_groups, add_up)
 DISTINCT_RULES: tuple[Rule, ...] = (*ROW_RULES, keep_distinct, sample_groups, count_distinct)
 TALLY_RULES: tuple[Rule, ...] = (*ROW_RULES, sample_rows, sample_groups, tally)
@@ -35,6 +36,7 @@ def apply(rules: tuple[Rule, ...], tree: exp.Select, *, facts: Facts) -> exp.Sel
 
 __all__ = [
     "DISTINCT_RULES",
+    "GRID_RULES",
     "ROW_RULES",
     "RULES",
     "SUM_RULES",
@@ -46,4 +48,5 @@ __all__ = [
     "Spread",
     "UnitFacts",
     "apply",
+    "grids_of",
 ]

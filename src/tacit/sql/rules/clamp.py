@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from tacit.policy import ColumnType
 from tacit.sql.cells import clampable
+from tacit.sql.grid import integer
 from tacit.sql.moments import moment
 from tacit.sql.operands import literal
 from tacit.sql.rules.facts import Facts, GridFacts
@@ -32,6 +33,8 @@ def clamp(tree: exp.Select, facts: Facts) -> exp.Select:
 
 
 def _clamped(column: exp.Expression, grid: GridFacts) -> exp.Expression:
+    if grid.in_steps:
+        return _clamped_steps(column, grid)
     ends = grid.bounds.lower, grid.bounds.upper
     column = clampable(column.copy(), grid.sql_type, whole=all(end.denominator == 1 for end in ends))
     lower, upper = (_end(end, grid.kind) for end in ends)
@@ -46,6 +49,15 @@ def _clamped(column: exp.Expression, grid: GridFacts) -> exp.Expression:
     if grid.null is not None:
         empty = exp.Is(this=column.copy(), expression=exp.null())
         ifs.insert(0, exp.If(this=empty, true=_end(grid.null, grid.kind)))
+    return exp.Case(ifs=ifs, default=column.copy())
+
+
+def _clamped_steps(column: exp.Expression, grid: GridFacts) -> exp.Expression:
+    low, high = integer(grid.bounds.lower_units), integer(grid.bounds.upper_units)
+    ifs = [
+        exp.If(this=exp.LT(this=column.copy(), expression=low), true=low.copy()),
+        exp.If(this=exp.GT(this=column.copy(), expression=high), true=high.copy()),
+    ]
     return exp.Case(ifs=ifs, default=column.copy())
 
 

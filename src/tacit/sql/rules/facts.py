@@ -10,8 +10,11 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.core import Bounds
-from tacit.policy import ColumnType
+from tacit.policy import ColumnType, TablePolicy
+from tacit.sql.cells import in_steps
 from tacit.sql.measures import Counted
+
+_FLOATS = ("double", "float", "real", "float4", "float8")
 
 
 class Spread(Enum):
@@ -33,6 +36,33 @@ class GridFacts:
     nan: Fraction
     null: Fraction | None = None
     sql_type: str = ""  # the engine's own word for it
+
+    @property
+    def in_steps(self) -> bool:
+        """Whether its cells are whole steps already: we computed them."""
+        return in_steps(self.sql_type)
+
+
+def grids_of(table: TablePolicy, sql_types: Mapping[str, str]) -> dict[str, GridFacts]:
+    """The grid of every bounded column, by its name, folded."""
+    grids = {}
+    for column in table.columns:
+        sql_type = sql_types.get(column.name.casefold(), "").lower()
+        kind = column.type or ColumnType.from_sql(sql_type)
+        if column.bounds is not None and kind is not None and column.nan_value is not None:
+            grids[column.name.casefold()] = GridFacts(
+                column.bounds,
+                kind,
+                sql_type.startswith(_FLOATS),
+                column.nan_value,
+                _number(column.null),
+                sql_type,
+            )
+    return grids
+
+
+def _number(value: object) -> Fraction | None:
+    return Fraction(value) if isinstance(value, (int, Fraction)) and not isinstance(value, bool) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,8 @@ def snap(tree: exp.Select, facts: Facts) -> exp.Select:
 
 
 def _snapped(inner: exp.Expression, grid: GridFacts) -> exp.Expression:
+    if grid.in_steps:
+        return exp.cast(inner, "BIGINT")
     steps = _steps(inner, grid)
     if grid.bounds.magnitude < _EXACT or grid.kind.is_temporal:
         return steps

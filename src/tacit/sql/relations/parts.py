@@ -1,0 +1,215 @@
+"""One table among several: its rows with their owner, under names that no other table has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from tacit.errors import QueryRefused, UnknownName
+from tacit.policy import (
+    ColumnPolicy,
+    ColumnType,
+    Owner,
+    Policy,
+    Schema,
+    TableDomain,
+    TablePolicy,
+    UnitForm,
+    fold,
+    key_of,
+    lookups,
+    owner_of,
+    root_of,
+)
+from tacit.policy.names import is_column_name
+from tacit.sql.scope import Source, name_of
+
+OWNER = " u"  # the owner of a subquery's rows: no column of a policy begins with a space
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A table as it is named after FROM."""
+
+    alias: str
+    table: TablePolicy
+    types: Mapping[str, str]  # the engine's words, by column as the source spells it
+    columns: tuple[ColumnPolicy, ...]  # those that analysts may use
+    keys: Mapping[str, Owner]  # columns, folded, that name an owner or lead to one
+    owner: Owner | None
+    derived: exp.Select | None = None  # the rows of a subquery: owner, keys and columns under their own names
+    listed: tuple[str, ...] = ()  # the columns and keys of a subquery in their order, folded
+
+    @property
+    def is_private(self) -> bool:
+        """Whether its rows have owners."""
+        return not self.table.public
+
+
+def base(node: exp.Expression, policy: Policy, *, schema: Schema) -> Part:
+    """The table of the policy behind one name after FROM."""
+    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
+        raise QueryRefused(f"{name_of(node)} is refused after FROM: a table of the policy is needed")
+    extra = [name for name, value in node.args.items() if value and name not in {"this", "alias", "db", "joins"}]
+    if extra or (node.db and node.db.casefold() != "main") or node.args.get("joins"):
+        raise UnknownName(f"there is no table {node.sql()[:60]}", hint="write the table's name alone")
+    table = policy.table(node.name)
+    types = _of_table(schema, table)
+    keys = {} if table.public else _keys(policy, table, types)
+    return Part(node.alias or table.name, table, types, _columns(table, types), keys, owner_of(policy.tables, table))
+
+
+def _columns(table: TablePolicy, types: Mapping[str, str]) -> tuple[ColumnPolicy, ...]:
+    """The named columns; of a public table, all. Its values are public, so each column is its own domain."""
+    if not table.public:
+        return tuple(column for column in table.visible if not table.is_unit(column.name))
+    known = {fold(column.name): column for column in table.columns}
+    unnamed = [ColumnPolicy(name) for name in types if fold(name) not in known and is_column_name(name)]
+    return tuple(
+        column if column.domain is not None else replace(column, domain=TableDomain(table.name, column.name))
+        for column in (*table.visible, *unnamed)
+    )
+
+
+def _keys(policy: Policy, table: TablePolicy, types: Mapping[str, str]) -> dict[str, Owner]:
+    found = {fold(name): key_of(policy.tables, table, column=name) for name in types}
+    return {name: key for name, key in found.items() if key is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A part whose columns have names of their own: `columns` by what the analyst writes, folded."""
+
+    part: Part
+    place: int
+    columns: Mapping[str, str]
+
+    @property
+    def owner(self) -> exp.Column:
+        """The column that says whose a row is."""
+        return _own(f" u{self.place}")
+
+    def key(self, name: str) -> exp.Column:
+        """The column that holds a key."""
+        return _own(f" j{self.place}_{sorted(self.part.keys).index(fold(name))}")
+
+    def source(self) -> Source:
+        """What the analyst may write of it."""
+        units = frozenset(name for name, key in self.part.keys.items() if self._is_owner(key))
+        keys = {name: (self.key(name).name, key) for name, key in self.part.keys.items()}
+        return Source(self.part.alias, self.columns, units, keys)
+
+    def names_owner(self, name: str) -> bool:
+        """Whether a column holds the owner itself, in whatever spelling."""
+        return self._is_owner(self.part.keys[fold(name)])
+
+    def _is_owner(self, key: Owner) -> bool:
+        owner = self.part.owner
+        return owner is not None and (fold(owner.table), fold(owner.column)) == (key.table, key.column)
+
+    def rows(self, policy: Policy, *, schema: Schema) -> exp.Select:
+        """The table's rows: owner, keys, and every column under its own name."""
+        if self.part.derived is not None:
+            return self._derived_rows(self.part.derived)
+        table = self.part.table
+        first = exp.to_table(exp.to_identifier(table.name, quoted=True).sql(dialect="duckdb"), dialect="duckdb")
+        selected = exp.select().from_(exp.alias_(first, "t", table=True))
+        written = {fold(name): name for name in self.part.types}
+        listed = [
+            exp.alias_(
+                _of("t", written.get(fold(column.name), column.name)), self.columns[fold(column.name)], quoted=True
+            )
+            for column in self.part.columns
+        ]
+        for place, key in enumerate(sorted(self.part.keys)):
+            listed.append(exp.alias_(_of("t", written.get(key, key)), f" j{self.place}_{place}", quoted=True))
+        if self.part.is_private:
+            owner, selected = _followed(selected, policy, table=table, schema=schema)
+            listed.append(exp.alias_(owner, f" u{self.place}", quoted=True))
+            selected = selected.where(exp.Not(this=exp.Is(this=owner.copy(), expression=exp.null())))
+        return selected.select(*listed)
+
+    def _derived_rows(self, rows: exp.Select) -> exp.Select:
+        listed = [
+            exp.alias_(_of("t", column.name), self.columns[fold(column.name)], quoted=True)
+            for column in self.part.columns
+        ]
+        for place, key in enumerate(sorted(self.part.keys)):
+            listed.append(exp.alias_(_of("t", key_column(key)), f" j{self.place}_{place}", quoted=True))
+        listed.append(exp.alias_(_of("t", OWNER), f" u{self.place}", quoted=True))
+        return exp.select(*listed).from_(
+            exp.Subquery(this=rows.copy(), alias=exp.TableAlias(this=exp.to_identifier("t")))
+        )
+
+
+def key_column(name: str) -> str:
+    """What a subquery calls a key of its rows."""
+    return f" k {fold(name)}"
+
+
+def _followed(
+    selected: exp.Select, policy: Policy, *, table: TablePolicy, schema: Schema
+) -> tuple[exp.Expression, exp.Select]:
+    """The owner of each row, and the tables to look it up in."""
+    form = root_of(policy.tables, table).unit_form
+    alias, column = "t", table.unit_column or ""
+    for place, link in enumerate(lookups(policy.tables, table)):
+        target = policy.table(link.table)
+        other = f"l{place}"
+        joined = exp.to_table(exp.to_identifier(target.name, quoted=True).sql(dialect="duckdb"), dialect="duckdb")
+        on = exp.EQ(this=_of(alias, column), expression=_of(other, link.key))
+        selected = selected.join(exp.alias_(joined, other, table=True), on=on)
+        alias, column, table = other, target.unit_column or "", target
+    return spelled(_of(alias, column), form, is_text=_is_text(table, column, schema)), selected
+
+
+def _is_text(table: TablePolicy, column: str, schema: Schema) -> bool:
+    types = {fold(name): kind for name, kind in _of_table(schema, table).items()}
+    return ColumnType.from_sql(types.get(fold(column), "varchar")) is ColumnType.TEXT
+
+
+def _of_table(schema: Schema, table: TablePolicy) -> Mapping[str, str]:
+    return next((columns for name, columns in schema.items() if fold(name) == fold(table.name)), {})
+
+
+def spelled(owner: exp.Expression, form: UnitForm, *, is_text: bool) -> exp.Expression:
+    """An identifier in the one spelling that the policy gives it."""
+    if is_text and form.trims:
+        owner = exp.Trim(this=owner)
+    if is_text and form.lowers:
+        owner = exp.Lower(this=owner)
+    return owner
+
+
+def _own(name: str) -> exp.Column:
+    """A column of ours: no column of a policy begins with a space."""
+    return exp.column(exp.to_identifier(name, quoted=True))
+
+
+def _of(table: str, column: str) -> exp.Column:
+    return exp.column(exp.to_identifier(column, quoted=True), table=exp.to_identifier(table))
+
+
+def named_apart(parts: Sequence[Part]) -> list[Named]:
+    """Every column under a name of its own: its plain one, or `alias.column` where two tables have it."""
+    seen: dict[str, int] = {}
+    for part_ in parts:
+        for column in part_.columns:
+            seen[fold(column.name)] = seen.get(fold(column.name), 0) + 1
+    aliases = [fold(part_.alias) for part_ in parts]
+    twice = next((part_.alias for part_ in parts if aliases.count(fold(part_.alias)) > 1), None)
+    if twice is not None:
+        raise QueryRefused(f"{twice} is named twice after FROM", hint=f"write {twice} AS a and {twice} AS b")
+    return [
+        Named(
+            part_,
+            place,
+            {
+                fold(column.name): column.name if seen[fold(column.name)] == 1 else f"{part_.alias}.{column.name}"
+                for column in part_.columns
+            },
+        )
+        for place, part_ in enumerate(parts)
+    ]

@@ -1,0 +1,117 @@
+"""UNION ALL of subqueries over the same unit: what a unit brings to each adds up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from tacit.errors import QueryRefused
+from tacit.policy import ColumnPolicy, ColumnType, Domain, ListDomain, fold
+from tacit.sql.cells import comparable
+from tacit.sql.grid import gcd
+from tacit.sql.relations.parts import OWNER, Part, key_column
+
+
+def union_all(left: Part, right: Part) -> Part:
+    """The rows of both, under the names of the first. Bounds and domains are those that hold for either."""
+    if left.derived is None or right.derived is None or left.owner != right.owner:
+        raise QueryRefused(
+            f"UNION ALL would mix units: one side belongs to {left.owner}, the other to {right.owner}",
+            hint="the policy must link both tables to the same unit",
+        )
+    if len(left.listed) != len(right.listed):
+        raise QueryRefused("the sides of UNION ALL have different numbers of columns")
+    columns: list[ColumnPolicy] = []
+    keys = {}
+    sources: list[_Both] = [_Both(OWNER, OWNER)]
+    types: dict[str, str] = {}
+    for one, other in zip(left.listed, right.listed, strict=True):
+        if one in left.keys and left.keys[one] == right.keys.get(other):
+            keys[one] = left.keys[one]
+            sources.append(_Both(key_column(one), key_column(other)))
+        elif one in left.keys or other in right.keys:
+            raise QueryRefused(f"UNION ALL puts {other} under {one}: a key stands under the same key only")
+        else:
+            a, b = _column(left, one), _column(right, other)
+            kinds = left.types[a.name].lower(), right.types[b.name].lower()
+            as_doubles = _as_doubles(a, b, kinds)
+            columns.append(_either(a, b, as_doubles=as_doubles))
+            types[a.name] = "double" if as_doubles else left.types[a.name]
+            sources.append(_Both(a.name, b.name, kinds if as_doubles else None))
+    table = replace(
+        left.table,
+        columns=tuple(columns),
+        max_rows=_sum(left.table.max_rows, right.table.max_rows),
+        max_groups=_sum(left.table.max_groups, right.table.max_groups),
+    )
+    return replace(
+        left, table=table, types=types, columns=tuple(columns), keys=keys, derived=_rows(left, right, sources)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Both:
+    """One column of the union: its name, what the second side calls it, and both types where they must be made one."""
+
+    name: str
+    other: str
+    kinds: tuple[str, str] | None = None
+
+    def sql(self, side: int) -> exp.Expression:
+        column = _name((self.name, self.other)[side])
+        value = column if self.kinds is None else exp.cast(comparable(column, self.kinds[side]), "DOUBLE")
+        return exp.Alias(this=value, alias=exp.to_identifier(self.name, quoted=True))
+
+
+def _rows(left: Part, right: Part, sources: list[_Both]) -> exp.Select:
+    assert left.derived is not None and right.derived is not None  # noqa: S101, PT018 - asked before
+    sides = [
+        exp.select(*(both.sql(place) for both in sources)).from_(_sub(rows, "ab"[place]))
+        for place, rows in enumerate((left.derived, right.derived))
+    ]
+    union = exp.Subquery(this=exp.union(*sides, distinct=False), alias=exp.TableAlias(this=exp.to_identifier("both")))
+    return exp.select(*(_name(both.name) for both in sources)).from_(union)
+
+
+def _as_doubles(a: ColumnPolicy, b: ColumnPolicy, kinds: tuple[str, str]) -> bool:
+    """Whether two columns become one of doubles: numbers of different types, or on different grids."""
+    numeric = all(column.type is not None and column.type.is_numeric for column in (a, b))
+    if a.type is not b.type and not numeric:
+        raise QueryRefused(f"UNION ALL puts {b.name} under {a.name}: they differ in type")
+    return numeric and kinds[0] != kinds[1]
+
+
+def _either(a: ColumnPolicy, b: ColumnPolicy, *, as_doubles: bool) -> ColumnPolicy:
+    """What is known of a value that comes from either column."""
+    plain = ColumnPolicy(a.name, type=ColumnType.NUMBER if as_doubles else a.type)
+    if a.bounds == b.bounds and not as_doubles:
+        return replace(plain, lower=a.lower, upper=a.upper, step=a.step, domain=_domain(a, b))
+    if a.bounds is not None and b.bounds is not None and a.type is not None and a.type.is_numeric:
+        ends = min(a.bounds.lower, b.bounds.lower), max(a.bounds.upper, b.bounds.upper)
+        return replace(plain, lower=ends[0], upper=ends[1], step=gcd(a.bounds.step, b.bounds.step))
+    return plain
+
+
+def _domain(a: ColumnPolicy, b: ColumnPolicy) -> Domain | None:
+    if a.domain == b.domain:
+        return a.domain
+    if isinstance(a.domain, ListDomain) and isinstance(b.domain, ListDomain):
+        return ListDomain(tuple(dict.fromkeys((*a.domain.values, *b.domain.values))))
+    return None
+
+
+def _column(part: Part, name: str) -> ColumnPolicy:
+    return next(column for column in part.columns if fold(column.name) == name)
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
+
+
+def _name(name: str) -> exp.Column:
+    return exp.column(exp.to_identifier(name, quoted=True))
+
+
+def _sub(select: exp.Select, alias: str) -> exp.Subquery:
+    return exp.Subquery(this=select.copy(), alias=exp.TableAlias(this=exp.to_identifier(alias)))
