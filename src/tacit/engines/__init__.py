@@ -11,8 +11,8 @@ from tacit.engines.duckdb import open_duckdb
 from tacit.engines.dummy import dummy_engine
 from tacit.engines.exact import Exact, IntArray
 from tacit.engines.owner import run_owner_sql
-from tacit.engines.reading import unreadable_tables
-from tacit.errors import PolicyError
+from tacit.engines.reading import advice_on, shared_keys, unreadable_tables
+from tacit.errors import EngineError, PolicyError
 from tacit.policy import Dataset, Policy, Schema, TablePolicy
 
 __all__ = [
@@ -22,10 +22,12 @@ __all__ = [
     "Exact",
     "IntArray",
     "Limits",
+    "advice_on",
     "dummy_engine",
     "open_engine",
     "read_schema",
     "run_owner_sql",
+    "shared_keys",
     "unreadable_tables",
 ]
 
@@ -37,9 +39,31 @@ class Opener(Protocol):
         """See above."""
 
 
+def _open_postgres(dataset: Dataset, tables: Sequence[TablePolicy], *, every: bool, limits: Limits) -> Engine:
+    try:
+        from tacit.engines.postgres import open_postgres
+    except ImportError:
+        raise _extra("PostgreSQL", "postgres") from None
+    return open_postgres(dataset, tables, every=every, limits=limits)
+
+
+def _open_spark(dataset: Dataset, tables: Sequence[TablePolicy], *, every: bool, limits: Limits) -> Engine:
+    try:
+        from tacit.engines.spark import open_spark
+    except ImportError:
+        raise _extra("Spark", "spark") from None
+    return open_spark(dataset, tables, every=every, limits=limits)
+
+
+def _extra(what: str, name: str) -> EngineError:
+    return EngineError(f"{what} is not installed with tacit", hint=f"pip install 'tacit[{name}]'")
+
+
 OPENERS: MappingProxyType[str, Opener] = MappingProxyType(
     {
         "duckdb": open_duckdb,
+        "postgres": _open_postgres,
+        "spark": _open_spark,
     }
 )
 

@@ -13,6 +13,7 @@ import duckdb
 from tacit.engines.base import UNLIMITED, Engine, Limits
 from tacit.engines.columns import quoted
 from tacit.engines.duckdb import DuckDB, build
+from tacit.engines.reading import name_in
 from tacit.engines.sources import SQL_TYPES, Exposed, literal
 from tacit.errors import InvalidParameter
 from tacit.policy import (
@@ -52,10 +53,16 @@ def dummy_engine(
             if table.public and public is not None:
                 _copy(connection, table.name, columns, public=public)
             else:
-                _make_up(connection, _Recipe(table, columns, policy.version, rows))
+                _make_up(connection, _Recipe(table, columns, policy.version, rows, _named_by_links(typed, table)))
         return Exposed(tuple(table.name for table in typed.tables))
 
     return build(fill, limits)
+
+
+def _named_by_links(policy: Policy, table: TablePolicy) -> frozenset[str]:
+    """The keys by which other tables find the owner of a row."""
+    links = [other.link for other in policy.tables if other.link is not None]
+    return frozenset(fold(link.key) for link in links if fold(link.table) == fold(table.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,7 @@ class _Recipe:
     columns: Mapping[str, str]  # name → the source's type
     version: str
     rows: int
+    keys: frozenset[str] = frozenset()  # folded; each row has its own
 
     def draw(self, what: str, among: int) -> str:
         """A whole number below `among`, settled by the policy's version, the table, `what` and the row.
@@ -92,6 +100,8 @@ def _cell(recipe: _Recipe, name: str, listed: list[list[str]]) -> str:
     column = recipe.policy_of(name)
     if recipe.table.is_unit(name):
         value = _unit(recipe, column.type, sql_type=recipe.columns[name])
+    elif fold(name) in recipe.keys:
+        value = _identifier("i", column.type, sql_type=recipe.columns[name])
     else:
         value = _value(recipe, column, listed)
         if not recipe.table.public:
@@ -103,6 +113,10 @@ def _unit(recipe: _Recipe, kind: ColumnType | None, *, sql_type: str) -> str:
     """An identifier. The same ones in every table, so that joins meet; the rows of each differ in number."""
     rows_each = min(recipe.table.max_rows or _ROWS_A_UNIT, _ROWS_A_UNIT)
     number = recipe.draw("unit", max(1, recipe.rows // rows_each))
+    return _identifier(number, kind, sql_type=sql_type)
+
+
+def _identifier(number: str, kind: ColumnType | None, *, sql_type: str) -> str:
     if sql_type.lower() in {"uuid", "guid"}:
         return f"CAST(md5(CAST({number} AS VARCHAR)) AS UUID)"
     return _by_type(kind, number, word="unit-")
@@ -157,7 +171,8 @@ def _known(source_type: str) -> bool:
 def _copy(connection: duckdb.DuckDBPyConnection, table: str, columns: Mapping[str, str], *, public: Engine) -> None:
     """A public table as it is, by way of text; columns that tacit only counts stay NULL."""
     read = [name for name, kind in columns.items() if ColumnType.from_sql(kind) is not None]
-    exact = public.execute(f"SELECT {', '.join(map(quoted, read))} FROM {quoted(table)}")
+    name_of = name_in(public)
+    exact = public.execute(f"SELECT {', '.join(map(name_of, read))} FROM {name_of(table)}")
     texts = [[None if cell is None else _text(cell) for cell in exact.keys(name)] for name in read]
     given = ", ".join(f"unnest(CAST(${place} AS VARCHAR[])) AS {quoted(name)}" for place, name in enumerate(read, 1))
     cells = (

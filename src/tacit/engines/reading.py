@@ -1,10 +1,29 @@
-"""Does every cell decode? Asked by the curator once, so that no question fails on a cell later."""
+"""What the curator asks of a source once, before any question: does every cell decode, may the role write?"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
 from tacit.engines.base import Engine
 from tacit.engines.columns import quoted
 from tacit.errors import EngineError
+from tacit.policy import Policy
+
+_EVERY_CELL = {  # one whole number that cannot be had without reading every cell
+    "duckdb": "bit_xor(hash({0}))",
+    "postgres": "sum(length(CAST(ROW({0}) AS TEXT)))",
+    "spark": "sum(xxhash64({0}) % 2)",
+}
+
+
+def name_in(engine: Engine) -> Callable[[str], str]:
+    """How an engine quotes a name."""
+    return _in_backticks if engine.dialect == "spark" else quoted
+
+
+def _in_backticks(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
 
 
 def unreadable_tables(engine: Engine) -> tuple[str, ...]:
@@ -14,10 +33,46 @@ def unreadable_tables(engine: Engine) -> tuple[str, ...]:
     would make every question that touches the cell fail, which tells that the cell is there.
     """
     found = []
+    name_of = name_in(engine)
     for table, columns in engine.schema().items():
-        cells = ", ".join(map(quoted, columns))
+        every_cell = _EVERY_CELL[engine.dialect].format(", ".join(map(name_of, columns)))
         try:
-            engine.execute(f"SELECT bit_xor(hash({cells})) AS cells FROM {quoted(table)}")
+            engine.execute(f"SELECT {every_cell} AS cells FROM {name_of(table)}")
         except EngineError:
             found.append(table)
     return tuple(found)
+
+
+def shared_keys(engine: Engine, policy: Policy) -> tuple[tuple[str, str], ...]:
+    """The tables whose unit links to a key that several owners share, and that key: such rows have no one owner.
+
+    Like `unreadable_tables` it reads the rows, and is for the curator alone.
+    """
+    found = []
+    name_of = name_in(engine)
+    for table in policy.tables:
+        target = policy.table(table.link.table) if table.link is not None else None
+        if table.link is None or target is None or target.is_unit(table.link.key):
+            continue
+        key, owner = name_of(table.link.key), name_of(target.unit_column or "")
+        several = (
+            f"SELECT {key} FROM {name_of(target.name)} WHERE {key} IS NOT NULL"
+            f" GROUP BY {key} HAVING COUNT(DISTINCT {owner}) > 1 OR (COUNT(*) > COUNT({owner}) AND COUNT({owner}) > 0)"
+        )
+        counted = engine.execute(f"SELECT CAST(COUNT(*) AS BIGINT) AS several FROM ({several}) AS shared")
+        if counted.integers("several")[0]:
+            found.append((table.name, f"{target.name}.{table.link.key}"))
+    return tuple(found)
+
+
+@runtime_checkable
+class Advised(Protocol):
+    """An engine that knows what a careful curator would change about its source."""
+
+    def advice(self) -> tuple[tuple[str, str], ...]:
+        """What is not as it should be, and what to do about it."""
+
+
+def advice_on(engine: Engine) -> tuple[tuple[str, str], ...]:
+    """What a careful curator would change about the source, and how: nothing, for most engines."""
+    return engine.advice() if isinstance(engine, Advised) else ()

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tacit.engines import advice_on, open_engine, read_schema, run_owner_sql, unreadable_tables
+from tacit.engines import advice_on, open_engine, read_schema, run_owner_sql, shared_keys, unreadable_tables
 from tacit.errors import InvalidParameter, PolicyError, QueryRefused
 from tacit.policy import (
     Dataset,
@@ -95,7 +95,16 @@ def _examined(policy: Policy) -> list[Finding]:
             Finding(Level.WARNING, ("tables", name), why, "write the file anew") for name in unreadable_tables(engine)
         ]
         role = [Finding(Level.WARNING, ("dataset", "source"), why, hint) for why, hint in advice_on(engine)]
-        return [*cells, *role]
+        owners = [
+            Finding(
+                Level.ERROR,
+                ("tables", name, "unit"),
+                f"links to {key}, which several owners share: whose would a row be?",
+                "link to a key that one row has",
+            )
+            for name, key in ([] if cells else shared_keys(engine, policy))
+        ]
+        return [*cells, *owners, *role]
     finally:
         engine.close()
 

@@ -77,7 +77,7 @@ def _table(policy: Policy, table: TablePolicy, schema: Schema) -> Iterator[Findi
     columns = schema[name]
     yield from _twins(path, columns)
     if not table.public:
-        yield from _unit(path, table, columns)
+        yield from _unit(path, table, schema, columns=columns)
         yield from _unnamed(path, table, columns)
     for column in table.columns:
         yield from _column((*path, "columns", column.name), column, columns)
@@ -95,7 +95,7 @@ def _twins(path: KeyPath, columns: Mapping[str, str]) -> Iterator[Finding]:
             yield Finding(Level.ERROR, path, why, "put a view before the table that renames one of them")
 
 
-def _unit(path: KeyPath, table: TablePolicy, columns: Mapping[str, str]) -> Iterator[Finding]:
+def _unit(path: KeyPath, table: TablePolicy, schema: Schema, *, columns: Mapping[str, str]) -> Iterator[Finding]:
     if table.unit_column is None:
         return
     name = spelling(columns, table.unit_column)
@@ -110,12 +110,28 @@ def _unit(path: KeyPath, table: TablePolicy, columns: Mapping[str, str]) -> Iter
     if table.unit_form is not UnitForm.EXACT and kind is not ColumnType.TEXT:
         why = f"{str(table.unit_form)!r} does nothing: the unit is {columns[name]}, not text"
         yield Finding(Level.WARNING, (*path, "unit_form"), why)
+    yield from _link(path, table, kind, schema)
     refused = {"max_groups": "GROUP BY", "max_rows": "COUNT(*), SUM and AVG"}
     for cap, what in refused.items():
         if getattr(table, cap) is None:
             yield Finding(
                 Level.WARNING, (*path, cap), f"is missing: {what} will be refused", "declare it, or: tacit calibrate"
             )
+
+
+def _link(path: KeyPath, table: TablePolicy, kind: ColumnType | None, schema: Schema) -> Iterator[Finding]:
+    """The key that a unit links to is there, and can be compared with it."""
+    link = table.link
+    target = None if link is None else spelling(schema, link.table)
+    if link is None or target is None:
+        return  # a missing table is found as such
+    key = spelling(schema[target], link.key)
+    if key is None:
+        why = f"links to {link.table}.{link.key}, which the source has not"
+        yield Finding(Level.ERROR, (*path, "unit"), why, meant(link.key, schema[target]))
+    elif ColumnType.from_sql(schema[target][key]) is not kind:
+        why = f"cannot be held against {link.table}.{key}: they differ in type"
+        yield Finding(Level.ERROR, (*path, "unit"), why, "put a view before one of the tables that converts it")
 
 
 def _unnamed(path: KeyPath, table: TablePolicy, columns: Mapping[str, str]) -> Iterator[Finding]:

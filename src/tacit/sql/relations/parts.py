@@ -24,6 +24,7 @@ from tacit.policy import (
     root_of,
 )
 from tacit.policy.names import is_column_name
+from tacit.sql.cells import comparable
 from tacit.sql.scope import Source, name_of
 
 OWNER = " u"  # the owner of a subquery's rows: no column of a policy begins with a space
@@ -57,7 +58,7 @@ def base(node: exp.Expression, policy: Policy, *, schema: Schema) -> Part:
         raise UnknownName(f"there is no table {node.sql()[:60]}", hint="write the table's name alone")
     table = policy.table(node.name)
     types = _of_table(schema, table)
-    keys = {} if table.public else _keys(policy, table, types)
+    keys = {} if table.public else _keys(policy, table, schema)
     return Part(node.alias or table.name, table, types, _columns(table, types), keys, owner_of(policy.tables, table))
 
 
@@ -73,9 +74,22 @@ def _columns(table: TablePolicy, types: Mapping[str, str]) -> tuple[ColumnPolicy
     )
 
 
-def _keys(policy: Policy, table: TablePolicy, types: Mapping[str, str]) -> dict[str, Owner]:
-    found = {fold(name): key_of(policy.tables, table, column=name) for name in types}
-    return {name: key for name, key in found.items() if key is not None}
+def _keys(policy: Policy, table: TablePolicy, schema: Schema) -> dict[str, Owner]:
+    """The columns that name an owner or lead to one. An engine must never convert a cell to compare two of them."""
+    found: dict[str, Owner] = {}
+    for name, sql_type in _of_table(schema, table).items():
+        key = key_of(policy.tables, table, column=name)
+        if key is None:
+            continue
+        if ColumnType.from_sql(sql_type) is not ColumnType.from_sql(
+            _sql_type(schema, policy.table(key.table), key.column)
+        ):
+            raise QueryRefused(
+                f"{table.name}.{name} cannot be held against {key}: they differ in type",
+                hint="put a view before one of the tables that converts it; see tacit check",
+            )
+        found[fold(name)] = key
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +137,10 @@ class Named:
             )
             for column in self.part.columns
         ]
+        types = {fold(name): kind for name, kind in self.part.types.items()}
         for place, key in enumerate(sorted(self.part.keys)):
-            listed.append(exp.alias_(_of("t", written.get(key, key)), f" j{self.place}_{place}", quoted=True))
+            held = comparable(_of("t", written.get(key, key)), types.get(key, ""))
+            listed.append(exp.alias_(held, f" j{self.place}_{place}", quoted=True))
         if self.part.is_private:
             owner, selected = _followed(selected, policy, table=table, schema=schema)
             listed.append(exp.alias_(owner, f" u{self.place}", quoted=True))
@@ -154,20 +170,24 @@ def _followed(
 ) -> tuple[exp.Expression, exp.Select]:
     """The owner of each row, and the tables to look it up in."""
     form = root_of(policy.tables, table).unit_form
-    alias, column = "t", table.unit_column or ""
+    owner = _typed("t", table, table.unit_column or "", schema)
     for place, link in enumerate(lookups(policy.tables, table)):
-        target = policy.table(link.table)
-        other = f"l{place}"
-        joined = exp.to_table(exp.to_identifier(target.name, quoted=True).sql(dialect="duckdb"), dialect="duckdb")
-        on = exp.EQ(this=_of(alias, column), expression=_of(other, link.key))
+        table, other = policy.table(link.table), f"l{place}"
+        joined = exp.to_table(exp.to_identifier(table.name, quoted=True).sql(dialect="duckdb"), dialect="duckdb")
+        on = exp.EQ(this=owner, expression=_typed(other, table, link.key, schema))
         selected = selected.join(exp.alias_(joined, other, table=True), on=on)
-        alias, column, table = other, target.unit_column or "", target
-    return spelled(_of(alias, column), form, is_text=_is_text(table, column, schema)), selected
+        owner = _typed(other, table, table.unit_column or "", schema)
+    is_text = ColumnType.from_sql(_sql_type(schema, table, table.unit_column or "")) is ColumnType.TEXT
+    return spelled(owner, form, is_text=is_text), selected
 
 
-def _is_text(table: TablePolicy, column: str, schema: Schema) -> bool:
-    types = {fold(name): kind for name, kind in _of_table(schema, table).items()}
-    return ColumnType.from_sql(types.get(fold(column), "varchar")) is ColumnType.TEXT
+def _typed(alias: str, table: TablePolicy, column: str, schema: Schema) -> exp.Expression:
+    """A column as it may be compared with any other of its kind."""
+    return comparable(_of(alias, column), _sql_type(schema, table, column))
+
+
+def _sql_type(schema: Schema, table: TablePolicy, column: str) -> str:
+    return {fold(name): kind for name, kind in _of_table(schema, table).items()}.get(fold(column), "")
 
 
 def _of_table(schema: Schema, table: TablePolicy) -> Mapping[str, str]:
