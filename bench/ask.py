@@ -16,6 +16,7 @@ from bench.report import Report, below
 from bench.timing import cpu_seconds
 from tacit.core import Loss
 from tacit.curator import Curator, Session
+from tacit.curator.execute import execute
 from tacit.curator.measure import measure
 from tacit.engines import Exact
 from tacit.engines.base import UNLIMITED
@@ -149,7 +150,7 @@ def _answer(engine: DuckDB, policy: Policy, text: str) -> object:
     schema = engine.schema()
     bound = bind(parse(text), policy, schema=schema)
     made = plan(bound, policy, schema=schema, price=Loss(1, bound.query.delta or 0))
-    exact = [engine.execute(statement.sql(engine.dialect)) for statement in made.statements]
+    exact = [execute(statement, engine) for statement in made.statements]
     return measure(made, exact, public={}, source=SYSTEM)
 
 

@@ -16,6 +16,48 @@ FROM (
 GROUP BY
   k0
 
+-- case: ties are added up beside
+-- facts: {"unit": {"column": "id"}, "keys": ["k0"], "spread": "SAMPLE", "hash_only": true, "measures": [{"name": "m0", "counted": "ROWS"}]}
+-- before
+SELECT u, k0, m0, t FROM ranked
+-- after
+SELECT
+  k0,
+  CAST(GREATEST(LEAST(COALESCE(SUM(m0), 0), 9223372036854775807), -9223372036854775808) AS BIGINT) AS m0,
+  CAST(GREATEST(LEAST(COALESCE(SUM(t), 0), 9223372036854775807), -9223372036854775808) AS BIGINT) AS t
+FROM (
+  SELECT
+    u,
+    k0,
+    m0,
+    t
+  FROM ranked
+) AS bounded
+GROUP BY
+  k0
+
+-- case: a private key of units that weigh nothing is left out
+-- facts: {"unit": {"column": "id"}, "keys": ["k0"], "spread": "WEIGH_L1", "most_groups": 1000, "measures": [{"name": "m0", "counted": "VALUES", "value": "v0"}, {"name": "m1", "counted": "UNITS"}]}
+-- before
+SELECT u, k0, m0, m1 FROM weighed
+-- after
+SELECT
+  k0,
+  CAST(GREATEST(LEAST(COALESCE(SUM(m0), 0), 9223372036854775807), -9223372036854775808) AS BIGINT) AS m0,
+  CAST(GREATEST(LEAST(COALESCE(SUM(m1), 0), 9223372036854775807), -9223372036854775808) AS BIGINT) AS m1
+FROM (
+  SELECT
+    u,
+    k0,
+    m0,
+    m1
+  FROM weighed
+) AS bounded
+GROUP BY
+  k0
+HAVING
+  SUM(m1) > 0
+
 -- case: rows as they are, where each is a unit
 -- facts: {"measures": [{"name": "m0", "counted": "ROWS"}, {"name": "m1", "counted": "ROWS", "value": "v1"}, {"name": "m2", "counted": "VALUES", "value": "v2"}]}
 -- before

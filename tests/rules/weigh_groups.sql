@@ -119,8 +119,6 @@ FROM (
   ) AS heavy
     ON spread.u = heavy.u
 ) AS weighed
-WHERE
-  w > 0
 
 -- case: the unit of all rows without one is a unit like any other
 -- facts: {"unit": {"column": "id", "null_is_one": true}, "keys": ["k0"], "spread": "WEIGH_L1", "max_groups": 10, "weight": 1024, "measures": [{"name": "m0", "counted": "ROWS"}]}

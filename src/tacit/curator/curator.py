@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tacit.core import NOTHING, Budget, Loss
+from tacit.core import NOTHING, Budget, Loss, Number
 from tacit.curator import reuse
 from tacit.curator.answer import answer
+from tacit.curator.batch import Desk, ask_batch
+from tacit.curator.batch_plan import Question
+from tacit.curator.batch_release import BatchRelease
 from tacit.curator.caps import as_budget, caps
+from tacit.curator.execute import execute
 from tacit.curator.explain import Explanation, accuracy_notes, bounding_text, describe, explain, selection_text
 from tacit.curator.measure import PublicTables, measure
 from tacit.curator.noisy import Noisy
@@ -99,6 +104,21 @@ class Curator:
         second = self._answered(made, analyst, fresh=fresh, request_id=request_id)
         return self._release(second, analyst, pilot=first.cost)
 
+    def batch(
+        self,
+        questions: Sequence[Question],
+        *,
+        session: Session,
+        epsilon: Number,
+        delta: Number | None = None,
+        request_id: str | None = None,
+    ) -> BatchRelease:
+        """Answer several questions as a whole, for one price."""
+        desk = Desk(
+            self.policy, self._schema, self._engine, self._ledger, self._source, public=self._public, left=self._left
+        )
+        return ask_batch(desk, questions, session=session, epsilon=epsilon, delta=delta, request_id=request_id)
+
     def _answered(self, made: Plan, analyst: AnalystPolicy, *, fresh: bool, request_id: str | None) -> _Answered:
         if self.policy.budget.reuse and not fresh:
             found = reuse.find(made, self._ledger, self._shelf(analyst))
@@ -119,7 +139,7 @@ class Curator:
     def _read(self, made: Plan, reserved: Reservation) -> Noisy:
         """Execute and measure. Whatever fails here stays charged, and says nothing of the data."""
         try:
-            exact: list[Exact] = [self._engine.execute(s.sql(self._engine.dialect)) for s in made.statements]
+            exact: list[Exact] = [execute(statement, self._engine) for statement in made.statements]
             return measure(made, exact, public=self._public(made), source=self._source)
         except BaseException as error:
             self._ledger.fail(reserved)

@@ -157,8 +157,9 @@ def _pg_same(node: exp.Expression) -> exp.Expression:
 
 
 def _pg_order(parts: Sequence[exp.Expression]) -> exp.Expression:
-    joined = _call("CONCAT_WS", _text("/"), *(part.copy() for part in parts))
-    return _call("HASHTEXTEXTENDED", joined, exp.Literal.number(0))
+    """The text of a row tells NULL from '' and where a value ends: two groups of a unit do not tie by spelling."""
+    row = exp.Anonymous(this="ROW", expressions=[part.copy() for part in parts])
+    return _call("HASHTEXTEXTENDED", _cast(row, "TEXT"), exp.Literal.number(0))
 
 
 _POSTGRES: dict[type, Rewrite] = {
@@ -286,7 +287,10 @@ def _spark_with(node: exp.Expression) -> exp.Expression:
 
 
 def _spark_order(parts: Sequence[exp.Expression]) -> exp.Expression:
-    return _call("XXHASH64", *(part.copy() for part in parts))
+    """NULL leaves no trace in the hash, so that it is said beside each value."""
+    columns = [part for part in parts if isinstance(part, exp.Column)]
+    missing = [exp.Is(this=column.copy(), expression=exp.null()) for column in columns]
+    return _call("XXHASH64", *(part.copy() for part in parts), *missing)
 
 
 _SPARK: dict[type, Rewrite] = {

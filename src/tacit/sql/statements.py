@@ -39,12 +39,12 @@ def statements(
     places = [-1] * len(measures)
     summed = [i for i, m in enumerate(measures) if isinstance(m, Additive) and m.counted is not Counted.DISTINCT]
     if summed:
-        columns = [_column(i, measures[i], totals[i]) for i in summed]
-        made.append(
-            _statement(
-                bound, SUM_RULES, [(c, _value(measures[i])) for c, i in zip(columns, summed, strict=True)], facts
-            )
-        )
+        columns = [(_column(i, measures[i], totals[i]), _value(measures[i])) for i in summed]
+        settled = _statement(bound, SUM_RULES, columns, facts)
+        if facts.spread is Spread.SAMPLE:
+            quick = _statement(bound, SUM_RULES, columns, replace(facts, hash_only=True))
+            settled = replace(quick, settled=settled)
+        made.append(settled)
         for place in summed:
             places[place] = 0
     for place, measure in enumerate(measures):

@@ -29,7 +29,10 @@ class Same:
         """The conditions. The owners are compared too: what a key promises is checked row by row."""
         owners = exp.EQ(this=self.left.owner, expression=self.right.owner)
         if self.left.names_owner(self.left_column):
-            return [owners]
+            sides = (self.left, self.left_column), (self.right, self.right_column)
+            given = [named.key(column) for named, column in sides if named.part.derived is not None]
+            # a subquery's own outer join may have left a key NULL on a row that has an owner all the same
+            return [owners, *(exp.Not(this=exp.Is(this=key, expression=exp.null())) for key in given)]
         keys = exp.EQ(this=self.left.key(self.left_column), expression=self.right.key(self.right_column))
         return [keys, owners]
 
@@ -48,7 +51,7 @@ class Joins:
         tree = exp.select().from_(_sub(rows[0], 0))
         for place, join in enumerate(joins, start=1):
             side = self._side(join, place)
-            conditions, keyed = self._on(join, place)
+            conditions, keyed = self._on(join, place, outer=bool(side))
             self._keeps_owners(place, side, keyed=keyed)
             on = all_of(conditions)
             if on is None and side:
@@ -73,8 +76,11 @@ class Joins:
             raise QueryRefused(f"{method} JOIN is refused")
         return str(join.args.get("side") or "").upper()
 
-    def _on(self, join: exp.Join, place: int) -> tuple[list[exp.Expression], bool]:
-        """The conditions of one join, and whether it ties the part's owners to those before it."""
+    def _on(self, join: exp.Join, place: int, *, outer: bool) -> tuple[list[exp.Expression], bool]:
+        """The conditions of one join, and whether it ties the part's owners to those before it.
+
+        An outer join ties its part to one part alone: of two before it that it compares, it keeps the unequal pairs.
+        """
         written = conjuncts(join.args["on"]) if join.args.get("on") is not None else []
         written += self._using(join, place)
         conditions: list[exp.Expression] = []
@@ -82,8 +88,9 @@ class Joins:
         for condition in written:
             same = self._same(condition)
             if same is not None and place in {same.left.place, same.right.place}:
+                if not (outer and keyed):
+                    self._tie(same)
                 keyed = True
-                self._tie(same)
                 conditions += same.sql()
             else:
                 conditions.append(exp.paren(self.bind(condition, place + 1)))

@@ -57,6 +57,8 @@ def base(node: exp.Expression, policy: Policy, *, schema: Schema) -> Part:
     if extra or (node.db and node.db.casefold() != "main") or node.args.get("joins"):
         raise UnknownName(f"there is no table {node.sql()[:60]}", hint="write the table's name alone")
     table = policy.table(node.name)
+    # identifiers have one spelling, which is declared where the links end
+    table = replace(table, unit_form=root_of(policy.tables, table).unit_form)
     types = _of_table(schema, table)
     keys = {} if table.public else _keys(policy, table, schema)
     return Part(node.alias or table.name, table, types, _columns(table, types), keys, owner_of(policy.tables, table))

@@ -6,7 +6,8 @@ from sqlglot import exp
 
 from tacit.sql.grid import integer
 from tacit.sql.measures import Counted
-from tacit.sql.rules.facts import Facts, MeasureFacts, name, nested
+from tacit.sql.rules.facts import Facts, MeasureFacts, Spread, name, nested
+from tacit.sql.rules.sample_groups import TIES
 
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
 
@@ -18,18 +19,29 @@ def add_up(tree: exp.Select, facts: Facts) -> exp.Select:
     After:    SELECT k0, CAST(GREATEST(LEAST(COALESCE(SUM(m0), 0), 9223372036854775807), -9223372036854775808) AS
               BIGINT) AS m0 FROM (…) AS bounded GROUP BY k0
     Ensures:  no overflow error and no NULL: either would tell something of the data. Holding a sum at an end moves
-              it no farther than it would have moved.
+              it no farther than it would have moved. A private key whose every unit was left out is left out too.
     Refuses:  nothing.
     """
     totals = [exp.alias_(_total(measure, facts), measure.name) for measure in facts.measures]
+    if facts.hash_only and facts.spread is Spread.SAMPLE:
+        totals.append(exp.alias_(_held(TIES), TIES))
     result = exp.select(*(name(key) for key in facts.keys), *totals).from_(nested(tree, "bounded"))
-    return result.group_by(*(name(key) for key in facts.keys)) if facts.keys else result
+    if not facts.keys:
+        return result
+    result = result.group_by(*(name(key) for key in facts.keys))
+    if facts.weighs and facts.most_groups is not None:
+        counted = next(measure.name for measure in facts.measures if measure.is_count)
+        return result.having(exp.GT(this=exp.Sum(this=name(counted)), expression=integer(0)))
+    return result
 
 
 def _total(measure: MeasureFacts, facts: Facts) -> exp.Expression:
     if facts.unit is None and measure.counted is not Counted.VALUES:  # rows as they are: a count is 64 bits wide
         return exp.Count(this=exp.Star() if measure.value is None else name(measure.value))
-    column = measure.name if facts.unit is not None else measure.value or measure.name
+    return _held(measure.name if facts.unit is not None else measure.value or measure.name)
+
+
+def _held(column: str) -> exp.Expression:
     total = exp.Coalesce(this=exp.Sum(this=name(column)), expressions=[integer(0)])
     below = exp.Anonymous(this="LEAST", expressions=[total, integer(_HIGHEST)])
     return exp.cast(exp.Anonymous(this="GREATEST", expressions=[below, integer(_LOWEST)]), "BIGINT")

@@ -86,6 +86,11 @@ class MeasureFacts:
     total: tuple[int, int] | None = None  # bounds of a unit's own total in one group, where the policy gives them
 
     @property
+    def is_count(self) -> bool:
+        """Whether a unit that is in a group adds something to it, whatever its rows hold."""
+        return self.counted in {Counted.ROWS, Counted.UNITS} and self.value is None
+
+    @property
     def is_presence(self) -> bool:
         """Whether each unit counts one in each of its groups, whatever its rows hold."""
         return self.counted is Counted.UNITS and self.value is None
@@ -107,6 +112,7 @@ class Facts:
     most_groups: int | None = None  # weighing drops a unit in more groups than this
     weight: int = 1  # what a full contribution counts when units are weighed
     salt: str = ""
+    hash_only: bool = False  # groups are ranked by their hash alone, and ties are counted rather than settled
 
     @property
     def weighs(self) -> bool:

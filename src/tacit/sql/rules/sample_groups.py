@@ -8,7 +8,7 @@ from tacit.sql.grid import integer
 from tacit.sql.rules.facts import Facts, Spread, keyed_hash, name, nested
 from tacit.sql.rules.own_rows import OWNER
 
-PLACE = "g"
+PLACE, NUMBER, TIES = "g", "r", "t"
 
 
 def sample_groups(tree: exp.Select, facts: Facts) -> exp.Select:
@@ -17,17 +17,29 @@ def sample_groups(tree: exp.Select, facts: Facts) -> exp.Select:
     Before:   SELECT u, k0, m0 FROM … AS pairs
     After:    SELECT u, k0, m0 FROM (SELECT u, k0, m0, DENSE_RANK() OVER (PARTITION BY u ORDER BY HASH('…', u, k0), k0)
               AS g FROM (…) AS spread) AS ranked WHERE g <= 10
-    Ensures:  a unit is in at most max_groups groups, chosen by the unit and its keys alone.
+    Ensures:  a unit is in at most max_groups groups, chosen by the unit and its keys alone. Where groups are ranked by
+              their hash alone, which sorts much faster, t counts the ties among those kept: where it is zero for all,
+              the result is the same to the last row; where it is not, it is not used (see `Statement.settled`).
     Refuses:  nothing.
     """
     if facts.spread is not Spread.SAMPLE:
         return tree
     columns = [item.alias_or_name for item in tree.expressions]
-    order = [
-        exp.Ordered(this=keyed_hash(facts, OWNER, *facts.keys)),
-        *(exp.Ordered(this=name(key)) for key in facts.keys),
+    order = [exp.Ordered(this=keyed_hash(facts, OWNER, *facts.keys))]
+    ranks: dict[str, exp.Expression] = {PLACE: exp.DenseRank()}
+    if facts.hash_only:
+        ranks[NUMBER] = exp.RowNumber()
+    else:
+        order += [exp.Ordered(this=name(key)) for key in facts.keys]
+    windows = [
+        exp.alias_(
+            exp.Window(this=rank, partition_by=[name(OWNER)], order=exp.Order(expressions=[o.copy() for o in order])),
+            called,
+        )
+        for called, rank in ranks.items()
     ]
-    place = exp.Window(this=exp.DenseRank(), partition_by=[name(OWNER)], order=exp.Order(expressions=order))
-    ranked = exp.select(*(name(c) for c in columns), exp.alias_(place, PLACE)).from_(nested(tree, "spread"))
-    kept = exp.LTE(this=name(PLACE), expression=integer(facts.max_groups))
-    return exp.select(*(name(c) for c in columns)).from_(nested(ranked, "ranked")).where(kept)
+    ranked = exp.select(*(name(c) for c in columns), *windows).from_(nested(tree, "spread"))
+    kept = exp.select(*(name(c) for c in columns)).from_(nested(ranked, "ranked"))
+    if facts.hash_only:
+        kept = kept.select(exp.alias_(exp.Sub(this=name(NUMBER), expression=name(PLACE)), TIES))
+    return kept.where(exp.LTE(this=name(PLACE), expression=integer(facts.max_groups)))

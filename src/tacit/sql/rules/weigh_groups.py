@@ -21,7 +21,8 @@ def weigh_groups(tree: exp.Select, facts: Facts) -> exp.Select:
               heavy ON spread.u = heavy.u) AS weighed
     Ensures:  the weights of a unit add up to at most weight · max_groups (L1), or their squares to at most
               weight² · max_groups (L2). Nothing is dropped, but for units in more than most_groups groups where keys
-              are private: without that end, one unit could try its luck at the threshold with any number of keys.
+              are private: they weigh nothing, and `add_up` leaves out a key that only such units have. Without that
+              end, one unit could try its luck at the threshold with any number of keys.
     Refuses:  nothing.
     """
     if not facts.weighs:
@@ -35,10 +36,7 @@ def weigh_groups(tree: exp.Select, facts: Facts) -> exp.Select:
         .with_(PAIRS, as_=tree, materialized=True)
     )
     weighed = [exp.alias_(_weighed(measure), measure.name) for measure in facts.measures]
-    result = exp.select(*(name(column) for column in (OWNER, *facts.keys)), *weighed).from_(nested(joined, "weighed"))
-    if facts.most_groups is None:
-        return result
-    return result.where(exp.GT(this=name(WEIGHT), expression=integer(0)))
+    return exp.select(*(name(column) for column in (OWNER, *facts.keys)), *weighed).from_(nested(joined, "weighed"))
 
 
 def _weighed(measure: MeasureFacts) -> exp.Expression:
