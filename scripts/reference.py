@@ -11,7 +11,7 @@ from textwrap import dedent
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reference"
-ROOMS = ("core", "noise", "mechanisms", "accounting")
+ROOMS = ("core", "noise", "mechanisms", "accounting", "collect")
 WIDTH = 100
 
 

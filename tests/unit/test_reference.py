@@ -77,7 +77,7 @@ def test_an_old_page_is_noticed_and_nothing_is_written(reference: ModuleType, so
     assert reference.main(["--check"], root=source, pages=pages) == 1
 
 
-@pytest.mark.parametrize("room", ["core", "noise", "mechanisms", "accounting"])
+@pytest.mark.parametrize("room", ["core", "noise", "mechanisms", "accounting", "collect"])
 def test_every_public_name_has_its_place(reference: ModuleType, room: str) -> None:
     page = reference.page(SCRIPT.parents[1] / "src" / "tacit" / room)
     names = importlib.import_module(f"tacit.{room}").__all__

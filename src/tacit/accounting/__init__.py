@@ -20,6 +20,8 @@ from tacit.accounting.optimal import compose_optimal, optimal_delta
 from tacit.accounting.renyi import ORDERS, RenyiCurve, curve_of
 from tacit.accounting.renyi_conversion import renyi_delta, renyi_to_dp
 from tacit.accounting.renyi_filter import RenyiFilter
+from tacit.accounting.shuffle import shuffle
+from tacit.accounting.shuffle_numerical import shuffle_numerically
 from tacit.accounting.zcdp import Zcdp, loss_to_zcdp, pure_rho, zcdp_of
 from tacit.accounting.zcdp_conversion import rho_for, zcdp_delta, zcdp_to_dp
 
@@ -59,6 +61,8 @@ __all__ = [
     "renyi_to_dp",
     "replace_loss",
     "rho_for",
+    "shuffle",
+    "shuffle_numerically",
     "zcdp_delta",
     "zcdp_of",
     "zcdp_to_dp",

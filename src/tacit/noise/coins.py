@@ -57,7 +57,8 @@ def flip_rows(
     column = heads[:, np.newaxis]
     coins: Coins = words < column
     tied = words == column
-    for row, place in zip(*np.nonzero(tied), strict=True):
+    for flat in np.flatnonzero(tied).tolist():
+        row, place = divmod(flat, size)
         coins[row, place] = LazyUniform(int(heads[row]), chunk, source).below(probabilities[row])
     return coins
 

@@ -1,0 +1,75 @@
+"""The local model: encoders that run on a device, estimators that run at home."""
+
+from tacit.collect.attributes import EveryAttribute, OneAttribute
+from tacit.collect.best import Choice, Option, best
+from tacit.collect.decoding import Decoded, Found, decode, discoveries
+from tacit.collect.descriptions import describe, from_description
+from tacit.collect.direct import Direct
+from tacit.collect.estimates import Estimate
+from tacit.collect.hadamard import Hadamard
+from tacit.collect.hybrid import Hybrid
+from tacit.collect.local_hash import LocalHash
+from tacit.collect.local_laplace import LocalLaplace
+from tacit.collect.memory import Device, RapporDevice
+from tacit.collect.messages import VERSION, messages, open_messages
+from tacit.collect.numbers import Scale
+from tacit.collect.one_bit import OneBit
+from tacit.collect.piecewise import Piecewise
+from tacit.collect.posteriors import Learnt, learnt
+from tacit.collect.prefix_tree import Hitter, PrefixTree, Round, number_to_text, text_to_number
+from tacit.collect.projective import Projective
+from tacit.collect.rappor import Rappor
+from tacit.collect.reports import Protocol, Tally
+from tacit.collect.sketches import CountMeanSketch, HadamardSketch
+from tacit.collect.square_wave import SquareWave
+from tacit.collect.subset import SubsetSelection
+from tacit.collect.supports import Support
+from tacit.collect.trust import TrustGap, trust_gap
+from tacit.collect.unary import Unary
+
+__all__ = [
+    "VERSION",
+    "Choice",
+    "CountMeanSketch",
+    "Decoded",
+    "Device",
+    "Direct",
+    "Estimate",
+    "EveryAttribute",
+    "Found",
+    "Hadamard",
+    "HadamardSketch",
+    "Hitter",
+    "Hybrid",
+    "Learnt",
+    "LocalHash",
+    "LocalLaplace",
+    "OneAttribute",
+    "OneBit",
+    "Option",
+    "Piecewise",
+    "PrefixTree",
+    "Projective",
+    "Protocol",
+    "Rappor",
+    "RapporDevice",
+    "Round",
+    "Scale",
+    "SquareWave",
+    "SubsetSelection",
+    "Support",
+    "Tally",
+    "TrustGap",
+    "Unary",
+    "best",
+    "decode",
+    "describe",
+    "discoveries",
+    "from_description",
+    "learnt",
+    "messages",
+    "number_to_text",
+    "open_messages",
+    "text_to_number",
+    "trust_gap",
+]

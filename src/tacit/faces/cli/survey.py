@@ -1,0 +1,270 @@
+"""`tacit survey`: ask people who need trust nobody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tacit.faces.cli.options import PlainOption
+from tacit.faces.formats import Plain
+from tacit.faces.terminal import console, print_lines, print_table, working
+
+if TYPE_CHECKING:
+    from tacit.collect import Protocol, Support
+
+ABOUT = """\
+Ask a question of people who trust nobody: every browser randomises its answer before it leaves.
+
+\b
+A first survey:
+  tacit survey new doping.toml       draft the question and its price
+  tacit survey explain doping.toml   what an observer could learn, and the error to expect
+  tacit survey serve doping.toml     a page on http://127.0.0.1:8765
+  tacit survey estimate doping.toml  the rate, with its interval
+"""
+SHORT = {
+    "new": "draft a survey",
+    "explain": "what an observer could learn, and the error to expect",
+    "serve": "serve the page, keep the reports",
+    "estimate": "the rate, with its interval",
+    "pack": "write the reports to Parquet",
+}
+EXAMPLES = {
+    "new": """
+  tacit survey new doping.toml
+  tacit survey new vote.toml -q "Whom would you vote for?" -a left -a right -a none --epsilon 1
+  tacit survey new age.toml -q "How old are you?" --number 0:100:1 --epsilon 1
+""",
+    "explain": """
+  tacit survey explain doping.toml --people 500 --plot posterior.svg
+""",
+    "serve": """
+  tacit survey serve doping.toml
+  tacit survey serve doping.toml --port 8080 --name survey.example.org
+""",
+    "estimate": """
+  tacit survey estimate doping.toml
+  tacit survey estimate doping.toml --reports 'reports/*.parquet' --plot rates.svg
+""",
+    "pack": """
+  tacit survey pack doping.toml doping.parquet
+""",
+}
+survey = typer.Typer(help=ABOUT, short_help="ask on a web page; browsers randomise, nobody is trusted")
+
+NewFile = Annotated[Path, typer.Argument(metavar="SURVEY", help="The survey's file, such as doping.toml.")]
+SurveyFile = Annotated[
+    Path | None,
+    typer.Argument(metavar="[SURVEY]", help="The survey's file; the only one here if left out.", show_default=False),
+]
+Confidence = Annotated[str, typer.Option("--confidence", "-c", metavar="SHARE", help="How sure the interval is.")]
+Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw it as SVG, too.")]
+PORT = 8765
+
+
+@survey.callback(invoke_without_command=True)
+def survey_help(context: typer.Context) -> None:
+    """Nothing of its own but help."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def new(
+    path: NewFile,
+    *,
+    question: Annotated[
+        str, typer.Option("--question", "-q", metavar="TEXT", help="What is asked.")
+    ] = "Have you ever used a banned substance?",
+    answer: Annotated[
+        list[str] | None, typer.Option("--answer", "-a", metavar="TEXT", help="An answer; one option for each.")
+    ] = None,
+    number: Annotated[
+        str | None,
+        typer.Option("--number", metavar="LOWER:UPPER:STEP", help="Ask for a number instead of an answer."),
+    ] = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(
+            "--epsilon", "-e", metavar="NUMBER", help="The price of an answer; two fair coins (ln 3) if left out."
+        ),
+    ] = None,
+) -> None:
+    """Write a survey's file, and say what an answer will cost."""
+    from tacit.faces.owner import write_new
+    from tacit.faces.survey.questionnaire import draft, load
+
+    answers = list(answer or ("no", "yes"))
+    write_new(path, draft(path.stem, question, answers, number=number, epsilon=epsilon))
+    try:
+        found = load(path)
+    except Exception:
+        path.unlink()
+        raise
+    print_lines(f"wrote {path}: {found.question}")
+    _say_price(found.protocol)
+    print_lines(f"next: tacit survey serve {path}")
+
+
+def explain(
+    path: SurveyFile = None,
+    *,
+    people: Annotated[int, typer.Option("--people", "-n", metavar="COUNT", help="How many may answer.")] = 1000,
+    plot: Plot = None,
+    form: PlainOption = Plain.TABLE,
+) -> None:
+    """Say, before anything is collected, what a report tells of one person and how far off the estimate will be."""
+    from fractions import Fraction
+
+    from tacit.collect import learnt
+    from tacit.faces.shown import show_json
+    from tacit.faces.survey.pictures import beliefs
+    from tacit.faces.survey.questionnaire import load, only_one
+
+    found = load(path or only_one())
+    rows = learnt(found.protocol)
+    if plot is not None:
+        _write(plot, beliefs(learnt(found.protocol, [Fraction(i, 100) for i in range(1, 100)]), title="One report"))
+    if form is Plain.JSON:
+        show_json(
+            {
+                "epsilon": float(found.protocol.loss().epsilon),
+                "posteriors": [[float(row.prior), float(row.lowest), float(row.highest)] for row in rows],
+            }
+        )
+        return
+    _say_price(found.protocol)
+    print_table(
+        ("believed before", "at least, afterwards", "at most"),
+        [tuple(f"{float(share):.2%}" for share in (row.prior, row.lowest, row.highest)) for row in rows],
+        right=(0, 1, 2),
+    )
+    if hasattr(found.protocol, "support"):
+        off = 1.96 * _deviation(found.protocol.support, people)
+        print_lines(f"from {people:,} people a share of one half is estimated to within {off:.1%}, 19 times out of 20")
+
+
+def serve(
+    path: SurveyFile = None,
+    *,
+    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", metavar="NUMBER", help="On which port.", min=0, max=65535)] = PORT,
+    name: Annotated[
+        list[str] | None,
+        typer.Option("--name", metavar="HOST", help="A name that the page is reached by, behind a proxy."),
+    ] = None,
+) -> None:
+    """Serve a page that randomises in the browser and posts only the noisy answer, until interrupted.
+
+    Reports are appended to a file beside the survey's, without names, addresses or times. Put a proxy with TLS in front
+    of it before people outside this machine use it, or the page can be changed on its way.
+    """
+    from tacit.faces.survey.questionnaire import load, only_one
+    from tacit.faces.survey.server import SurveyServer
+
+    found = load(path or only_one())
+    with SurveyServer(found, host=host, port=port, names=tuple(name or ())) as server:
+        print_lines(f"{found.question}", f"http://{host}:{server.server_address[1]}/  (Ctrl-C stops)")
+        try:
+            server.serve_forever(poll_interval=0.2)
+        except KeyboardInterrupt:
+            kept, rejected = server.store.counts["kept"], server.store.counts["rejected"]
+            print_lines(
+                f"stopped: {kept:,} reports kept, {rejected:,} rejected", f"next: tacit survey estimate {found.path}"
+            )
+            raise typer.Exit from None
+
+
+def estimate(
+    path: SurveyFile = None,
+    *,
+    reports: Annotated[
+        Path | None,
+        typer.Option(
+            "--reports", "-r", metavar="FILE", help="Reports elsewhere: lines of JSON, or Parquet, also *.parquet."
+        ),
+    ] = None,
+    confidence: Confidence = "0.95",
+    plot: Plot = None,
+    form: PlainOption = Plain.TABLE,
+) -> None:
+    """Estimate from the reports what share of the population would truly give each answer.
+
+    Unbiased: a rate may come out below 0 or above 1, and its interval says by how much that is luck. Reports in Parquet
+    are added up by DuckDB, where they lie.
+    """
+    from tacit.faces.shown import show_json
+    from tacit.faces.survey.aggregate import tally
+    from tacit.faces.survey.findings import bar, findings
+    from tacit.faces.survey.pictures import estimates
+    from tacit.faces.survey.questionnaire import load, only_one
+
+    asked = load(path or only_one())
+    with working("adding up"):
+        found = findings(asked, tally(asked, reports), confidence=confidence)
+    if plot is not None:
+        _write(plot, estimates(found))
+    if form is Plain.JSON:
+        show_json(found.to_dict())
+        return
+    print_lines(asked.question)
+    ends = (float(asked.bounds.lower), float(asked.bounds.upper)) if asked.bounds else (0.0, 1.0)
+    style = "{:,.4g}" if found.is_mean else "{:.1%}"
+    print_table(
+        ("answer", "estimate", "from", "to", f"{ends[0]:g} … {ends[1]:g}"),
+        [
+            (
+                one.label,
+                *(style.format(value) for value in (one.value, one.low, one.high)),
+                bar(one, lowest=ends[0], highest=ends[1]),
+            )
+            for one in found.findings
+        ],
+        right=(1, 2, 3),
+    )
+    dropped = f", {found.dropped:,} dropped" if found.dropped else ""
+    print_lines(f"{found.reports:,} reports{dropped}; intervals hold with confidence {found.confidence}", dim=True)
+
+
+def pack(path: NewFile, target: Annotated[Path, typer.Argument(metavar="PARQUET", help="The file to write.")]) -> None:
+    """Write the reports to Parquet, for collections too large to read line by line."""
+    from tacit.faces.survey.aggregate import pack as pack_reports
+    from tacit.faces.survey.questionnaire import load
+
+    with working("packing"):
+        size = pack_reports(load(path), target)
+    print_lines(f"wrote {target}: {size:,} bytes")
+
+
+def _say_price(protocol: Protocol) -> None:
+    from tacit.collect import Direct
+
+    epsilon = float(protocol.loss().epsilon)
+    print_lines(f"one answer costs ε = {epsilon:.4g}, whoever collects it")
+    if isinstance(protocol, Direct):
+        print_lines(f"a browser sends an answer that is not the true one with probability {float(protocol.lie):.4g}")
+
+
+def _deviation(support: Support, people: int) -> float:
+    """Of an estimated share of one half, the people being a sample: coins and sampling together."""
+    own, other = float(support.own), float(support.other)
+    spoken = (own + other) / 2
+    return float((spoken * (1 - spoken) / max(1, people)) ** 0.5 / (own - other))
+
+
+def _write(path: Path, text: str) -> None:
+    from tacit.errors import InvalidParameter
+
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InvalidParameter(f"{path.name} cannot be written: {error.strerror}") from None
+    console(error=True).print(f"drew {path}", soft_wrap=True)  # not among what a program may be reading
+
+
+for _command in (new, explain, serve, estimate, pack):
+    _name = _command.__name__
+    survey.command(_name, help=f"{_command.__doc__}\n\n\b\nExamples:{EXAMPLES[_name]}", short_help=SHORT[_name])(
+        _command
+    )

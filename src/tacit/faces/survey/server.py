@@ -1,0 +1,174 @@
+"""The survey's door: a page that randomises in the browser, and a place to post the noisy answer to."""
+
+from __future__ import annotations
+
+import json
+import math
+import socket
+import threading
+from fractions import Fraction
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import Any
+
+from tacit.collect import describe, learnt
+from tacit.collect.messages import HEAD
+from tacit.core import decimal_text
+from tacit.errors import EngineError
+from tacit.faces.log_file import log
+from tacit.faces.survey.questionnaire import Survey
+from tacit.faces.survey.store import ReportStore
+
+_PATIENCE = 10  # seconds that a client may keep us waiting
+_AT_ONCE = 64  # requests answered at the same time; further ones wait
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+_LOCAL = {"localhost", "127.0.0.1", "[::1]", "::1"}
+OCTETS = "application/octet-stream"
+
+
+class SurveyServer(ThreadingHTTPServer):
+    """Serves one survey. It keeps no log of who asked: an address beside a report would undo it."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, survey: Survey, *, host: str, port: int, names: tuple[str, ...] = ()) -> None:
+        self.survey = survey
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self.names = {name.lower() for name in (*names, host)} | (_LOCAL if host in _LOCAL else set())
+        self.open_to_any_name = host in {"0.0.0.0", "::"} and not names  # noqa: S104 - compared, not bound to
+        self.pages = _pages(survey)
+        self._room = threading.BoundedSemaphore(_AT_ONCE)
+        self.store = ReportStore(survey.reports, survey.protocol)
+        try:
+            super().__init__((host, port), _Handler)
+        except OSError as error:
+            self.store.close()
+            raise EngineError(
+                f"the survey cannot be served at {host}:{port}: {error.strerror}", hint="choose another --port"
+            ) from None
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer one request, when there is room."""
+        with self._room:
+            super().process_request_thread(request, client_address)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that breaks off is no news, and nobody's address is written down."""
+        log.debug("a request to the survey broke off")
+
+    def server_close(self) -> None:
+        """Stop listening, and let go of the reports."""
+        super().server_close()
+        self.store.close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: SurveyServer
+    timeout = _PATIENCE
+    protocol_version = "HTTP/1.1"
+    server_version = "tacit"
+    sys_version = ""
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is http.server's
+        """Write nothing down."""
+
+    def do_GET(self) -> None:
+        page = self.server.pages.get(self.path.partition("?")[0])
+        if not self._is_for_us():
+            self._answer(HTTPStatus.MISDIRECTED_REQUEST)
+        elif page is None:
+            self._answer(HTTPStatus.NOT_FOUND)
+        else:
+            self._answer(HTTPStatus.OK, page[1], kind=page[0])
+
+    def do_POST(self) -> None:
+        self.close_connection = True  # whatever is left of the body is not read as a request
+        length = self.headers.get("Content-Length", "")
+        most = HEAD + self.server.survey.protocol.width
+        if not self._is_for_us():
+            self._answer(HTTPStatus.MISDIRECTED_REQUEST)
+        elif self.path != "/report":
+            self._answer(HTTPStatus.NOT_FOUND)
+        elif self.headers.get("Content-Type") != OCTETS:  # a form on another site cannot send this type
+            self._keep(b"", otherwise=HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+        elif not (length.isascii() and length.isdecimal() and len(length) < 8):
+            self._keep(b"", otherwise=HTTPStatus.LENGTH_REQUIRED)
+        elif int(length) > most:
+            self._keep(b"", otherwise=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        else:
+            self._keep(self.rfile.read(int(length)), otherwise=HTTPStatus.UNPROCESSABLE_ENTITY)
+
+    def _keep(self, message: bytes, *, otherwise: HTTPStatus) -> None:
+        """Write a report down, or that there was one that does not fit; then say so."""
+        try:
+            fits = self.server.store.add(message)
+        except OSError as error:
+            log.error("a report could not be written: %s", error.strerror)
+            self._answer(HTTPStatus.INSUFFICIENT_STORAGE)
+        else:
+            self._answer(HTTPStatus.NO_CONTENT if fits else otherwise)
+
+    def _is_for_us(self) -> bool:
+        """Whether the request names this host: a page elsewhere could make its own name point here."""
+        host = self.headers.get("Host", "").lower()
+        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
+        return self.server.open_to_any_name or name in self.server.names
+
+    def _answer(self, status: HTTPStatus, body: bytes = b"", *, kind: str = "text/plain") -> None:
+        self.send_response(status)
+        for name, value in _HEADERS.items():
+            self.send_header(name, value)
+        if body:
+            self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def _pages(survey: Survey) -> dict[str, tuple[str, bytes]]:
+    """Everything that can be got, ready to be sent."""
+    page = files("tacit.faces.survey") / "page"
+    module = files("tacit.collect") / "js" / "tacit-collect.mjs"
+    return {
+        "/": ("text/html", (page / "index.html").read_bytes()),
+        "/page.css": ("text/css", (page / "page.css").read_bytes()),
+        "/page.mjs": ("text/javascript", (page / "page.mjs").read_bytes()),
+        "/tacit-collect.mjs": ("text/javascript", module.read_bytes()),
+        "/survey.json": ("application/json", json.dumps(public(survey), ensure_ascii=False).encode()),
+    }
+
+
+def public(survey: Survey) -> dict[str, Any]:
+    """What a browser needs to know of a survey: the question, and how to answer it privately."""
+    epsilon = survey.protocol.loss().epsilon
+    beliefs = [[_percent(row.prior), _percent(row.highest)] for row in learnt(survey.protocol)]
+    bounds = survey.bounds
+    return {
+        "name": survey.name,
+        "question": survey.question,
+        "answers": list(survey.answers),
+        "bounds": bounds and {key: decimal_text(getattr(bounds, key)) for key in ("lower", "upper", "step")},
+        "description": describe(survey.protocol),
+        "epsilon": f"{float(epsilon):.4g}",
+        "factor": f"{_factor(epsilon):.3g}",
+        "beliefs": beliefs,
+    }
+
+
+def _factor(epsilon: Fraction) -> float:
+    try:
+        return math.exp(float(epsilon))
+    except OverflowError:
+        return math.inf
+
+
+def _percent(share: Fraction) -> str:
+    return f"{float(share):.1%}".replace(".0%", "%")
