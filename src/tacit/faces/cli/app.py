@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.faces.cli import asking, books, calibration, owning
+from tacit.faces.cli import anonymise, asking, books, calibration, owning, survey
 
 ABOUT = """\
 The trusted curator in front of a database: analysts ask in SQL, the people in the data stay private.
@@ -53,6 +53,7 @@ EXAMPLES = {
   tacit query --as ana -f question.sql --format json
   tacit query --as ana --dummy "DP-SELECT 0.5 MEDIAN(age) FROM visits"
   tacit query --as ana --epsilon 0.1 "SELECT COUNT(*) FROM visits"
+  tacit query --as ana --batch questions.sql --eps 1
 """,
     "explain": """
   tacit explain --as ana "DP-SELECT 0.5 dept, AVG(amount) FROM visits GROUP BY dept"
@@ -132,7 +133,9 @@ def _register() -> None:
         name = command.__name__
         help_text = f"{command.__doc__}\n\n\b\nExamples:{EXAMPLES[name]}"
         app.command(name, help=help_text, short_help=SHORT[name])(command)
+    app.command("anonymise", help=anonymise.HELP, short_help=anonymise.SHORT)(anonymise.anonymise)
     app.add_typer(books.ledger, name="ledger")
+    app.add_typer(survey.survey, name="survey")
 
 
 _register()

@@ -1,0 +1,106 @@
+"""An anonymised table in plain words and numbers, for the screen, for JSON and for the page."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from tacit.release.anonymise import Audit, Report
+
+NOT_DP = "k-anonymity is not differential privacy"
+LIMITS = (
+    "It hides people only among the columns named as quasi-identifiers. Whoever knows more starts from there.",
+    "A class with one sensitive value gives it away, whatever k is. l, t, alpha and beta are there for that.",
+    "Two such tables about the same people can be intersected, and so can this one with any later release.",
+    "How the classes were cut depends on the people in them, and says a little about them.",
+    "A pseudonym still tells which rows are the same person's, and whoever holds its key can undo it.",
+)
+
+
+def cost_rows(report: Report) -> list[tuple[str, str]]:
+    """What it costs."""
+    utility = report.utility
+    rows = [
+        ("rows published", f"{utility.rows:,}"),
+        ("rows left out", f"{utility.suppressed:,}"),
+        ("classes", f"{utility.classes:,}, of {utility.average_class:.1f} rows on average"),
+        ("loss of a cell (NCP)", f"{utility.ncp:.2%}"),
+        ("discernibility", f"{utility.discernibility:.4g}"),
+    ]
+    if utility.suppressed:
+        rows.insert(4, ("with the rows left out (GCP)", f"{utility.gcp:.2%}"))
+    return rows
+
+
+def risk_rows(report: Report) -> list[tuple[str, str, str]]:
+    """What can be found out, before and after."""
+    before, after = report.risk_before, report.risk_after
+    link = report.linkage
+    rows = [
+        ("smallest class", f"{before.smallest:,}", f"{after.smallest:,}"),
+        ("prosecutor: the easiest person to find", f"{before.prosecutor:.1%}", f"{after.prosecutor:.1%}"),
+        ("marketer: rows matched rightly", f"{before.marketer:.1%}", f"{after.marketer:.1%}"),
+        ("rows alone in their class", f"{before.sample_unique:.1%}", f"{after.sample_unique:.1%}"),
+    ]
+    if before.journalist is not None and after.journalist is not None:
+        rows.append(("journalist: the same, of the population", f"{before.journalist:.1%}", f"{after.journalist:.1%}"))
+    if before.population_unique is not None and after.population_unique is not None:
+        said = "people alone in the population" + (", estimated" if before.estimated else "")
+        rows.append((said, f"{before.population_unique:.1%}", f"{after.population_unique:.1%}"))
+    for one, other in zip(report.homogeneity_before, report.homogeneity_after, strict=True):
+        said = f"rows whose class has one {one.column} only"
+        rows.append((said, f"{one.homogeneous:.1%}", f"{other.homogeneous:.1%}"))
+    rows.append(
+        (f"linkage attack: of {link.people:,} people found", f"{link.found_before:.1%}", f"{link.found_after:.1%}")
+    )
+    for was, now in zip(link.learnt_before, link.learnt_after, strict=True):
+        rows.append((f"  {was.column} known for certain", f"{was.certain:.1%}", f"{now.certain:.1%}"))
+        rows.append(
+            (f"  {was.column} guessed rightly ({was.blind:.1%} blindly)", f"{was.guessed:.1%}", f"{now.guessed:.1%}")
+        )
+    return rows
+
+
+def plain_report(report: Report) -> dict[str, object]:
+    """Everything, for JSON."""
+    return {
+        "guarantee": list(report.models),
+        "differentially_private": False,
+        "method": report.request.method,
+        "quasi_identifiers": list(report.request.roles.quasi_identifiers),
+        "left_out": list(report.left_out),
+        "utility": asdict(report.utility),
+        "risk": {"before": asdict(report.risk_before), "after": asdict(report.risk_after)},
+        "homogeneity": {
+            "before": [asdict(one) for one in report.homogeneity_before],
+            "after": [asdict(one) for one in report.homogeneity_after],
+        },
+        "linkage": asdict(report.linkage),
+        "class_sizes": [list(pair) for pair in report.class_sizes],
+        "orders": {name: list(order) for name, order in report.orders.items()},
+        "ledger_entry": report.entry,
+        "seconds": round(report.seconds, 3),
+    }
+
+
+def audit_rows(audit: Audit) -> list[tuple[str, str]]:
+    """What a table is worth as it stands."""
+    rows = [
+        ("rows", f"{audit.rows:,}"),
+        ("classes", f"{audit.classes:,}"),
+        ("k", f"{audit.k:,}"),
+        ("prosecutor: the easiest person to find", f"{audit.risk.prosecutor:.1%}"),
+        ("marketer: rows matched rightly", f"{audit.risk.marketer:.1%}"),
+        ("rows alone in their class", f"{audit.risk.sample_unique:.1%}"),
+    ]
+    if audit.risk.population_unique is not None:
+        rows.append(("people alone in the population, estimated", f"{audit.risk.population_unique:.1%}"))
+    for column in audit.sensitive:
+        rows.append((f"l of {column.column}", f"{column.least_values} (entropy {column.least_entropy:.2f})"))
+        rows.append((f"t of {column.column}, equal distance", f"{column.farthest:.3f}"))
+        rows.append((f"rows whose class has one {column.column} only", f"{column.homogeneous:.1%}"))
+    return rows
+
+
+def plain_audit(audit: Audit) -> dict[str, object]:
+    """The same, for JSON."""
+    return {"k": audit.k, **asdict(audit)}

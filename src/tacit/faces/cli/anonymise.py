@@ -1,0 +1,340 @@
+"""`tacit anonymise`: make a table publishable the classical way, or check what one is worth."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tacit.errors import InvalidParameter
+from tacit.faces.cli.options import Analyst, PlainOption
+from tacit.faces.formats import Plain
+from tacit.faces.terminal import console, print_lines, print_table
+
+if TYPE_CHECKING:
+    from tacit.release.anonymise import Anonymised, Hierarchy, Request, Source
+
+HELP = """Make a table publishable with respect to the columns somebody could know: k-anonymity and its family.
+
+This is the owner's act, and not differential privacy: with --policy it is put on record in the ledger as a disclosure
+of exact values. Columns without a role are left out; so name identifiers nowhere, or under --pseudonym.
+
+tacit anonymise check TABLE says which k, l and t a table has as it stands.
+
+\b
+Examples:
+  tacit anonymise staff.csv --qi age,postcode,sex --sensitive illness -k 5 -l 2 -o public.csv
+  tacit anonymise staff.parquet --qi age,postcode -s illness -k 10 -t 0.3 -o public.parquet --report report.html
+  tacit anonymise staff.csv --qi weight,postcode -k 2 --bands weight=60,80,+ --prefix postcode=1 -m optimal -o a.csv
+  tacit anonymise visits --policy tacit.toml --qi age,city -k 5 --hierarchies levels.toml -o public.parquet
+  tacit anonymise check public.csv --qi age,postcode,sex --sensitive illness
+"""
+SHORT = "publish a table by k-anonymity and its family, or check one"
+
+
+class Method(StrEnum):
+    """How the classes are found."""
+
+    GREEDY = "greedy"
+    STRICT = "strict"
+    RELAXED = "relaxed"
+    OPTIMAL = "optimal"
+    LOCAL = "local"
+    MICROAGGREGATE = "microaggregate"
+
+
+class Diversity(StrEnum):
+    """What l counts."""
+
+    DISTINCT = "distinct"
+    ENTROPY = "entropy"
+    RECURSIVE = "recursive"
+
+
+class Distance(StrEnum):
+    """How far two sensitive values are apart."""
+
+    EQUAL = "equal"
+    ORDERED = "ordered"
+    HIERARCHICAL = "hierarchical"
+
+
+def anonymise(  # noqa: PLR0913 - the options of a command
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[check] TABLE", help="A Parquet, CSV or JSON file; with --policy also a table of its source."
+        ),
+    ],
+    *,
+    qi: Annotated[
+        list[str], typer.Option("--qi", metavar="COLUMNS", help="The quasi-identifiers: what others may know.")
+    ],
+    sensitive: Annotated[
+        list[str] | None, typer.Option("--sensitive", "-s", metavar="COLUMNS", help="What nobody shall learn.")
+    ] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option("--keep", metavar="COLUMNS", help="Publish these as they are.")
+    ] = None,
+    pseudonym: Annotated[
+        list[str] | None, typer.Option("--pseudonym", metavar="COLUMNS", help="Identifiers, as a keyed hash.")
+    ] = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option("--key-file", metavar="FILE", help="The hash's key; else a random one, used once and forgotten."),
+    ] = None,
+    k: Annotated[
+        int | None, typer.Option("-k", metavar="NUMBER", help="Rows that share their cells, at least.")
+    ] = None,
+    l: Annotated[  # noqa: E741 - the model's own name for it
+        float | None, typer.Option("-l", metavar="NUMBER", help="Sensitive values in each class, at least.")
+    ] = None,
+    diversity: Annotated[Diversity, typer.Option("--diversity", help="How l counts them.")] = Diversity.DISTINCT,
+    c: Annotated[float | None, typer.Option("-c", metavar="NUMBER", help="The c of recursive diversity.")] = None,
+    t: Annotated[
+        float | None, typer.Option("-t", metavar="NUMBER", help="How far a class may be from the table, 0 to 1.")
+    ] = None,
+    distance: Annotated[Distance, typer.Option("--distance", help="How t measures that.")] = Distance.EQUAL,
+    alpha: Annotated[
+        float | None, typer.Option("--alpha", metavar="SHARE", help="The most one value may be of a class.")
+    ] = None,
+    beta: Annotated[
+        float | None, typer.Option("--beta", metavar="NUMBER", help="The most a value may gain in a class.")
+    ] = None,
+    k_map: Annotated[
+        int | None, typer.Option("--k-map", metavar="NUMBER", help="People of the population each row fits, at least.")
+    ] = None,
+    presence: Annotated[
+        str | None,
+        typer.Option("--presence", metavar="LOW:HIGH", help="Of those people, the share that is in the table."),
+    ] = None,
+    population: Annotated[
+        Path | None, typer.Option("--population", metavar="FILE", help="Everybody the table could have held.")
+    ] = None,
+    population_size: Annotated[
+        int | None, typer.Option("--population-size", metavar="COUNT", help="How many that is, for an estimate.")
+    ] = None,
+    method: Annotated[Method, typer.Option("--method", "-m", help="How classes are found.")] = Method.GREEDY,
+    hierarchies: Annotated[
+        Path | None, typer.Option("--hierarchies", metavar="FILE", help="Levels of columns, in TOML.")
+    ] = None,
+    bands: Annotated[
+        list[str] | None, typer.Option("--bands", metavar="COLUMN=10/20", help="Half-open bands; or edges, 60,80,+.")
+    ] = None,
+    prefix: Annotated[
+        list[str] | None, typer.Option("--prefix", metavar="COLUMN=3,2,1", help="Leading characters that stay.")
+    ] = None,
+    top: Annotated[
+        list[str] | None, typer.Option("--top", metavar="COLUMN=80", help="One cell, 80+, from there up.")
+    ] = None,
+    bottom: Annotated[
+        list[str] | None, typer.Option("--bottom", metavar="COLUMN=20", help="One cell, <=20, from there down.")
+    ] = None,
+    suppress: Annotated[
+        float, typer.Option("--suppress", metavar="SHARE", help="The share of rows that may be left out.")
+    ] = 0.0,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where the table goes: Parquet or CSV.")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="A page with pictures, for the owner's eyes.")
+    ] = None,
+    policy: Annotated[
+        Path | None, typer.Option("--policy", "-p", metavar="FILE", help="Put it on record in this policy's ledger.")
+    ] = None,
+    analyst: Analyst = None,
+    form: PlainOption = Plain.TABLE,
+) -> None:
+    """See HELP."""
+    from tacit.faces.owner import refuse_analyst
+
+    refuse_analyst(analyst, "anonymising")
+    quasi, secrets = _names(qi), _names(sensitive)
+    if words[0] == "check" and len(words) == 2:
+        _check(Path(words[1]), quasi, sensitive=secrets, population_size=population_size, form=form)
+        return
+    if len(words) != 1:
+        raise InvalidParameter(f"one table at a time: got {len(words)} words", hint="tacit anonymise --help shows how")
+    from tacit.release.anonymise import Request, Roles, Wanted
+
+    request = Request(
+        roles=Roles(
+            quasi_identifiers=quasi, sensitive=secrets, pseudonyms=_names(pseudonym), keep=_names(keep)
+        ),
+        wanted=Wanted(
+            k=k, k_map=k_map, presence=_presence(presence), l=l, diversity=diversity.value, c=c, t=t,
+            distance=distance.value, beta=beta, alpha=alpha,
+        ),
+        method=method.value,
+        hierarchies=_hierarchies(hierarchies, bands or [], prefix or []),
+        top=_ends(top, "--top"),
+        bottom=_ends(bottom, "--bottom"),
+        suppression=suppress,
+    )  # fmt: skip
+    _refuse_existing(output, report)
+    result = _run(
+        words[0], request, key=_key(key_file), population=population, population_size=population_size, policy=policy
+    )
+    if output is not None:
+        result.write(output)
+    if report is not None:
+        _write_page(result, report, title=Path(words[0]).name)
+    _show(result, form, output=output, report=report)
+
+
+def _run(
+    table: str,
+    request: Request,
+    *,
+    key: bytes | None,
+    population: Path | None,
+    population_size: int | None,
+    policy: Path | None,
+) -> Anonymised:
+    from tacit.policy import load_policy
+    from tacit.release.anonymise import anonymise_source, open_source, open_table
+
+    declared = None if policy is None else load_policy(policy)
+
+    def opened() -> Source:
+        if declared is not None and not Path(table).exists():
+            return open_table(declared, table)
+        return open_source(table)
+
+    with _progress("anonymising") as progress:
+        result = anonymise_source(
+            opened, request, name=Path(table).name, key=key, population=population,
+            population_size=population_size, policy=declared, progress=progress,
+        )  # fmt: skip
+        _ = result.report
+    return result
+
+
+def _check(
+    table: Path, quasi: tuple[str, ...], *, sensitive: tuple[str, ...], population_size: int | None, form: Plain
+) -> None:
+    from tacit.faces.anonymise.findings import audit_rows, plain_audit
+    from tacit.faces.shown import show_json
+    from tacit.release.anonymise import check
+
+    audit = check(table, quasi, sensitive=sensitive, population_size=population_size)
+    if form is Plain.JSON:
+        show_json(plain_audit(audit))
+    else:
+        print_table(("", table.name), audit_rows(audit), right=(1,))
+
+
+def _show(result: Anonymised, form: Plain, *, output: Path | None, report: Path | None) -> None:
+    from tacit.faces.anonymise.findings import NOT_DP, cost_rows, plain_report, risk_rows
+    from tacit.faces.shown import show_json
+
+    made = result.report
+    if form is Plain.JSON:
+        show_json(plain_report(made))
+        return
+    print_lines(f"every class satisfies {', '.join(made.models)}: recomputed from the published table", "")
+    print_table(("what it costs", ""), cost_rows(made), right=(1,))
+    columns = [
+        (c.name, f"{c.ncp:.2%}", f"{c.entropy_loss:.1%}", f"{c.values:,}", f"{c.cells:,}") for c in made.utility.columns
+    ]
+    print_lines("")
+    print_table(("column", "loss", "entropy lost", "values", "cells"), columns, right=(1, 2, 3, 4))
+    print_lines("")
+    print_table(("what can be found out", "before", "after"), risk_rows(made), right=(1, 2))
+    print_lines("")
+    if made.left_out:
+        print_lines(f"left out, having no role: {', '.join(made.left_out)}", dim=True)
+    for path in (output, report):
+        if path is not None:
+            print_lines(f"wrote {path}")
+    if output is None:
+        print_lines("nothing was written: add -o FILE", dim=True)
+    print_lines(f"note: {NOT_DP}; tables like this one can be intersected, and homogeneous classes tell", dim=True)
+
+
+def _write_page(result: Anonymised, path: Path, *, title: str) -> None:
+    from tacit.faces.anonymise.page import page
+    from tacit.faces.owner import write_new
+
+    write_new(path, page(result, title=title))
+
+
+def _refuse_existing(*paths: Path | None) -> None:
+    for path in paths:
+        if path is not None and path.exists():
+            raise InvalidParameter(f"{path.name} is there already: it is not overwritten", hint="write elsewhere")
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[Callable[[float], None]]:
+    """A bar on standard error, if a person is looking."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    shown = (TextColumn(what), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with Progress(*shown, console=console(error=True), transient=True) as bar:
+        task = bar.add_task(what, total=1.0)
+        yield lambda done: bar.update(task, completed=done)
+
+
+def _names(given: Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(name.strip() for text in given or () for name in text.split(",") if name.strip())
+
+
+def _pair(text: str, option: str) -> tuple[str, str]:
+    column, sign, value = text.partition("=")
+    if not sign or not column or not value:
+        raise InvalidParameter(f"{option} is COLUMN=VALUE: got {text!r}")
+    return column.strip(), value.strip()
+
+
+def _hierarchies(path: Path | None, bands: Sequence[str], prefix: Sequence[str]) -> dict[str, Hierarchy]:
+    from tacit.release.anonymise import Prefix, load_hierarchies, parse_bands
+
+    found: dict[str, Hierarchy] = {} if path is None else load_hierarchies(path)
+    for text in bands:
+        column, value = _pair(text, "--bands")
+        found[column] = parse_bands(value)
+    for text in prefix:
+        column, value = _pair(text, "--prefix")
+        if not all(part.strip().isdigit() for part in value.split(",")):
+            raise InvalidParameter(f"--prefix takes lengths, such as 3,2,1: got {value!r}")
+        found[column] = Prefix(tuple(int(part) for part in value.split(",")))
+    return found
+
+
+def _ends(given: Sequence[str] | None, option: str) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for text in given or ():
+        column, value = _pair(text, option)
+        try:
+            found[column] = float(value)
+        except ValueError:
+            raise InvalidParameter(f"{option} takes a number: got {value!r}") from None
+    return found
+
+
+def _presence(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    low, sign, high = text.partition(":")
+    try:
+        return (float(low), float(high)) if sign else (0.0, float(low))
+    except ValueError:
+        raise InvalidParameter(f"--presence is LOW:HIGH, such as 0:0.5: got {text!r}") from None
+
+
+def _key(path: Path | None) -> bytes | None:
+    if path is None:
+        return None
+    try:
+        return path.read_bytes().strip()
+    except OSError:
+        raise InvalidParameter(f"{path.name} cannot be read") from None

@@ -1,0 +1,1 @@
+"""Publish a table: the classical way (`anonymise`), and later with a guarantee."""

@@ -1,0 +1,186 @@
+"""The door: a table in, a verified table and its report out."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tacit.policy import Policy
+from tacit.release.anonymise.auditing import Classes, classes_of, verify, verify_cells
+from tacit.release.anonymise.distance import EQUAL
+from tacit.release.anonymise.halving import Progress
+from tacit.release.anonymise.hierarchy import Hierarchy
+from tacit.release.anonymise.linkage import attack
+from tacit.release.anonymise.making import make
+from tacit.release.anonymise.partition import Partition
+from tacit.release.anonymise.preparing import Prepared, prepare
+from tacit.release.anonymise.publishing import PUBLISHED, publish
+from tacit.release.anonymise.recording import recorded
+from tacit.release.anonymise.request import Request, Roles, Wanted
+from tacit.release.anonymise.result import Anonymised, Report
+from tacit.release.anonymise.risk import homogeneity, risk
+from tacit.release.anonymise.source import Source, open_source
+from tacit.release.anonymise.tuples import Tally, tally
+from tacit.release.anonymise.utility import utility
+
+
+def anonymise(  # noqa: PLR0913 - one door for all models and methods
+    table: object,
+    quasi_identifiers: Sequence[str],
+    *,
+    k: int | None = None,
+    sensitive: str | Sequence[str] = (),
+    l: float | None = None,  # noqa: E741 - the model's own name for it
+    t: float | None = None,
+    method: str = "greedy",
+    keep: Sequence[str] = (),
+    pseudonyms: Sequence[str] = (),
+    key: bytes | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    top: Mapping[str, object] | None = None,
+    bottom: Mapping[str, object] | None = None,
+    suppression: float = 0.0,
+    diversity: str = "distinct",
+    c: float | None = None,
+    distance: str = EQUAL,
+    beta: float | None = None,
+    alpha: float | None = None,
+    k_map: int | None = None,
+    presence: tuple[float, float] | None = None,
+    population: object | None = None,
+    population_size: int | None = None,
+    policy: Policy | None = None,
+    progress: Progress | None = None,
+) -> Anonymised:
+    """Make a table publishable with respect to its quasi-identifiers. Not differential privacy; see the docs.
+
+    `table` is a path (Parquet, CSV, JSON), a pandas or Arrow table, or a DuckDB relation. Columns without a role,
+    identifiers among them, are left out. Every class of the result satisfies every model asked for: that is
+    recomputed from the published table, and a table that fails is not handed over.
+
+    Raises:
+        InvalidParameter: what is asked makes no sense, or cannot be reached with this table.
+    """
+    request = Request(
+        roles=Roles(
+            quasi_identifiers=_listed(quasi_identifiers),
+            sensitive=_listed(sensitive),
+            pseudonyms=_listed(pseudonyms),
+            keep=_listed(keep),
+        ),
+        wanted=Wanted(
+            k=k, k_map=k_map, presence=presence, l=l, diversity=diversity, c=c, t=t, distance=distance, beta=beta,
+            alpha=alpha,
+        ),
+        method=method,
+        hierarchies=dict(hierarchies or {}),
+        top=dict(top or {}),
+        bottom=dict(bottom or {}),
+        suppression=suppression,
+    )  # fmt: skip
+    name = Path(table).name if isinstance(table, str | os.PathLike) else type(table).__name__
+    return anonymise_source(
+        lambda: open_source(table), request, name=name, key=key, population=population,
+        population_size=population_size, policy=policy, progress=progress,
+    )  # fmt: skip
+
+
+def anonymise_source(
+    opened: Callable[[], Source],
+    request: Request,
+    *,
+    name: str,
+    key: bytes | None = None,
+    population: object | None = None,
+    population_size: int | None = None,
+    policy: Policy | None = None,
+    progress: Progress | None = None,
+) -> Anonymised:
+    """The same for a request that is made up already. The table is opened only once the act is on record."""
+    with recorded(policy, request, table=name) as record:
+        source = opened()
+        made = run(source, request, key=key, population=population, progress=progress or (lambda _: None))
+        record.said = f"{made.partition.number} classes, {made.prepared.tuples.rows} rows, {made.prepared.rules.models}"
+    return Anonymised(
+        source,
+        made.prepared.rules.models,
+        measure=lambda: _report(made, population_size=population_size, entry=record.entry),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Made:
+    """A table that was read, split, joined back and verified."""
+
+    prepared: Prepared
+    partition: Partition
+    classes: Classes
+    seconds: float
+
+
+def run(source: Source, request: Request, *, key: bytes | None, population: object | None, progress: Progress) -> Made:
+    """Read, split, join back, verify."""
+    start = time.perf_counter()
+    prepared = prepare(source, request, population=population)
+    progress(0.25)
+    partition = make(prepared, lambda done: progress(0.25 + 0.45 * done))
+    progress(0.7)
+    publish(prepared, partition, key=key)
+    progress(0.9)
+    classes = _verified(prepared, partition)
+    progress(1.0)
+    return Made(prepared, partition, classes, time.perf_counter() - start)
+
+
+def _verified(prepared: Prepared, partition: Partition) -> Classes:
+    """The classes as the published table has them, every one within the models."""
+    request = prepared.request
+    verify_cells(prepared.tuples, partition)
+    classes = classes_of(
+        prepared.source.connection, PUBLISHED, request.roles.quasi_identifiers, sensitive=request.roles.sensitive,
+        hierarchies=request.hierarchies, distance=request.wanted.distance,
+    )  # fmt: skip
+    people = None
+    if prepared.tuples.population is not None:
+        kept = np.flatnonzero(partition.classes >= 0)
+        people = tally(prepared.tuples, partition.classes[kept], number=partition.number, of=kept)
+    verify(classes, request.wanted.models(request.roles.sensitive, classes.grounds), population=people)
+    return classes
+
+
+def _report(made: Made, *, population_size: int | None, entry: str | None) -> Report:
+    prepared, partition, classes = made.prepared, made.partition, made.classes
+    tuples, request = prepared.tuples, prepared.request
+    alike = np.arange(tuples.size.size)
+    if prepared.by == "tacit_row":
+        alike = np.unique(tuples.codes, axis=1, return_inverse=True)[1].ravel()
+    before: Tally = tally(tuples, alike, number=int(alike.max()) + 1)
+    after = classes.each
+    if tuples.population is not None:
+        kept = np.flatnonzero(partition.classes >= 0)
+        after = tally(tuples, partition.classes[kept], number=partition.number, of=kept)
+    sizes, number = np.unique(classes.each.size, return_counts=True)
+    return Report(
+        request=request,
+        models=tuple(map(str, prepared.rules.models)),
+        utility=utility(tuples, prepared.columns, partition),
+        risk_before=risk(before, population_size=population_size),
+        risk_after=risk(after, population_size=population_size),
+        homogeneity_before=tuple(homogeneity(before, prepared.rules.table, name) for name in request.roles.sensitive),
+        homogeneity_after=tuple(homogeneity(classes.each, classes.table, name) for name in request.roles.sensitive),
+        linkage=attack(tuples, partition),
+        class_sizes=tuple(zip(sizes.tolist(), number.tolist(), strict=True)),
+        orders={column.name: column.text for column in prepared.columns if not column.numeric},
+        left_out=prepared.left_out,
+        entry=entry,
+        seconds=made.seconds,
+    )
+
+
+def _listed(names: str | Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)

@@ -1,0 +1,108 @@
+"""A linkage attack on the result: somebody who knows the quasi-identifiers of real people looks for their rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.release.anonymise.partition import Partition
+from tacit.release.anonymise.tuples import Codes, Floats, Ints, Tuples, tally
+
+MOST = 2_000  # tuples looked for
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What the attack learns of one sensitive column.
+
+    `guessed` is how often the most frequent value among the candidates is the right one; `blind` how often the most
+    frequent value of the whole table is, which takes no table of rows to know.
+    """
+
+    column: str
+    certain: float  # the share of people all of whose candidates have one and the same value
+    guessed: float
+    blind: float
+
+
+@dataclass(frozen=True, slots=True)
+class Linkage:
+    """What the attack finds, before and after."""
+
+    people: int  # looked for
+    everyone: bool  # or an even selection
+    found_before: float  # the share with one candidate only
+    found_after: float
+    fewest: int  # candidates of anybody, after
+    chance: float  # of picking the right candidate, on average, after
+    learnt_before: tuple[Learnt, ...]
+    learnt_after: tuple[Learnt, ...]
+
+
+def attack(tuples: Tuples, partition: Partition) -> Linkage:
+    """Look for people of the table with all their quasi-identifiers known.
+
+    A person's candidates are the rows whose every cell covers the person's value, whichever class they are in. People
+    are taken evenly over the table, two thousand at most.
+    """
+    there = np.flatnonzero(tuples.size > 0)
+    targets, weight = _targets(tuples, there)
+    kept = np.flatnonzero(partition.classes >= 0)
+    after = tally(tuples, partition.classes[kept], number=partition.number, of=kept)
+    matched = [_matches(tuples.codes[:, target], partition) for target in targets]
+    candidates = np.array([after.size[classes].sum() for classes in matched])
+    present = partition.classes[targets] >= 0  # who was suppressed has no row to be found
+    before = tuples.size[targets]
+    spread_before, spread_after = [], []
+    for spread in tuples.sensitive:
+        own = spread.histogram(np.arange(targets.size), of=targets, number=targets.size).astype(np.float64)
+        counts = after.histogram[spread.name]
+        seen = np.stack([counts[:, classes].sum(axis=1) for classes in matched], axis=1).astype(np.float64)
+        prior = spread.histogram(np.zeros(there.size, dtype=np.int64), of=there, number=1)[:, 0]
+        spread_before.append(_learnt(spread.name, own, own, prior=prior, weight=weight))
+        spread_after.append(_learnt(spread.name, own, seen, prior=prior, weight=weight))
+    found = candidates[present]
+    return Linkage(
+        people=int(weight.sum()),
+        everyone=int(weight.sum()) == tuples.rows,
+        found_before=float(weight[before == 1].sum() / weight.sum()),
+        found_after=float(weight[present & (candidates == 1)].sum() / weight.sum()),
+        fewest=int(found.min()) if found.size else 0,
+        chance=float((weight[present] / np.maximum(found, 1)).sum() / weight.sum()),
+        learnt_before=tuple(spread_before),
+        learnt_after=tuple(spread_after),
+    )
+
+
+def _targets(tuples: Tuples, there: Ints) -> tuple[Ints, Floats]:
+    """Tuples of people to look for, and for how many people each stands."""
+    if there.size <= MOST:
+        return there, tuples.size[there].astype(np.float64)
+    rows = np.linspace(0, tuples.rows - 1, MOST).astype(np.int64)
+    place = np.searchsorted(np.cumsum(tuples.size[there]), rows, side="right")
+    ids, weight = np.unique(there[place], return_counts=True)
+    return ids, weight.astype(np.float64)
+
+
+def _matches(person: Codes, partition: Partition) -> Ints:
+    """The classes of which every cell covers the person's value."""
+    left = np.arange(partition.number)
+    for code, cells in zip(person, partition.cells, strict=True):
+        left = left[(cells.low[left] <= code) & (code <= cells.high[left])]
+    return left
+
+
+def _learnt(name: str, own: Floats, seen: Floats, *, prior: Ints, weight: Floats) -> Learnt:
+    """`own`: what the people of each target really have; `seen`: what their candidates have. (values, targets)."""
+    total = float(weight.sum())
+    certain = np.count_nonzero(seen, axis=0) == 1
+    share = own / np.maximum(own.sum(axis=0), 1)
+    right = share[seen.argmax(axis=0), np.arange(own.shape[1])]
+    blind = share[int(prior.argmax())]
+    return Learnt(
+        name,
+        float(weight[certain].sum() / total),
+        float((weight * right).sum() / total),
+        float((weight * blind).sum() / total),
+    )

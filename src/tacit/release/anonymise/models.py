@@ -1,0 +1,302 @@
+"""The privacy models: what every class of a published table must satisfy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from tacit.errors import InvalidParameter
+from tacit.release.anonymise.distance import Ground, distance
+from tacit.release.anonymise.tuples import Bools, Floats, Ints, Tally
+
+SLACK = 1e-9  # for numbers that are not whole: what two ways of adding up may differ by
+
+
+class Model(Protocol):
+    """A requirement on each class, given the table as one class."""
+
+    @property
+    def column(self) -> str | None:
+        """The sensitive column it guards; None where it is about sizes."""
+
+    def holds(self, part: Tally, table: Tally) -> Bools:
+        """Which of the classes satisfy it."""
+
+    def measured(self, part: Tally, table: Tally) -> Floats:
+        """How each class stands, in the model's own measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class KAnonymity:
+    """Every class has at least k rows (Samarati & Sweeney 1998)."""
+
+    k: int
+    column: None = None
+
+    def __post_init__(self) -> None:
+        _at_least(self.k, 1, "k")
+
+    def holds(self, part: Tally, table: Tally) -> Bools:
+        """Which classes are large enough; one that nobody is in is not published."""
+        return np.asarray((part.size >= self.k) | (part.size == 0))
+
+    def measured(self, part: Tally, table: Tally) -> Floats:
+        """Rows in the class."""
+        return part.size.astype(np.float64)
+
+    def __str__(self) -> str:
+        return f"k = {self.k}"
+
+
+@dataclass(frozen=True, slots=True)
+class KMap:
+    """Every class that is published matches at least k people of the population (Sweeney 2002)."""
+
+    k: int
+    column: None = None
+
+    def __post_init__(self) -> None:
+        _at_least(self.k, 1, "k of k-map")
+
+    def holds(self, part: Tally, table: Tally) -> Bools:
+        """Which classes match enough people."""
+        return np.asarray((_population(part) >= self.k) | (part.size == 0))
+
+    def measured(self, part: Tally, table: Tally) -> Floats:
+        """People of the population in the class."""
+        return _population(part).astype(np.float64)
+
+    def __str__(self) -> str:
+        return f"k-map = {self.k}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaPresence:
+    """Of the people of the population who match a class, between `low` and `high` are in the table (Nergiz 2007)."""
+
+    low: float
+    high: float
+    column: None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.low <= self.high <= 1:
+            raise InvalidParameter(f"delta-presence is a range within 0 to 1: got {self.low} to {self.high}")
+
+    def holds(self, part: Tally, table: Tally) -> Bools:
+        """Which classes hide who is in the table, and who is not."""
+        share = self.measured(part, table)
+        return (share >= self.low - SLACK) & (share <= self.high + SLACK)
+
+    def measured(self, part: Tally, table: Tally) -> Floats:
+        """The share of the class's people who are in the table."""
+        return np.asarray(part.size / np.maximum(_population(part), 1), dtype=np.float64)
+
+    def __str__(self) -> str:
+        return f"δ-presence within {self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctDiversity:
+    """Every class has at least l different values (Machanavajjhala 2006)."""
+
+    l: float  # noqa: E741 - the model's own name for it
+    column: str
+
+    def __post_init__(self) -> None:
+        _at_least(self.l, 1, "l")
+
+    def holds(self, part: Tally, table: Tally) -> Bools:
+        """Which classes have enough values."""
+        return np.asarray((self.measured(part, table) >= self.l) | (part.size == 0))
+
+    def measured(self, part: Tally, table: Tally) -> Floats:
+        """Different values in the class."""
+        return np.asarray(np.count_nonzero(part.histogram[self.column], axis=0), dtype=np.float64)
+
+    def __str__(self) -> str:
+        return f"distinct l = {self.l:g} on {self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class EntropyDiversity:
+    """The values of every class are as spread as l equally frequent ones: exp(entropy) ≥ l."""
+
+    l: float  # noqa: E741 - the model's own name for it
+    column: str
+
+    def __post_init__(self) -> None:
+        _at_least(self.l, 1, "l")
+
+    def holds(self, part: Tally, table: Tally) -> Bools:
+        """Which classes are spread enough."""
+        return np.asarray((self.measured(part, table) >= self.l - SLACK) | (part.size == 0))
+
+    def measured(self, part: Tally, table: Tally) -> Floats:
+        """The exponential of the class's entropy."""
+        share = _shares(part.histogram[self.column])
+        logarithm = np.log(share, out=np.zeros_like(share), where=share > 0)
+        return np.asarray(np.exp(-(share * logarithm).sum(axis=0)), dtype=np.float64)
+
+    def __str__(self) -> str:
+        return f"entropy l = {self.l:g} on {self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class RecursiveDiversity:
+    """The most frequent value of a class is less than c times all from the l-th on: r₁ < c (r_l + … + r_m)."""
+
+    l: int  # noqa: E741 - the model's own name for it
+    c: float
+    column: str
+
+    def __post_init__(self) -> None:
+        _at_least(self.l, 2, "l of recursive diversity")
+        if not self.c > 0:
+            raise InvalidParameter(f"c of recursive diversity must be positive: got {self.c}")
+
+    def holds(self, part: Tally, table: Tally) -> Bools:
+        """Which classes have no value that stands out."""
+        return np.asarray((self.measured(part, table) < self.c) | (part.size == 0))
+
+    def measured(self, part: Tally, table: Tally) -> Floats:
+        """The most frequent value over all from the l-th on; infinite where there are fewer than l."""
+        counts = -np.sort(-part.histogram[self.column], axis=0)
+        tail = counts[self.l - 1 :].sum(axis=0)
+        return np.asarray(np.where(tail > 0, counts[0] / np.maximum(tail, 1), math.inf), dtype=np.float64)
+
+    def __str__(self) -> str:
+        return f"recursive ({self.c:g}, {self.l})-diversity on {self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class TCloseness:
+    """The values of every class are within t of the whole table's, in earth mover's distance (Li 2007)."""
+
+    t: float
+    column: str
+    ground: Ground
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.t <= 1:
+            raise InvalidParameter(f"t must lie between 0 and 1: got {self.t}")
+
+    def holds(self, part: Tally, table: Tally) -> Bools:
+        """Which classes are close enough."""
+        return np.asarray((self.measured(part, table) <= self.t + SLACK) | (part.size == 0))
+
+    def measured(self, part: Tally, table: Tally) -> Floats:
+        """How far each class is from the table."""
+        shares = _shares(part.histogram[self.column])
+        return distance(shares, _beside(_shares(table.histogram[self.column]), shares), ground=self.ground)
+
+    def __str__(self) -> str:
+        return f"t = {self.t:g} ({self.ground.name}) on {self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class BetaLikeness:
+    """No value is much likelier in a class than in the table: the relative gain is at most min(β, −ln p) (Cao 2012)."""
+
+    beta: float
+    column: str
+
+    def __post_init__(self) -> None:
+        if not self.beta > 0:
+            raise InvalidParameter(f"beta must be positive: got {self.beta}")
+
+    def holds(self, part: Tally, table: Tally) -> Bools:
+        """Which classes raise no value too much."""
+        gain, prior = self._gain(part, table)
+        limit = np.minimum(self.beta, -np.log(np.where(prior > 0, prior, 1)))
+        return np.asarray((gain <= limit + SLACK).all(axis=0) | (part.size == 0), dtype=np.bool_)
+
+    def measured(self, part: Tally, table: Tally) -> Floats:
+        """The largest relative gain of a value."""
+        return np.asarray(self._gain(part, table)[0].max(axis=0), dtype=np.float64)
+
+    def _gain(self, part: Tally, table: Tally) -> tuple[Floats, Floats]:
+        shares = _shares(part.histogram[self.column])
+        prior = _beside(_shares(table.histogram[self.column]), shares)
+        return (shares - prior) / np.where(prior > 0, prior, 1), prior
+
+    def __str__(self) -> str:
+        return f"β = {self.beta:g} on {self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class AlphaAnonymity:
+    """No value is more than a share α of a class: with a k beside it, (α, k)-anonymity (Wong 2006)."""
+
+    alpha: float
+    column: str
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha <= 1:
+            raise InvalidParameter(f"alpha must lie between 0 and 1: got {self.alpha}")
+
+    def holds(self, part: Tally, table: Tally) -> Bools:
+        """Which classes have no dominant value."""
+        return self.measured(part, table) <= self.alpha + SLACK
+
+    def measured(self, part: Tally, table: Tally) -> Floats:
+        """The share of the class's most frequent value."""
+        return np.asarray(_shares(part.histogram[self.column]).max(axis=0), dtype=np.float64)
+
+    def __str__(self) -> str:
+        return f"α = {self.alpha:g} on {self.column}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rules:
+    """All the models a table is to satisfy together, and the table they are measured against."""
+
+    models: tuple[Model, ...]
+    table: Tally
+
+    @property
+    def least(self) -> int:
+        """A class smaller than this fails whatever else it has."""
+        return max((model.k for model in self.models if isinstance(model, KAnonymity)), default=1)
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The sensitive columns any of them looks at."""
+        return frozenset(model.column for model in self.models if model.column is not None)
+
+    @property
+    def only_sizes(self) -> bool:
+        """Whether the number of rows decides everything."""
+        return all(isinstance(model, KAnonymity) for model in self.models)
+
+    def hold(self, part: Tally) -> Bools:
+        """Which classes satisfy every model."""
+        kept = np.ones(part.size.shape, dtype=np.bool_)
+        for model in self.models:
+            kept &= model.holds(part, self.table)
+        return kept
+
+
+def _population(part: Tally) -> Ints:
+    if part.population is None:
+        raise InvalidParameter(
+            "no population is known: k-map and delta-presence compare the table with one",
+            hint="name the population's table",
+        )
+    return part.population
+
+
+def _shares(counts: Ints) -> Floats:
+    return np.asarray(counts / np.maximum(counts.sum(axis=0), 1), dtype=np.float64)
+
+
+def _beside(prior: Floats, shares: Floats) -> Floats:
+    """The table's shares, (values, 1), shaped to stand beside those of many classes."""
+    return prior.reshape(prior.shape[0], *(1,) * (shares.ndim - 1))
+
+
+def _at_least(number: float, least: int, what: str) -> None:
+    if not number >= least or (isinstance(number, float) and not math.isfinite(number)):
+        raise InvalidParameter(f"{what} must be at least {least}: got {number}")

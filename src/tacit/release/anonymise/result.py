@@ -1,0 +1,122 @@
+"""What comes of it: the published table, and what can be said of its cost and its risks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tacit.engines.columns import quoted
+from tacit.engines.sources import literal
+from tacit.errors import EngineError, InvalidParameter
+from tacit.release.anonymise.linkage import Linkage
+from tacit.release.anonymise.models import Model
+from tacit.release.anonymise.publishing import PUBLISHED
+from tacit.release.anonymise.request import Request
+from tacit.release.anonymise.risk import Homogeneity, Risk
+from tacit.release.anonymise.source import SOURCE, Source, ask
+from tacit.release.anonymise.utility import Utility
+
+if TYPE_CHECKING:
+    import duckdb
+
+_FORMATS = {
+    ".parquet": "FORMAT parquet",
+    ".pq": "FORMAT parquet",
+    ".csv": "FORMAT csv, HEADER",
+    ".tsv": r"FORMAT csv, HEADER, DELIMITER '\t'",
+}
+SHOWN_ROWS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that was measured. None of it is differentially private: it is the owner's."""
+
+    request: Request
+    models: tuple[str, ...]  # in words; every class of the published table satisfies each
+    utility: Utility
+    risk_before: Risk
+    risk_after: Risk
+    homogeneity_before: tuple[Homogeneity, ...]
+    homogeneity_after: tuple[Homogeneity, ...]
+    linkage: Linkage
+    class_sizes: tuple[tuple[int, int], ...]  # (size, how many classes have it)
+    orders: Mapping[str, tuple[str, ...]]  # of each column of categories: the order its intervals are taken in
+    left_out: tuple[str, ...]  # columns that have no role
+    entry: str | None  # the ledger's, where a policy has one
+    seconds: float
+
+
+class Anonymised:
+    """A verified table. It stays in the engine until it is asked for, and the report is made when it is."""
+
+    def __init__(self, source: Source, models: Sequence[Model], *, measure: Callable[[], Report]) -> None:
+        self._source, self._measure = source, measure
+        self.models = tuple(map(str, models))
+
+    def __repr__(self) -> str:
+        return f"<anonymised table: {', '.join(self.models)}; not differentially private>"
+
+    @cached_property
+    def report(self) -> Report:
+        """What the table costs and risks."""
+        return self._measure()
+
+    @property
+    def table(self) -> Any:
+        """The published table as the kind of thing it came as: a frame, an Arrow table, or a relation."""
+        if self._source.kind == "pandas":
+            return self.to_pandas()
+        return self.to_arrow() if self._source.kind == "arrow" else self.relation()
+
+    def relation(self) -> duckdb.DuckDBPyRelation:
+        """The published table as a DuckDB relation."""
+        return self._source.connection.table(PUBLISHED)
+
+    def to_pandas(self) -> Any:
+        """The published table as a pandas frame."""
+        return self.relation().df()
+
+    def to_arrow(self) -> Any:
+        """The published table as an Arrow table."""
+        return self.relation().to_arrow_table()
+
+    def rows(self, limit: int = SHOWN_ROWS) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+        """The names of the columns and the first rows."""
+        relation = self.relation()
+        return tuple(relation.columns), relation.limit(limit).fetchall()
+
+    def samples(
+        self, limit: int = SHOWN_ROWS
+    ) -> tuple[tuple[str, ...], list[tuple[object, ...]], list[tuple[object, ...]]]:
+        """The columns of the published table, some rows of the source, and some published ones: the owner's to see."""
+        columns = tuple(self.relation().columns)
+        listed = ", ".join(map(quoted, columns))
+        step = max(1, self.report.utility.rows // limit)  # evenly: neighbours are of one class
+        after = ask(
+            self._source.connection, f"SELECT * FROM {PUBLISHED} WHERE rowid % {step} = 0 ORDER BY rowid LIMIT {limit}"
+        )
+        before = ask(self._source.connection, f"SELECT {listed} FROM {SOURCE} LIMIT {limit}")
+        return columns, before, after
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write the published table as Parquet or CSV, by the name's ending. A file that is there is left alone."""
+        target = Path(path)
+        form = _FORMATS.get(target.suffix.lower())
+        if form is None:
+            raise InvalidParameter(f"{target.name} is of no kind tacit writes", hint="end it in .parquet or .csv")
+        if target.exists():
+            raise InvalidParameter(f"{target.name} is there already: it is not overwritten", hint="write elsewhere")
+        draft = target.with_name(f".{target.name}.new{target.suffix}")
+        try:
+            ask(self._source.connection, f"COPY {PUBLISHED} TO {literal(str(draft.absolute()))} ({form})")
+            os.replace(draft, target)
+        except (OSError, EngineError):
+            raise InvalidParameter(f"{target.name} cannot be written", hint="check that its folder is there") from None
+        finally:
+            draft.unlink(missing_ok=True)
+        return target
