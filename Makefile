@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+SYSTEM := $(VENV)/.system
 WORKERS ?= 2
 
-.PHONY: help demo tour test test-all check format fuzz bench map docs lock clean
+.PHONY: help demo tour test test-all check format fuzz bench bench-peers map docs lock clean
 .DEFAULT_GOAL := help
 
 help: ## what there is to make
@@ -17,11 +18,15 @@ $(BIN)/python:
 # uv where there is one, else pip; both read the same pins
 $(STAMP): pyproject.toml constraints.txt | $(BIN)/python
 	@if command -v uv >/dev/null 2>&1; then \
-	  uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[accounting,frames,plot]' --group dev; \
+	  uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[accounting,fast,frames,plot,postgres,spark]' --group dev; \
 	else \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1' && \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[accounting,frames,plot]' --group dev; \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[accounting,fast,frames,plot,postgres,spark]' --group dev; \
 	fi
+	@touch $@
+
+$(SYSTEM): scripts/system_packages.sh | $(BIN)/python
+	@scripts/system_packages.sh
 	@touch $@
 
 demo: $(STAMP) ## set up, and ask the lectures' questions of a million rows
@@ -30,10 +35,10 @@ demo: $(STAMP) ## set up, and ask the lectures' questions of a million rows
 tour: $(STAMP) ## a short tour of the mechanisms
 	@$(BIN)/python scripts/tour.py
 
-test: $(STAMP) ## set up, and run the tests
+test: $(STAMP) $(SYSTEM) ## set up, and run the tests
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not heavy"
 
-test-all: $(STAMP) ## the tests, and those that take minutes
+test-all: $(STAMP) $(SYSTEM) ## the tests, and those that take minutes
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 check: $(STAMP) ## format, lint, types, import contracts
@@ -53,6 +58,9 @@ fuzz: $(STAMP) ## remove every unit of random tables, a million times over
 
 bench: $(STAMP) ## measure speed against peers, as ratios in one run
 	$(BIN)/python -m bench
+
+bench-peers: $(STAMP) ## measure OpenDP, SmartNoise SQL and PipelineDP, each in its own environment
+	$(BIN)/python -m bench.peers
 
 map: $(STAMP) ## draw the rooms and their imports into docs/
 	$(BIN)/python scripts/import_map.py

@@ -28,6 +28,7 @@ from tacit.errors import (
 )
 
 if TYPE_CHECKING:
+    from tacit import collect
     from tacit.core import Adjacency, Bounds, Budget, Loss, PrivacyUnit
     from tacit.curator import Explanation, Receipt, Release
     from tacit.faces.catalogue import Catalogue
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
         parse_policy,
         policy_text,
     )
+    from tacit.release.anonymise import anonymise
 
 __version__: str
 
@@ -88,6 +90,8 @@ __all__ = [
     "TacitError",
     "UnboundedColumn",
     "UnknownName",
+    "anonymise",
+    "collect",
     "load_policy",
     "open",
     "parse_policy",
@@ -104,6 +108,7 @@ _ROOMS = {
         *("Accounting", "AnalystPolicy", "BudgetPolicy", "ColumnPolicy", "Dataset", "GroupPolicy", "ListDomain"),
         *("Policy", "RangeDomain", "TableDomain", "TablePolicy", "load_policy", "parse_policy", "policy_text"),
     ),
+    "tacit.release.anonymise": ("anonymise",),
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 _INSIDE = {"open": "open_database"}  # what a name is called at home
@@ -114,6 +119,8 @@ def __getattr__(name: str) -> object:
         from importlib.metadata import version
 
         return version("tacit")
+    if name == "collect":
+        return import_module("tacit.collect")
     if name not in _HOMES:
         raise AttributeError(f"module 'tacit' has no attribute {name!r}")
     found: object = getattr(import_module(_HOMES[name]), _INSIDE.get(name, name))
