@@ -42,6 +42,15 @@ QUESTIONS = (
     "COUNT(*) FROM people WHERE region IN (SELECT region FROM regions WHERE name <> 'r1')",
     "COUNT(*), SUM(v) FROM (SELECT person, total AS v FROM orders UNION ALL SELECT person, total FROM notes) u",
     "COUNT(*), SUM(t) FROM (SELECT person, total AS t FROM orders UNION ALL SELECT person, total FROM orders) u",
+    (
+        "SUM(total) FROM (SELECT person, total, ROW_NUMBER() OVER (PARTITION BY person ORDER BY kind) AS r FROM orders) q"
+        " WHERE r = 1"
+    ),
+    (
+        "AVG(d) FROM (SELECT person, total - before AS d FROM (SELECT person, total, LAG(total) OVER (PARTITION BY person"
+        " ORDER BY id) AS before FROM orders) q) z"
+    ),
+    "COUNT(*) FROM (SELECT person, SUM(total) OVER (PARTITION BY person) AS s FROM orders) q WHERE s > 10",
     "MEDIAN(s) FROM (SELECT person, SUM(total) AS s FROM orders GROUP BY person) q",
     f"COUNT(DISTINCT tag) FROM {ITEMS_OF_PEOPLE}",
 )
@@ -149,6 +158,8 @@ def test_without_noise_the_answer_is_what_sql_says(body, plain):
         ("COUNT(*) FROM people WHERE age IN (SELECT total FROM notes)", "other people's rows", "within the unit"),
         ("COUNT(*) FROM people WHERE EXISTS (SELECT 1 FROM notes WHERE total > 3)", "nothing ties its rows", "within"),
         ("COUNT(*) FROM people WHERE id IN (SELECT id FROM orders)", "tied to the unit outside by different keys", ""),
+        ("COUNT(*) FROM (SELECT RANK() OVER (ORDER BY total) AS r FROM orders) q", "rows of several units", "PARTITION"),
+        ("SUM(total) OVER (PARTITION BY person) FROM orders", "it would look at many units", "subquery"),
         ("id, COUNT(*) FROM people JOIN notes ON id = person GROUP BY id", "a group for each person", ""),
         ("SUM(order_id) FROM items", "unknown column", ""),
         ("COUNT(*) FROM (SELECT person FROM orders UNION SELECT person FROM orders) q", "UNION is refused", "ALL"),

@@ -100,8 +100,11 @@ def _refuse_clauses(select: exp.Select) -> None:
             raise QueryRefused(
                 "a subquery is refused here", hint="ask for the inner number first, then write it as a constant"
             )
-        if isinstance(node, exp.Window):
-            raise QueryRefused("a window function is refused", hint="GROUP BY gives one number per group")
+        if isinstance(node, exp.Window) and node.find_ancestor(exp.Select) is select:
+            raise QueryRefused(
+                "a window function is refused here: it would look at many units",
+                hint="GROUP BY gives one number per group; a subquery may have windows within one unit",
+            )
 
 
 def _around(select: exp.Select) -> exp.Expr | None:

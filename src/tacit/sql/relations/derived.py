@@ -21,6 +21,7 @@ from tacit.sql.operands import operand
 from tacit.sql.predicates import predicate
 from tacit.sql.relations.parts import OWNER, Part, key_column
 from tacit.sql.relations.relation import Relation
+from tacit.sql.relations.windows import window
 from tacit.sql.rules import GRID_RULES, Facts, apply, grids_of
 from tacit.sql.scope import Scope, Source, bare, name_of
 
@@ -111,7 +112,7 @@ class Derivation:
     def _grouped(self, nodes: list[tuple[str, exp.Expression]]) -> list[exp.Expression] | None:
         """What the rows are grouped by; None where each row stays a row."""
         group = self.select.args.get("group")
-        aggregates = [node for _, node in nodes if node.find(*_AGGREGATES)]
+        aggregates = [node for _, node in nodes if not isinstance(node, exp.Window) and node.find(*_AGGREGATES)]
         if self.select.args.get("distinct"):
             if group is not None or aggregates or self.select.args["distinct"].args.get("on"):
                 raise QueryRefused("DISTINCT beside GROUP BY or aggregates is refused in a subquery")
@@ -158,7 +159,9 @@ class Derivation:
         self.columns.append(self._aggregated(name, bare(node)) if grouped else self._computed(name, bare(node)))
 
     def _computed(self, name: str, node: exp.Expression) -> Made:
-        """A column, or what is computed from one row."""
+        """A column, or what is computed from one row, or from its unit's rows."""
+        if isinstance(node, exp.Window):
+            return _in_steps(name, window(node, self.scope, self.relation))
         if isinstance(node, exp.Column):
             found, kind = self.scope.column(node)
             sql = exp.column(exp.to_identifier(found.name, quoted=True))
@@ -175,6 +178,8 @@ class Derivation:
         return Made(made.sql, ColumnPolicy(name, type=made.kind, domain=domain), _SQL_TYPES[made.kind])
 
     def _aggregated(self, name: str, node: exp.Expression) -> Made:
+        if isinstance(node, exp.Window):
+            raise QueryRefused("a window beside GROUP BY is refused", hint="nest one subquery in another")
         if not isinstance(node, _AGGREGATES):
             if node.find(*_AGGREGATES):
                 raise QueryRefused(
