@@ -1,4 +1,4 @@
-"""What every engine owes the curator. A new engine joins by one line in `ENGINES`."""
+"""What every engine owes the curator. A new engine joins by one line in `engine_words.ENGINES`."""
 
 from __future__ import annotations
 
@@ -8,67 +8,61 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from datetime import date, datetime
-from fractions import Fraction
-from pathlib import Path
+from datetime import date
 
-import duckdb
 import numpy as np
 import pytest
 
+from conformance.engine_words import CANARY, ENGINES, FAILING, Words
 from tacit.engines import Engine, Exact, Limits, open_engine, unreadable_tables
 from tacit.errors import EngineError
-from tacit.policy import BudgetPolicy, ColumnPolicy, Dataset, Policy, TablePolicy
-from tacit.policy.dataset import SourceLike
-
-CANARY = "canary"
-PEOPLE = f"""
-    SELECT i AS id, '{CANARY}-name-' || i AS name, '{CANARY}-city-' || (i % 7) AS city,
-           CAST(i * 7919 % 100003 AS BIGINT) AS pay,
-           CASE WHEN i % 11 = 0 THEN CAST('nan' AS DOUBLE) ELSE i / 8.0 END AS score,
-           DATE '2020-01-01' + CAST(i % 900 AS INTEGER) AS joined
-    FROM range(20000) AS made(i)"""
-TABLES = [
-    TablePolicy("people", "id", columns=[ColumnPolicy("city"), ColumnPolicy("pay", lower=0, upper=100003, step=1)]),
-    TablePolicy("towns", public=True),
-]
-TAKES_LONG = "SELECT CAST(count(*) AS BIGINT) AS n FROM range(400000000) AS made(i) WHERE i % 7 > 2"  # seconds
-
-
-def _policy(source: SourceLike, base: Path) -> Policy:
-    return Policy(Dataset("house", source, base=base), BudgetPolicy(10), tables=TABLES)
-
-
-def over_a_database(base: Path) -> Policy:
-    with duckdb.connect(str(base / "house.duckdb")) as owner:
-        owner.execute(f"CREATE TABLE people AS {PEOPLE}; CREATE TABLE towns AS SELECT 'Bern' AS town")
-        owner.execute(f"CREATE TABLE undeclared AS SELECT '{CANARY}-undeclared' AS secret")
-    return _policy("house.duckdb", base)
-
-
-def over_parquet(base: Path) -> Policy:
-    with duckdb.connect() as owner:
-        owner.execute(f"COPY ({PEOPLE}) TO '{base}/people.parquet' (FORMAT parquet)")
-        owner.execute(f"COPY (SELECT 'Bern' AS town) TO '{base}/towns.csv' (FORMAT csv, HEADER)")
-    return _policy({"people": "people.parquet", "towns": "towns.csv"}, base)
-
-
-ENGINES: dict[str, Callable[[Path], Policy]] = {
-    "duckdb-database": over_a_database,
-    "duckdb-files": over_parquet,
-}
-
-
-@pytest.fixture(scope="module", params=ENGINES)
-def policy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Policy:
-    return ENGINES[request.param](tmp_path_factory.mktemp(request.param))
+from tacit.policy import Policy
 
 
 @pytest.fixture(scope="module")
-def engine(policy: Policy) -> Iterator[Engine]:
-    opened = open_engine(policy)
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], tuple[Policy, Engine]]]:
+    """Every engine's policy and engine, each made once."""
+    made: dict[str, tuple[Policy, Engine]] = {}
+
+    def opened(named: str) -> tuple[Policy, Engine]:
+        if named not in made:
+            policy = ENGINES[named][0](tmp_path_factory.mktemp(named))
+            made[named] = policy, open_engine(policy)
+        return made[named]
+
     yield opened
-    opened.close()
+    for _, engine in made.values():
+        engine.close()
+
+
+@pytest.fixture(params=ENGINES)
+def named(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def words(named: str) -> Words:
+    return ENGINES[named][1]
+
+
+@pytest.fixture
+def policy(named: str, house: Callable[[str], tuple[Policy, Engine]]) -> Policy:
+    return house(named)[0]
+
+
+@pytest.fixture
+def engine(named: str, house: Callable[[str], tuple[Policy, Engine]]) -> Engine:
+    return house(named)[1]
+
+
+def each(what: str) -> pytest.MarkDecorator:
+    """A test for every engine and every one of its words of this kind."""
+    cases = [
+        pytest.param(named, case, id=f"{named}-{place}")
+        for named, (_, words) in ENGINES.items()
+        for place, case in enumerate(getattr(words, what))
+    ]
+    return pytest.mark.parametrize(("named", "case"), cases, indirect=["named"])
 
 
 def failure(engine: Engine, sql: str) -> EngineError:
@@ -108,20 +102,17 @@ def test_small_whole_numbers_are_widened(engine):
     assert engine.execute("SELECT CAST(-3 AS SMALLINT) AS n").integers("n").dtype == np.int64
 
 
-def test_a_wide_sum_saturates_where_the_sql_says_so(engine):
-    wide = "CAST(9223372036854775807 AS HUGEINT) * CAST(x AS HUGEINT)"
+def test_a_wide_sum_saturates_where_the_sql_says_so(engine, words):
+    wide = f"CAST(9223372036854775807 AS {words.wide}) * CAST(x AS {words.wide})"
     sql = f"""SELECT CAST(CASE WHEN {wide} > 9223372036854775807 THEN 9223372036854775807
                                WHEN {wide} < -9223372036854775808 THEN -9223372036854775808
                                ELSE {wide} END AS BIGINT) AS n FROM (VALUES (1), (5), (-5)) AS v(x)"""
     assert sorted(engine.execute(sql).integers("n").tolist()) == [-(2**63), 2**63 - 1, 2**63 - 1]
 
 
-@pytest.mark.parametrize(
-    "column",
-    ["CAST(1 AS HUGEINT)", "1.5", "CAST(1 AS DOUBLE)", "'1'", "TRUE", "CAST(NULL AS BIGINT)", "DATE '2020-01-01'"],
-)
-def test_what_is_not_a_64_bit_whole_number_is_no_integer(engine, column):
-    exact = engine.execute(f"SELECT {column} AS n")
+@each("not_integers")
+def test_what_is_not_a_64_bit_whole_number_is_no_integer(engine, case):
+    exact = engine.execute(f"SELECT {case} AS n")
     with pytest.raises(EngineError):
         exact.integers("n")
 
@@ -133,42 +124,9 @@ def test_one_null_among_integers_is_refused_not_filled(engine):
         exact.integers("n")
 
 
-@pytest.mark.parametrize(
-    ("sql", "value"),
-    [
-        ("NULL::VARCHAR", None),
-        ("TRUE", True),
-        ("42", 42),
-        ("CAST(18446744073709551615 AS UBIGINT)", 2**64 - 1),
-        ("CAST('-170141183460469231731687303715884105728' AS HUGEINT)", -(2**127)),
-        ("CAST('0.10' AS DECIMAL(4, 2))", Fraction(1, 10)),
-        ("CAST('3.00' AS DECIMAL(4, 2))", 3),
-        (
-            "CAST('12345678901234567890123456789012345.67' AS DECIMAL(38, 2))",
-            Fraction(1234567890123456789012345678901234567, 100),
-        ),
-        ("CAST(1.1 AS FLOAT)", 1.1),
-        ("CAST('inf' AS DOUBLE)", float("inf")),
-        ("DATE '2026-01-31'", date(2026, 1, 31)),
-        ("DATE '0044-03-15 (BC)'", "0044-03-15 (BC)"),
-        ("DATE '294247-01-01'", "294247-01-01"),
-        ("DATE '5877642-06-25 (BC)'", "5877642-06-25 (BC)"),
-        ("CAST('infinity' AS DATE)", "infinity"),
-        ("CAST('-infinity' AS TIMESTAMP)", "-infinity"),
-        ("TIMESTAMP '2026-01-31 23:59:59.25'", datetime.fromisoformat("2026-01-31 23:59:59.250")),
-        ("TIMESTAMP '0044-03-15 (BC) 01:02:03'", "0044-03-15 (BC) 01:02:03"),
-        ("TIMESTAMP '294247-01-01 01:02:03'", "294247-01-01 01:02:03"),
-        ("CAST('2026-01-31 23:59:59+02' AS TIMESTAMPTZ)", datetime.fromisoformat("2026-01-31 21:59:59")),
-        ("CAST('2026-01-31 00:00:00.123456789' AS TIMESTAMP_NS)", "2026-01-31 00:00:00.123456789"),
-        ("CAST('a' AS ENUM ('a', 'b'))", "a"),
-        ("CAST('00000000-0000-0000-0000-000000000001' AS UUID)", "00000000-0000-0000-0000-000000000001"),
-        ("'Zürich 🏔 e\u0301'", "Zürich 🏔 e\u0301"),
-        ("'a' || chr(0) || 'b'", "a\0b"),
-        ("''", ""),
-        ("repeat('x', 1000000)", "x" * 1_000_000),
-    ],
-)
-def test_a_key_comes_back_as_the_policys_kind_of_value(engine, sql, value):
+@each("values")
+def test_a_key_comes_back_as_the_policys_kind_of_value(engine, case):
+    sql, value = case
     keys = engine.execute(f"SELECT {sql} AS k").keys("k")
     assert keys == [value]
     assert type(keys[0]) is type(value)
@@ -181,24 +139,23 @@ def test_keys_mix_with_null(engine):
     assert dict(zip(exact.keys("k"), exact.integers("n").tolist(), strict=True)) == {date(2020, 1, 1): 1, None: 2}
 
 
-def test_nan_is_one_key(engine):
-    exact = engine.execute(
-        "SELECT score AS k, CAST(count(*) AS BIGINT) AS n FROM people WHERE isnan(score) GROUP BY score"
-    )
+def test_nan_is_one_key(engine, words):
+    is_nan = words.nan.format("score")
+    exact = engine.execute(f"SELECT score AS k, count(*) AS n FROM people WHERE {is_nan} GROUP BY score")
     assert exact.rows == 1
     assert str(exact.keys("k")[0]) == "nan"
     assert exact.integers("n").tolist() == [1819]
 
 
-@pytest.mark.parametrize("kind", ["DOUBLE", "FLOAT"])
-def test_the_sign_of_zero_does_not_tell_whose_row_came_first(engine, kind):
-    keys = engine.execute(f"SELECT CAST(-x AS {kind}) AS k FROM (VALUES (CAST(0 AS DOUBLE))) AS v(x)").keys("k")
+@each("signless")
+def test_the_sign_of_zero_does_not_tell_whose_row_came_first(engine, words, case):
+    keys = engine.execute(f"SELECT {case} AS k FROM (VALUES (CAST(0 AS {words.double}))) AS v(x)").keys("k")
     assert str(keys[0]) == "0.0"
 
 
-@pytest.mark.parametrize("column", ["[1, 2]", "{'a': 1}", "CAST('a' AS BLOB)", "INTERVAL 1 MONTH", "NULL"])
-def test_a_type_that_is_no_key_is_refused_before_any_row_is_read(engine, column):
-    failure(engine, f"SELECT {column} AS k FROM people WHERE id = 5")
+@each("no_keys")
+def test_a_type_that_is_no_key_is_refused(engine, case):
+    failure(engine, f"SELECT {case} AS k FROM people WHERE id = 5")
 
 
 @pytest.mark.parametrize("twin", ["n", "N"])
@@ -208,57 +165,34 @@ def test_two_columns_of_one_name_are_refused(engine, twin):
 
 def test_an_empty_result_keeps_its_columns(engine):
     exact = engine.execute(
-        "SELECT city AS k, joined AS d, CAST(count(*) AS BIGINT) AS n FROM people WHERE id < 0 GROUP BY ALL"
+        "SELECT city AS k, joined AS d, count(*) AS n FROM people WHERE id < 0 GROUP BY city, joined"
     )
     assert exact.rows == 0
     assert (exact.integers("n").tolist(), exact.integers("n").dtype) == ([], np.int64)
     assert exact.keys("k") == exact.keys("d") == []
 
 
-def test_a_million_groups_come_back(engine):
-    exact = engine.execute("SELECT 'key-' || i AS k, CAST(i AS BIGINT) AS n FROM range(1000000) AS made(i)")
+def test_a_million_groups_come_back(engine, words):
+    exact = engine.execute(f"SELECT CONCAT('key-', i) AS k, CAST(i AS BIGINT) AS n FROM {words.series.format(1000000)}")
     assert exact.rows == len(exact.keys("k")) == 1_000_000
     assert int(exact.integers("n").sum()) == 499_999_500_000
 
 
 # ── what goes wrong ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-FAILING = {
-    "a cast to a number": "SELECT CAST(name AS INTEGER) AS n FROM people",
-    "a cast to a date": "SELECT CAST(name AS DATE) AS n FROM people",
-    "a cast to a decimal": "SELECT CAST(name AS DECIMAL(5, 2)) AS n FROM people",
-    "a cast to a truth value": "SELECT CAST(city AS BOOLEAN) AS n FROM people",
-    "a date by a format": "SELECT strptime(name, '%Y') AS n FROM people",
-    "an error on demand": "SELECT error(name) AS n FROM people",
-    "an error in one row": "SELECT CASE WHEN id = 77 THEN error(name) END AS n FROM people",
-    "an overflow": "SELECT CAST(9223372036854775000 AS BIGINT) + pay AS n FROM people",
-    "a subquery of two rows": "SELECT (SELECT name FROM people) AS n",
-    "a column that is not there": "SELECT nam AS n FROM people",
-    "a table that is not there": "SELECT 1 AS n FROM peopel",
-    "a function that is not there": "SELECT canaries(name) AS n FROM people",
-    "no SQL at all": "SELEC name FROM people",
-    "nothing": "",
-    "two statements": "SELECT 1 AS n; SELECT 2 AS n",
-    "a NUL in the text": "SELECT 1 AS n \0 FROM people",
-}
 
-
-def test_every_failure_has_the_same_words(engine):
-    errors = [failure(engine, sql) for sql in FAILING.values()]
+def test_every_failure_has_the_same_words(engine, words):
+    errors = [failure(engine, sql) for sql in words.failing.values()]
     assert len({(type(error), error.args, error.hint, str(vars(error))) for error in errors}) == 1
 
 
-@pytest.mark.parametrize("what", FAILING)
-def test_no_cell_is_in_anything_a_failure_carries(engine, what):
-    assert CANARY not in everything_said_by(failure(engine, FAILING[what]))
+@each("failing")
+def test_no_cell_is_in_anything_a_failure_carries(engine, words, case):
+    assert CANARY not in everything_said_by(failure(engine, words.failing[case]))
 
 
-def test_a_limit_that_is_hit_fails_like_anything_else(policy):
-    limits = {
-        TAKES_LONG: Limits(timeout=0.2),
-        "SELECT len(list(i)) AS n FROM range(20000000) AS made(i)": Limits(threads=1, memory="40MB"),
-    }
-    for sql, limit in limits.items():
+def test_a_limit_that_is_hit_fails_like_anything_else(policy, words):
+    for sql, limit in {words.takes_long: Limits(timeout=0.2), **words.over_limits}.items():
         tight = open_engine(policy, limit)
         hit, other = failure(tight, sql), failure(tight, FAILING["a cast to a number"])
         assert (hit.args, hit.hint) == (other.args, other.hint)
@@ -301,28 +235,20 @@ def test_the_curators_log_has_the_engines_own_words(engine):
 
 # ── ways out (what DuckDB in particular must refuse is in unit/test_engine_lock.py) ──────────────────────────────────
 
-WRITES = [
-    "CREATE TABLE copy AS SELECT * FROM people",
-    "DELETE FROM people",
-    "UPDATE people SET pay = 0",
-    "INSERT INTO towns VALUES ('Basel')",
-    "COMMIT; CREATE TABLE copy AS SELECT 1 AS n",
-    "WITH gone AS (DELETE FROM towns RETURNING town) SELECT town FROM gone",
-]
 
-
-@pytest.mark.parametrize("sql", WRITES)
-def test_nothing_is_written(engine, sql):
-    failure(engine, sql)
+@each("writes")
+def test_nothing_is_written(engine, case):
+    failure(engine, case)
     assert engine.execute("SELECT CAST(count(*) AS BIGINT) AS n FROM towns").integers("n").tolist() == [1]
     failure(engine, "SELECT 1 AS n FROM copy")
 
 
-def test_times_are_in_utc_wherever_the_machine_stands(policy, monkeypatch):
-    monkeypatch.setenv("TZ", "America/New_York")
+def test_times_are_in_utc_wherever_the_machine_stands(policy, words, monkeypatch):
+    for name in ("TZ", "PGTZ"):
+        monkeypatch.setenv(name, "America/New_York")
     opened = open_engine(policy)
-    sql = "SELECT CAST(TIMESTAMPTZ '2020-07-01 00:00:00+00' AS VARCHAR) AS k"
-    assert opened.execute(sql).keys("k") == ["2020-07-01 00:00:00+00"]
+    sql, text = words.utc
+    assert opened.execute(f"SELECT {sql} AS k").keys("k") == [text]
     opened.close()
 
 
@@ -376,10 +302,10 @@ def test_a_policy_opens_twice_in_one_process(policy, engine):
     assert engine.execute("SELECT 1 AS n").rows == 1
 
 
-def test_a_question_is_interrupted_from_another_thread(policy):
+def test_a_question_is_interrupted_from_another_thread(policy, words):
     opened = open_engine(policy)
     with ThreadPoolExecutor(1) as pool:
-        asking = pool.submit(failure, opened, TAKES_LONG)
+        asking = pool.submit(failure, opened, words.takes_long)
         while not asking.done():  # an interrupt before the question has begun is lost, so: again
             opened.interrupt()
             wait([asking], timeout=0.05)

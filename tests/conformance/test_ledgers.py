@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from support.postgres import server
 from tacit.core import Budget, Loss
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerError, QueryRefused
 from tacit.ledger import Caps, Charge, Keep, Ledger, Replay, Reservation, Shelf, SqliteLedger, Zcdp
+from tacit.ledger.postgres import PostgresLedger
 
 DAY = 86_400
 CANARY = "canary-Alice-1987"
@@ -30,6 +32,9 @@ class Clock:
 Open = Callable[[Path, Clock], Ledger]
 LEDGERS: dict[str, Open] = {
     "sqlite": lambda where, clock: SqliteLedger(where / "ledger.sqlite", create=True, clock=clock),
+    "postgres": lambda where, clock: PostgresLedger(
+        server().database(), create=True, mark=where / "ledger.mark", clock=clock
+    ),
 }
 
 

@@ -43,12 +43,12 @@ QUESTIONS = (
     "COUNT(*), SUM(v) FROM (SELECT person, total AS v FROM orders UNION ALL SELECT person, total FROM notes) u",
     "COUNT(*), SUM(t) FROM (SELECT person, total AS t FROM orders UNION ALL SELECT person, total FROM orders) u",
     (
-        "SUM(total) FROM (SELECT person, total, ROW_NUMBER() OVER (PARTITION BY person ORDER BY kind) AS r FROM orders) q"
+        "SUM(total) FROM (SELECT person, total, ROW_NUMBER() OVER (PARTITION BY person ORDER BY kind) AS r FROM orders)"
         " WHERE r = 1"
     ),
     (
-        "AVG(d) FROM (SELECT person, total - before AS d FROM (SELECT person, total, LAG(total) OVER (PARTITION BY person"
-        " ORDER BY id) AS before FROM orders) q) z"
+        "AVG(d) FROM (SELECT person, total - before AS d FROM (SELECT person, total, LAG(total) OVER"
+        " (PARTITION BY person ORDER BY id) AS before FROM orders) q) z"
     ),
     "COUNT(*) FROM (SELECT person, SUM(total) OVER (PARTITION BY person) AS s FROM orders) q WHERE s > 10",
     "MEDIAN(s) FROM (SELECT person, SUM(total) AS s FROM orders GROUP BY person) q",
@@ -158,7 +158,7 @@ def test_without_noise_the_answer_is_what_sql_says(body, plain):
         ("COUNT(*) FROM people WHERE age IN (SELECT total FROM notes)", "other people's rows", "within the unit"),
         ("COUNT(*) FROM people WHERE EXISTS (SELECT 1 FROM notes WHERE total > 3)", "nothing ties its rows", "within"),
         ("COUNT(*) FROM people WHERE id IN (SELECT id FROM orders)", "tied to the unit outside by different keys", ""),
-        ("COUNT(*) FROM (SELECT RANK() OVER (ORDER BY total) AS r FROM orders) q", "rows of several units", "PARTITION"),
+        ("COUNT(*) FROM (SELECT RANK() OVER (ORDER BY total) AS r FROM orders) q", "of several units", "PARTITION"),
         ("SUM(total) OVER (PARTITION BY person) FROM orders", "it would look at many units", "subquery"),
         ("id, COUNT(*) FROM people JOIN notes ON id = person GROUP BY id", "a group for each person", ""),
         ("SUM(order_id) FROM items", "unknown column", ""),

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from fractions import Fraction
 from typing import Any
 
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.engines.cells import day, moment, number
 from tacit.engines.exact import Column
 
 
@@ -47,30 +46,6 @@ def _parsed(parse: Callable[[str], object]) -> Callable[[NDArray[Any]], Column]:
     return lambda values: [None if text is None else parse(text) for text in values.tolist()]
 
 
-def _number(text: str) -> int | Fraction:
-    number = Fraction(text)
-    return number.numerator if number.denominator == 1 else number
-
-
-def _date(text: str) -> date | str:
-    """A date; one that Python cannot hold (BC, after 9999, infinity) stays text."""
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return text
-
-
-def _moment(text: str) -> datetime | str:
-    """A timestamp without a zone, in UTC if it had one; one that Python cannot hold stays text."""
-    if len(text.partition(".")[2].partition("+")[0]) > 6:  # Python would cut nanoseconds off and make two keys one
-        return text
-    try:
-        moment = datetime.fromisoformat(text)
-        return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
-    except (ValueError, OverflowError):
-        return text
-
-
 _ENUMERATED = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, )?)*\)")
 _AS_TEXT = _Kind(_listed, through_text=True)
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
@@ -80,15 +55,15 @@ _KINDS = {
     "UBIGINT": _Kind(_listed),
     "HUGEINT": _Kind(_parsed(int), through_text=True),  # numpy would make it a float
     "UHUGEINT": _Kind(_parsed(int), through_text=True),
-    "DECIMAL": _Kind(_parsed(_number), through_text=True),  # likewise
+    "DECIMAL": _Kind(_parsed(number), through_text=True),  # likewise
     "DOUBLE": _Kind(_floats),
     "FLOAT": _Kind(_parsed(lambda text: float(text) + 0.0), through_text=True),  # 1.1 means the decimal it prints as
     "BOOLEAN": _Kind(_listed),
     "VARCHAR": _Kind(_listed),
     "ENUM": _AS_TEXT,  # numpy would need pandas
     "UUID": _AS_TEXT,
-    "DATE": _Kind(_parsed(_date), through_text=True),  # numpy fails on infinity, DuckDB's own date is wrong on it
-    **dict.fromkeys(_MOMENTS, _Kind(_parsed(_moment), through_text=True)),
+    "DATE": _Kind(_parsed(day), through_text=True),  # numpy fails on infinity, DuckDB's own date is wrong on it
+    **dict.fromkeys(_MOMENTS, _Kind(_parsed(moment), through_text=True)),
 }
 
 

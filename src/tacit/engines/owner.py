@@ -27,6 +27,11 @@ def run_owner_sql(
     A database file is opened for writing, and made if it is not there. A policy over files can only be looked at.
     Errors say what DuckDB says: whoever may ask here may see every row anyway.
     """
+    if isinstance(source, Policy) and source.dataset.engine != "duckdb":
+        raise PolicyError(
+            f"the source is {source.dataset.engine}: tacit reads it and changes nothing there",
+            hint="use the database's own tools, such as psql",
+        )
     if isinstance(source, Policy) and not isinstance(source.dataset.source, DatabaseSource):
         return _look(source, sql, parameters)
     try:

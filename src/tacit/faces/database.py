@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -12,6 +12,8 @@ from typing import NoReturn, Protocol, Self
 
 from tacit.core import NOTHING, Budget, Number, positive, probability
 from tacit.curator import Curator, Explanation, Release, Session
+from tacit.curator.batch_plan import Question
+from tacit.curator.batch_release import BatchRelease
 from tacit.errors import InvalidParameter
 from tacit.faces.catalogue import Catalogue, catalogue
 from tacit.faces.opening import Rehearsal, as_policy, open_policy
@@ -28,6 +30,17 @@ class Answers(Protocol):
         self, text: str, parameters: Parameters = (), *, session: Session, request_id: str | None = None
     ) -> Release | Explanation:
         """Answer the question, or explain it."""
+
+    def batch(
+        self,
+        questions: Sequence[Question],
+        *,
+        session: Session,
+        epsilon: Number,
+        delta: Number | None = None,
+        request_id: str | None = None,
+    ) -> BatchRelease:
+        """Answer several questions for one price."""
 
     def close(self) -> None:
         """Let go of what is held."""
@@ -62,12 +75,38 @@ class Database:
 
         The same `request_id` gives the answer already paid for. Raises QueryRefused and BudgetExceeded, at no charge.
         """
-        if os.getpid() != self.__process:  # the engine would refuse as well, but after the charge
-            raise InvalidParameter("the database was opened in another process", hint="open it again after a fork")
+        self.__check_process()
         answer = self.__answers.ask(sql, parameters, session=self.__session, request_id=request_id)
         if self.__rehearse is None and isinstance(answer, Release):
             return _marked(answer, left=self.budget.left)
         return answer
+
+    def batch(
+        self,
+        questions: Sequence[Question],
+        *,
+        epsilon: Number,
+        delta: Number | None = None,
+        request_id: str | None = None,
+    ) -> BatchRelease:
+        """Ask several questions for one price: counts that overlap are answered together, and agree with each other.
+
+        A question is its SQL, or a pair of SQL and the values for its `?` or `:name`; it has no price of its own.
+        Raises QueryRefused and BudgetExceeded, at no charge.
+        """
+        self.__check_process()
+        if isinstance(questions, str):
+            raise InvalidParameter(
+                "a batch is a list of questions", hint='db.batch(["SELECT …", "SELECT …"], epsilon=1)'
+            )
+        answers = self.__answers.batch(
+            list(questions), session=self.__session, epsilon=epsilon, delta=delta, request_id=request_id
+        )
+        return answers if self.__rehearse is not None else _all_marked(answers, left=self.budget.left)
+
+    def __check_process(self) -> None:
+        if os.getpid() != self.__process:  # the engine would refuse as well, but after the charge
+            raise InvalidParameter("the database was opened in another process", hint="open it again after a fork")
 
     def explain(self, sql: str, parameters: Parameters = ()) -> Explanation:
         """What a question would cost, how far off its answer would be, and the SQL it would run. Free."""
@@ -186,5 +225,17 @@ def _marked(answer: Release, *, left: object) -> Release:
         cost=NOTHING,
         left=left if isinstance(left, Budget) else None,
         notes=(note, *answer.notes),
+        receipt=receipt,
+    )
+
+
+def _all_marked(batch: BatchRelease, *, left: object) -> BatchRelease:
+    """The same of a batch."""
+    receipt = replace(batch.receipt, entry="dummy data", guarantee="none needed: dummy data")
+    return replace(
+        batch,
+        answers=tuple(_marked(answer, left=left) for answer in batch.answers),
+        cost=NOTHING,
+        left=left if isinstance(left, Budget) else None,
         receipt=receipt,
     )

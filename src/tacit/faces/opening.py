@@ -6,15 +6,18 @@ The only module of this room that opens either. Analysts' doors get a curator fr
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tacit.core import Number
 from tacit.curator import Curator, Explanation, Release, Session
+from tacit.curator.batch_plan import Question
+from tacit.curator.batch_release import BatchRelease
 from tacit.engines import Engine, dummy_engine, open_engine
 from tacit.errors import PolicyError
-from tacit.ledger import SqliteLedger
+from tacit.ledger import Ledger, SqliteLedger, open_ledger
 from tacit.policy import Level, Policy, Schema, check_policy, load_policy
 from tacit.sql import Parameters
 
@@ -38,12 +41,29 @@ class Rehearsal:
         self, text: str, parameters: Parameters = (), *, session: Session, request_id: str | None = None
     ) -> Release | Explanation:
         """As a curator does, on a ledger that is thrown away."""
+        with self._curator() as curator:
+            return curator.ask(text, parameters, session=session, request_id=request_id)
+
+    def batch(
+        self,
+        questions: Sequence[Question],
+        *,
+        session: Session,
+        epsilon: Number,
+        delta: Number | None = None,
+        request_id: str | None = None,
+    ) -> BatchRelease:
+        """As a curator does, on a ledger that is thrown away."""
+        with self._curator() as curator:
+            return curator.batch(questions, session=session, epsilon=epsilon, delta=delta, request_id=request_id)
+
+    @contextmanager
+    def _curator(self) -> Iterator[Curator]:
         with (
             tempfile.TemporaryDirectory(prefix="tacit-dummy-") as scratch,
             closing(SqliteLedger(Path(scratch, "dummy.ledger"), create=True)) as ledger,
         ):
-            curator = Curator(self._policy, self._engine, ledger)
-            return curator.ask(text, parameters, session=session, request_id=request_id)
+            yield Curator(self._policy, self._engine, ledger)
 
     def close(self) -> None:
         """Forget the made-up rows."""
@@ -61,7 +81,7 @@ def open_policy(policy: Policy) -> Opened:
         engine = undo.enter_context(closing(open_engine(policy)))
         schema = engine.schema()
         refuse_misfit(policy, schema)
-        ledger = SqliteLedger(policy.dataset.ledger_path, create=True)
+        ledger = _books(policy)
         undo.pop_all()
 
     def rehearse() -> Rehearsal:
@@ -71,12 +91,16 @@ def open_policy(policy: Policy) -> Opened:
 
 
 @contextmanager
-def source_and_books(policy: Policy) -> Iterator[tuple[Engine, Callable[[], SqliteLedger]]]:
+def source_and_books(policy: Policy) -> Iterator[tuple[Engine, Callable[[], Ledger]]]:
     """For the curator's own acts: the engine, and the ledger once it is asked for."""
     with ExitStack() as stack:
         engine = stack.enter_context(closing(open_engine(policy)))
         refuse_misfit(policy, engine.schema())
-        yield engine, lambda: stack.enter_context(closing(SqliteLedger(policy.dataset.ledger_path, create=True)))
+        yield engine, lambda: stack.enter_context(closing(_books(policy)))
+
+
+def _books(policy: Policy) -> Ledger:
+    return open_ledger(policy.dataset.ledger_place, create=True, mark=policy.dataset.ledger_mark)
 
 
 def refuse_misfit(policy: Policy, schema: Schema) -> None:

@@ -2,6 +2,7 @@
 
 from tacit.ledger.amounts import Cap, Spent, Zcdp
 from tacit.ledger.owner import accept_rollback, verify_file
+from tacit.ledger.places import accept_ledger, has_ledger, open_ledger, verify_ledger
 from tacit.ledger.protocol import Answers, Debits, Ledger, Log
 from tacit.ledger.sqlite import SqliteLedger
 from tacit.ledger.values import (
@@ -38,6 +39,10 @@ __all__ = [
     "SqliteLedger",
     "Verdict",
     "Zcdp",
+    "accept_ledger",
     "accept_rollback",
+    "has_ledger",
+    "open_ledger",
     "verify_file",
+    "verify_ledger",
 ]

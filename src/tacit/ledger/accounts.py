@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from tacit.core import Loss
 from tacit.errors import BudgetExceeded, InvalidParameter
 from tacit.ledger.amounts import Cap, Spent, Zcdp, from_text, shown_amounts, to_text
+from tacit.ledger.rows import Connection, Row
 from tacit.ledger.values import Balance, Caps, Charge, Line
 
 Scope = Literal["total", "analyst", "group"]
 Key = tuple[str, Scope, str]  # dataset, scope, name
 Raise = tuple[Key, int | None, Spent]  # account, length of its window, what it will have spent
+_AMOUNTS = ("span", "since", "epsilon", "delta", "rho", "slack")
+_STORE = (
+    "INSERT INTO account VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (dataset, scope, name) DO UPDATE SET "
+    + ", ".join(f"{name} = excluded.{name}" for name in _AMOUNTS)
+)
 
 
-def after(connection: sqlite3.Connection, charge: Charge, *, caps: Caps, at: int) -> list[Raise]:
+def after(connection: Connection, charge: Charge, *, caps: Caps, at: int) -> list[Raise]:
     """What each account will stand at once the charge is made; refused if a cap does not cover it. Reads only."""
     budgets = dict(caps.groups)
     if missing := [group for group in charge.groups if group not in budgets]:
@@ -31,16 +36,13 @@ def after(connection: sqlite3.Connection, charge: Charge, *, caps: Caps, at: int
     return raises
 
 
-def store(connection: sqlite3.Connection, raises: list[Raise], *, at: int) -> None:
+def store(connection: Connection, raises: list[Raise], *, at: int) -> None:
     """Write what `after` found."""
     for key, span, risen in raises:
-        connection.execute(
-            "INSERT OR REPLACE INTO account VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (*key, span, window_start(at, span), *to_columns(risen)),
-        )
+        connection.execute(_STORE, (*key, span, window_start(at, span), *to_columns(risen)))
 
 
-def read(connection: sqlite3.Connection, key: Key, *, span: int | None, at: int) -> Spent:
+def read(connection: Connection, key: Key, *, span: int | None, at: int) -> Spent:
     """What the account has spent, of a renewing one: in the window that holds `at`."""
     row = connection.execute("SELECT * FROM account WHERE dataset = ? AND scope = ? AND name = ?", key).fetchone()
     if row is None:
@@ -57,7 +59,7 @@ def read(connection: sqlite3.Connection, key: Key, *, span: int | None, at: int)
     return total(charges)
 
 
-def balance(connection: sqlite3.Connection, dataset: str, *, caps: Caps, analyst: str, at: int) -> Balance:
+def balance(connection: Connection, dataset: str, *, caps: Caps, analyst: str, at: int) -> Balance:
     """Every account one analyst's next charge would touch."""
     span = _span(caps)
     return Balance(
@@ -69,7 +71,7 @@ def balance(connection: sqlite3.Connection, dataset: str, *, caps: Caps, analyst
     )
 
 
-def total(rows: Iterable[sqlite3.Row]) -> Spent:
+def total(rows: Iterable[Row]) -> Spent:
     """The sum of charges, in the order they were made."""
     spent = Spent()
     for row in rows:
@@ -77,7 +79,7 @@ def total(rows: Iterable[sqlite3.Row]) -> Spent:
     return spent
 
 
-def price(row: sqlite3.Row) -> tuple[Loss, Zcdp | None]:
+def price(row: Row) -> tuple[Loss, Zcdp | None]:
     """What the entry of a charge cost."""
     loss = Loss(from_text(row["epsilon"]), from_text(row["delta"]))
     return loss, None if row["rho"] is None else Zcdp(from_text(row["rho"]), from_text(row["slack"]))
@@ -94,7 +96,7 @@ def to_columns(spent: Spent) -> tuple[str, str, str | None, str]:
     return to_text(spent.epsilon), to_text(spent.delta), rho, to_text(spent.slack)
 
 
-def from_columns(row: sqlite3.Row) -> Spent:
+def from_columns(row: Row) -> Spent:
     """As it was before it was stored."""
     rho = None if row["rho"] is None else from_text(row["rho"])
     return Spent(from_text(row["epsilon"]), from_text(row["delta"]), rho, from_text(row["slack"]))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 from tacit.errors import InvalidParameter
 from tacit.ledger import accounts
+from tacit.ledger.rows import Connection, Row
 from tacit.ledger.values import Keep, KeptAnswer, Shelf
 
 _SELECT = (
@@ -17,9 +16,7 @@ _SELECT = (
 )
 
 
-def find(
-    connection: sqlite3.Connection, shelf: Shelf, *, key: str | None, family: str | None
-) -> tuple[KeptAnswer, ...]:
+def find(connection: Connection, shelf: Shelf, *, key: str | None, family: str | None) -> tuple[KeptAnswer, ...]:
     """By key or by family, the largest epsilon first; of equals, the newest."""
     if (key is None) == (family is None):
         raise InvalidParameter("look for a kept answer by its key or by its family: give one of the two")
@@ -29,7 +26,7 @@ def find(
     return tuple(sorted(found, key=lambda kept: (kept.loss.epsilon, kept.seq), reverse=True))
 
 
-def _kept(row: sqlite3.Row) -> KeptAnswer:
+def _kept(row: Row) -> KeptAnswer:
     return KeptAnswer(
         seq=row["charge"],
         hash=row["hash"],

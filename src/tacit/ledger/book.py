@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from dataclasses import dataclass
 
 from tacit.errors import LedgerError, QueryRefused
 from tacit.ledger import accounts
 from tacit.ledger.amounts import Spent, from_text
 from tacit.ledger.chain import BEFORE_THE_FIRST, SEALED, Field, digest, seal
+from tacit.ledger.rows import Connection, Row
 from tacit.ledger.values import Act, Caps, Charge, Entry, Keep, Replay, Reservation
 
 _INSERT = f"INSERT INTO entry ({', '.join(SEALED)}, hash) VALUES ({', '.join('?' * (len(SEALED) + 1))})"
@@ -24,13 +24,13 @@ class Head:
     at: int
 
 
-def head(connection: sqlite3.Connection) -> Head:
+def head(connection: Connection) -> Head:
     """Where the chain ends."""
     row = connection.execute("SELECT seq, hash, at FROM entry ORDER BY seq DESC LIMIT 1").fetchone()
     return Head(-1, BEFORE_THE_FIRST, 0) if row is None else Head(row["seq"], row["hash"], row["at"])
 
 
-def append(connection: sqlite3.Connection, act: Act, *, now: int, **fields: Field) -> Head:
+def append(connection: Connection, act: Act, *, now: int, **fields: Field) -> Head:
     """Seal one more entry onto the chain. Its time is never before its predecessor's, whatever the clock says."""
     last = head(connection)
     at = max(now, last.at)
@@ -41,7 +41,7 @@ def append(connection: sqlite3.Connection, act: Act, *, now: int, **fields: Fiel
     return Head(last.seq + 1, sealed, at)
 
 
-def reserve(connection: sqlite3.Connection, charge: Charge, *, caps: Caps, now: int) -> Reservation | Replay:
+def reserve(connection: Connection, charge: Charge, *, caps: Caps, now: int) -> Reservation | Replay:
     """Check every cap, then record the charge: nothing is written before everything is checked."""
     if charge.request_id is not None and (earlier := _replay(connection, charge)) is not None:
         return earlier
@@ -69,9 +69,7 @@ def reserve(connection: sqlite3.Connection, charge: Charge, *, caps: Caps, now: 
     return Reservation(made.seq, made.hash, charge)
 
 
-def settle(
-    connection: sqlite3.Connection, reservation: Reservation, *, answer: bytes, keep: Keep | None, now: int
-) -> str:
+def settle(connection: Connection, reservation: Reservation, *, answer: bytes, keep: Keep | None, now: int) -> str:
     """Record the answer, and the keys under which it may be used again."""
     _still_open(connection, reservation)
     dataset = reservation.charge.dataset
@@ -81,13 +79,13 @@ def settle(
     return _conclude(connection, "settle", reservation=reservation, now=now, sealed=sealed)
 
 
-def fail(connection: sqlite3.Connection, reservation: Reservation, *, now: int) -> str:
+def fail(connection: Connection, reservation: Reservation, *, now: int) -> str:
     """Record that no answer came. No account is touched: what was charged stays charged."""
     _still_open(connection, reservation)
     return _conclude(connection, "fail", reservation=reservation, now=now, sealed=None)
 
 
-def stored_answer(connection: sqlite3.Connection, charge: int) -> tuple[bytes, str] | None:
+def stored_answer(connection: Connection, charge: int) -> tuple[bytes, str] | None:
     """The answer that a charge was settled with, checked against the log, and the hash of the settling entry."""
     row = connection.execute(
         "SELECT answer.*, entry.digest AS sealed, entry.hash FROM answer JOIN entry ON entry.charge = answer.charge"
@@ -101,25 +99,24 @@ def stored_answer(connection: sqlite3.Connection, charge: int) -> tuple[bytes, s
     return row["body"], row["hash"]
 
 
-def answer_digest(row: sqlite3.Row) -> str:
+def answer_digest(row: Row) -> str:
     """What the settling entry of this row must say."""
     names = ("charge", "dataset", "key", "family", "data_version", "audience", "facts")
     return digest([row[name] for name in names], row["body"])
 
 
-def newest(
-    connection: sqlite3.Connection, *, limit: int, dataset: str | None, analyst: str | None
-) -> tuple[Entry, ...]:
+def newest(connection: Connection, *, limit: int, dataset: str | None, analyst: str | None) -> tuple[Entry, ...]:
     """The log, newest first, each charge with how it ended."""
     rows = connection.execute(
         "SELECT e.*, o.act AS outcome FROM entry e LEFT JOIN entry o ON o.charge = e.seq"
-        " WHERE (?1 IS NULL OR e.dataset = ?1) AND (?2 IS NULL OR e.analyst = ?2) ORDER BY e.seq DESC LIMIT ?3",
-        (dataset, analyst, limit),
+        " WHERE (CAST(? AS TEXT) IS NULL OR e.dataset = ?) AND (CAST(? AS TEXT) IS NULL OR e.analyst = ?)"
+        " ORDER BY e.seq DESC LIMIT ?",
+        (dataset, dataset, analyst, analyst, limit),
     )
     return tuple(_entry(row) for row in rows)
 
 
-def _entry(row: sqlite3.Row) -> Entry:
+def _entry(row: Row) -> Entry:
     fields = {name: row[name] for name in SEALED if name != "prev"}
     for name in ("epsilon", "delta", "rho", "slack"):
         fields[name] = None if row[name] is None else from_text(row[name])
@@ -128,7 +125,7 @@ def _entry(row: sqlite3.Row) -> Entry:
     return Entry(**fields, hash=row["hash"], outcome=row["outcome"])
 
 
-def _replay(connection: sqlite3.Connection, charge: Charge) -> Replay | None:
+def _replay(connection: Connection, charge: Charge) -> Replay | None:
     row = connection.execute(
         "SELECT * FROM entry WHERE dataset = ? AND analyst = ? AND request_id = ?",
         (charge.dataset, charge.analyst, charge.request_id),
@@ -151,7 +148,7 @@ def _replay(connection: sqlite3.Connection, charge: Charge) -> Replay | None:
     return Replay(row["seq"], sealed, charge, answer)
 
 
-def _still_open(connection: sqlite3.Connection, reservation: Reservation) -> None:
+def _still_open(connection: Connection, reservation: Reservation) -> None:
     row = connection.execute(
         "SELECT e.hash, o.act AS outcome FROM entry e LEFT JOIN entry o ON o.charge = e.seq"
         " WHERE e.seq = ? AND e.act = 'charge'",
@@ -163,9 +160,7 @@ def _still_open(connection: sqlite3.Connection, reservation: Reservation) -> Non
         raise LedgerError("the reservation is already concluded: one charge pays for one answer")
 
 
-def _conclude(
-    connection: sqlite3.Connection, act: Act, *, reservation: Reservation, now: int, sealed: str | None
-) -> str:
+def _conclude(connection: Connection, act: Act, *, reservation: Reservation, now: int, sealed: str | None) -> str:
     charge = reservation.charge
     return append(
         connection,

@@ -13,6 +13,7 @@ from tacit.ledger import book, schema
 from tacit.ledger.chain import seal
 from tacit.ledger.lock import refuse_network
 from tacit.ledger.mark import HINT, Mark, Point, identity, sync_directory
+from tacit.ledger.rows import Connection, Row
 from tacit.ledger.schema import checkpoint
 
 LONG_LOG = 4 << 20  # bytes
@@ -92,7 +93,7 @@ class Desk:
         mark = self._mark.read()  # before the snapshot: afterwards it could be ahead, and rightly so
         self.connection.execute("BEGIN")
         try:
-            _passes_through(self.connection, mark)
+            passes_through(self.connection, mark)
             yield self.connection
         finally:
             if self.connection.in_transaction:
@@ -110,10 +111,10 @@ class Desk:
     def _compare(self) -> int:
         """Check the chain against the mark, under the lock; if a writer died before moving it, move it now."""
         mark = self._mark.read()
-        _passes_through(self.connection, mark)
+        passes_through(self.connection, mark)
         head = book.head(self.connection)
         if mark is None or mark.seq < head.seq:
-            _unbroken(self.connection, since=0 if mark is None else mark.seq)
+            unbroken(self.connection, since=0 if mark is None else mark.seq)
             self._mark.write(Point(head.seq, head.hash), sync=True)
         return head.seq
 
@@ -176,7 +177,7 @@ def _nothing_yet(path: Path) -> bool:
         connection.close()
 
 
-def _passes_through(connection: sqlite3.Connection, mark: Point | None) -> None:
+def passes_through(connection: Connection, mark: Point | None) -> None:
     """Refuse a ledger that the mark has already seen further on, or otherwise."""
     head = book.head(connection)
     if mark is None:
@@ -192,9 +193,9 @@ def _passes_through(connection: sqlite3.Connection, mark: Point | None) -> None:
         raise LedgerError("the ledger is not the one its mark was set by", hint=HINT)
 
 
-def _unbroken(connection: sqlite3.Connection, *, since: int) -> None:
+def unbroken(connection: Connection, *, since: int) -> None:
     """Refuse a chain with a broken link at or after `since`."""
-    before: sqlite3.Row | None = None
+    before: Row | None = None
     for row in connection.execute("SELECT * FROM entry WHERE seq >= ? ORDER BY seq", (since,)):
         follows = before is None or (row["seq"] == before["seq"] + 1 and row["prev"] == before["hash"])
         if not follows or seal(dict(row)) != row["hash"]:

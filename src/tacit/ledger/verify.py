@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 from tacit.errors import TacitError
 from tacit.ledger import accounts, schema
@@ -13,14 +13,37 @@ from tacit.ledger.amounts import Spent
 from tacit.ledger.book import answer_digest
 from tacit.ledger.chain import BEFORE_THE_FIRST, seal
 from tacit.ledger.mark import Point
+from tacit.ledger.rows import Connection, Row
 from tacit.ledger.values import Verdict
 
 MOST = 20  # problems told; one broken link is news enough
 
 
 def examine(connection: sqlite3.Connection, mark: Point | None) -> Verdict:
-    """Read the whole ledger in one snapshot. The mark must have been read before: the ledger may have moved on."""
-    examiner = _Examiner(connection, mark)
+    """Read a whole ledger in SQLite. The mark must have been read before: the ledger may have moved on."""
+    connection.execute("BEGIN")
+    try:
+        return examine_all(connection, mark, rules=lambda: _rules(connection), failures=(sqlite3.Error,))
+    finally:
+        connection.execute("ROLLBACK")
+
+
+def _rules(connection: sqlite3.Connection) -> Iterator[str]:
+    if not schema.is_ours(connection):
+        yield "the tables are not those of a ledger: a rule was added or taken away"
+    if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+        yield "the file is damaged, or holds a value that the ledger's own rules forbid"
+
+
+def examine_all(
+    connection: Connection,
+    mark: Point | None,
+    *,
+    rules: Callable[[], Iterable[str]],
+    failures: tuple[type[Exception], ...],
+) -> Verdict:
+    """Read the whole ledger in one snapshot, on any database. `rules` says what is wrong with its tables."""
+    examiner = _Examiner(connection, mark, rules)
     steps: tuple[Callable[[], None], ...] = (
         examiner.tables,
         examiner.entries,
@@ -28,23 +51,21 @@ def examine(connection: sqlite3.Connection, mark: Point | None) -> Verdict:
         examiner.totals,
         examiner.answers,
     )
-    connection.execute("BEGIN")
-    try:
-        for step in steps:
-            try:
-                step()
-            except (TacitError, sqlite3.Error, ValueError, TypeError, LookupError):
-                examiner.say(f"the ledger cannot be read: it is damaged at or after entry {examiner.seq}")
-    finally:
-        connection.execute("ROLLBACK")
+    expected: tuple[type[Exception], ...] = (TacitError, *failures, ValueError, TypeError, LookupError)
+    for step in steps:
+        try:
+            step()
+        except expected:
+            examiner.say(f"the ledger cannot be read: it is damaged at or after entry {examiner.seq}")
     return Verdict(examiner.seq + 1, examiner.hash, tuple(examiner.problems))
 
 
 class _Examiner:
     """What is known of the chain up to the entry at hand. Its memory grows with the accounts, not with the log."""
 
-    def __init__(self, connection: sqlite3.Connection, mark: Point | None) -> None:
+    def __init__(self, connection: Connection, mark: Point | None, rules: Callable[[], Iterable[str]]) -> None:
         self.connection = connection
+        self.rules = rules
         self.mark = mark
         self.problems: list[str] = []
         self.seq, self.hash, self.at = -1, BEFORE_THE_FIRST, 0
@@ -57,10 +78,8 @@ class _Examiner:
             self.problems.append(problem)
 
     def tables(self) -> None:
-        if not schema.is_ours(self.connection):
-            self.say("the tables are not those of a ledger: a rule was added or taken away")
-        if self.connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-            self.say("the file is damaged, or holds a value that the ledger's own rules forbid")
+        for problem in self.rules():
+            self.say(problem)
         for row in self.connection.execute("SELECT dataset, scope, name, span FROM account"):
             self.spans[row["dataset"], row["scope"], row["name"]] = row["span"]
 
@@ -72,7 +91,7 @@ class _Examiner:
             elif row["act"] in ("settle", "fail"):
                 self._outcome(row)
 
-    def _link(self, row: sqlite3.Row) -> None:
+    def _link(self, row: Row) -> None:
         seq = row["seq"]
         if seq != self.seq + 1:
             self.say(f"entry {self.seq + 1} is missing: {seq} comes next")
@@ -88,7 +107,7 @@ class _Examiner:
             self.say(f"the chain does not run through the mark: entry {seq} is another")
         self.seq, self.hash, self.at = seq, row["hash"], row["at"]
 
-    def _charge(self, row: sqlite3.Row) -> None:
+    def _charge(self, row: Row) -> None:
         dataset, analyst = row["dataset"], row["analyst"]
         self.open[row["seq"]] = (dataset, analyst)
         keys: list[Key] = [(dataset, "total", ""), (dataset, "analyst", analyst)]
@@ -100,7 +119,7 @@ class _Examiner:
             spent = spent if began == since else Spent()
             self.expected[key] = since, spent.plus(loss, zcdp)
 
-    def _outcome(self, row: sqlite3.Row) -> None:
+    def _outcome(self, row: Row) -> None:
         if self.open.pop(row["charge"], None) != (row["dataset"], row["analyst"]):
             self.say(f"entry {row['seq']} concludes a charge that is not there, not theirs, or concluded before")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tacit.faces.cli.batch import BatchFile, check_batch, show_batch
 from tacit.faces.cli.options import (
     POLICY,
     Analyst,
@@ -61,11 +62,19 @@ def query(  # noqa: PLR0913 - the options of a command
         str | None,
         typer.Option("--request-id", metavar="ID", help="Ask once: the same id gives the answer already paid for."),
     ] = None,
+    batch: BatchFile = None,
 ) -> None:
-    """Ask one question, and pay for it."""
+    """Ask one question, and pay for it; or, with --batch, all the questions of a file for one price."""
     from tacit.faces.shown import check_format, show
 
     check_format(form, output)
+    if batch is not None:
+        asked = check_batch(batch, form, epsilon=epsilon, others=(sql, file, param))
+        with door(policy, analyst, epsilon=epsilon, delta=delta, dummy=dummy) as database:
+            with working("asking"):
+                answers = database.batch(asked.questions, epsilon=asked.epsilon, delta=delta, request_id=request_id)
+            show_batch(answers, asked, output=output)
+        return
     text = sql_text(sql, file)
     with door(policy, analyst, epsilon=epsilon, delta=delta, dummy=dummy) as database:
         with working("asking"):

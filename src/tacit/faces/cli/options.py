@@ -31,7 +31,8 @@ Values = Annotated[
     ),
 ]
 Epsilon = Annotated[
-    str | None, typer.Option("--epsilon", "-e", metavar="NUMBER", help="What a plain SELECT costs: 0.5 or 1/3.")
+    str | None,
+    typer.Option("--epsilon", "--eps", "-e", metavar="NUMBER", help="What a plain SELECT costs: 0.5 or 1/3."),
 ]
 Delta = Annotated[
     str | None,

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 def init(
     data: Annotated[
-        list[Path], typer.Argument(metavar="DATA...", help="A .duckdb file, or Parquet, CSV and JSON files.")
+        list[str],
+        typer.Argument(metavar="DATA...", help="A .duckdb file; Parquet, CSV and JSON files; or postgresql://host/db."),
     ],
     *,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the policy goes.")] = POLICY,
