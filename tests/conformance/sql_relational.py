@@ -14,7 +14,7 @@ from tacit.engines import Exact
 from tacit.engines.base import UNLIMITED
 from tacit.engines.duckdb import build
 from tacit.engines.sources import Exposed
-from tacit.policy import BudgetPolicy, ColumnPolicy, TableDomain, TablePolicy
+from tacit.policy import BudgetPolicy, ColumnPolicy, TableDomain, TablePolicy, ViewPolicy
 from tacit.sql import Plan
 
 REGIONS = ("r0", "r1", "r2", "r3")
@@ -59,6 +59,10 @@ def policy(*, max_rows: int = 3, max_groups: int = 2, bounding: str = "auto"):
             TablePolicy("regions", public=True),
         ],
         budget=BudgetPolicy(1000, Fraction(1, 10)),
+        views=[
+            ViewPolicy("spending", "SELECT person, SUM(total) AS spent FROM orders GROUP BY person"),
+            ViewPolicy("spenders", "SELECT p.id, age, spent FROM people AS p JOIN spending ON p.id = spending.person"),
+        ],
     )
 
 

@@ -15,7 +15,7 @@ from tacit.engines.duckdb import DuckDB, build
 from tacit.engines.sources import Exposed
 from tacit.ledger import SqliteLedger
 from tacit.noise import SYSTEM, Source
-from tacit.policy import AnalystPolicy, BudgetPolicy, Dataset, Policy, TablePolicy
+from tacit.policy import AnalystPolicy, BudgetPolicy, Dataset, Policy, TablePolicy, ViewPolicy
 from tacit.sql import AtEpsilon, BoundQuery, Parameters, Plan, bind, parse, plan
 
 BUDGET = BudgetPolicy(1000, Fraction(1, 10))
@@ -53,9 +53,10 @@ def policy_of(
     *,
     budget: BudgetPolicy = BUDGET,
     analysts: Sequence[AnalystPolicy] = ANALYSTS,
+    views: Sequence[ViewPolicy] = (),
     **dataset: Any,
 ) -> Policy:
-    return Policy(Dataset("d", "d.duckdb", **dataset), budget, tables=tables, analysts=analysts)
+    return Policy(Dataset("d", "d.duckdb", **dataset), budget, tables=tables, analysts=analysts, views=views)
 
 
 def world(policy: Policy, *statements: str) -> World:

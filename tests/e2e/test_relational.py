@@ -51,6 +51,8 @@ QUESTIONS = (
         " (PARTITION BY person ORDER BY id) AS before FROM orders) q) z"
     ),
     "COUNT(*) FROM (SELECT person, SUM(total) OVER (PARTITION BY person) AS s FROM orders) q WHERE s > 10",
+    "COUNT(*), SUM(spent) FROM spending WHERE spent > 3",
+    "AVG(spent) FROM spenders WHERE age > 20",
     "MEDIAN(s) FROM (SELECT person, SUM(total) AS s FROM orders GROUP BY person) q",
     f"COUNT(DISTINCT tag) FROM {ITEMS_OF_PEOPLE}",
 )

@@ -7,7 +7,18 @@ import pytest
 
 from tacit.engines import dummy_engine, open_engine, shared_keys
 from tacit.errors import PolicyError
-from tacit.policy import TablePolicy, check_policy, key_of, lookups, owner_of, parse_policy, root_of
+from tacit.faces.owner import _views
+from tacit.policy import (
+    TablePolicy,
+    ViewPolicy,
+    check_policy,
+    key_of,
+    lookups,
+    owner_of,
+    parse_policy,
+    policy_text,
+    root_of,
+)
 
 HEAD = '[dataset]\nname = "d"\nsource = "d.duckdb"\n[budget]\nepsilon = 1\n'
 CHAIN = """
@@ -111,3 +122,42 @@ def test_dummy_tables_meet_where_their_links_say():
     assert met.integers("n")[0] == 500  # each item has one order
     assert owned.integers("n")[0] > 100
     engine.close()
+
+
+def test_a_view_is_part_of_the_policy_and_of_its_version():
+    view = '[views.big]\nquery = "SELECT * FROM orders"\n'
+    policy = declared(CHAIN + view)
+    assert policy.view("BIG") == ViewPolicy("big", "SELECT * FROM orders")
+    assert policy.version != declared(CHAIN).version
+    assert parse_policy(policy_text(policy)).version == policy.version
+
+
+@pytest.mark.parametrize(
+    ("view", "words"),
+    [
+        ('[views.orders]\nquery = "SELECT 1"\n', "is there twice"),
+        ("[views.big]\n", "query is missing"),
+        ('[views.big]\nsql = "SELECT 1"\nquery = "x"\n', "is not a key tacit knows"),
+    ],
+)
+def test_a_faulty_view_is_refused_with_its_line(view, words):
+    with pytest.raises(PolicyError, match=words):
+        declared(CHAIN + view)
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("SELECT * FROM orders", None),
+        ("SELECT person, COUNT(*) AS n FROM orders GROUP BY person", None),
+        ("SELECT * FROM", "cannot be read"),
+        ("DROP TABLE orders", "is not a SELECT"),
+        ("SELECT * FROM big", "does a view read from itself?"),
+        ("SELECT COUNT(*) AS n FROM orders", "several units"),
+    ],
+)
+def test_a_view_that_cannot_be_asked_about_is_found_by_the_curator(query, words):
+    policy = declared(CHAIN + f'[views.big]\nquery = "{query}"\n')
+    found = [f"{finding.message} {finding.hint}" for finding in _views(policy, SCHEMA)]
+    assert len(found) == (words is not None)
+    assert words is None or words in found[0]

@@ -9,18 +9,20 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from tacit.engines import advice_on, open_engine, read_schema, run_owner_sql, shared_keys, unreadable_tables
-from tacit.errors import InvalidParameter, PolicyError, QueryRefused
+from tacit.errors import InvalidParameter, PolicyError, QueryRefused, TacitError
 from tacit.policy import (
     Dataset,
     Finding,
     Level,
     Policy,
+    Schema,
     check_policy,
     draft_policy,
     load_policy,
     read_policy,
 )
 from tacit.policy.servers import is_server
+from tacit.sql import bind, parse
 
 _DATABASES = (".duckdb", ".db", ".ddb")
 Rows = tuple[tuple[str, ...], list[tuple[object, ...]]]
@@ -83,8 +85,19 @@ def examine(path: Path) -> tuple[Policy | None, list[Finding]]:
     schema = read_schema(policy.dataset, policy.tables)
     found = check_policy(policy, schema)
     if not any(finding.level is Level.ERROR for finding in found):
-        found += _examined(policy)
+        found += [*_views(policy, schema), *_examined(policy)]
     return policy, found
+
+
+def _views(policy: Policy, schema: Schema) -> list[Finding]:
+    """The views that could not be asked about."""
+    found = []
+    for view in policy.views:
+        try:
+            bind(parse(f'DP-SELECT 1 COUNT(*) FROM "{view.name}"'), policy, schema=schema)
+        except TacitError as error:
+            found.append(Finding(Level.ERROR, ("views", view.name, "query"), error.message, error.hint or ""))
+    return found
 
 
 def _examined(policy: Policy) -> list[Finding]:

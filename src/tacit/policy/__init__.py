@@ -18,6 +18,7 @@ from tacit.policy.owners import Owner, key_of, lookups, owner_of, root_of
 from tacit.policy.resolve import resolve_types
 from tacit.policy.table import Bounding, NullUnit, TablePolicy, UnitForm
 from tacit.policy.types import ColumnType, Schema, Value
+from tacit.policy.view import ViewPolicy
 from tacit.policy.write import policy_text
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "TablePolicy",
     "UnitForm",
     "Value",
+    "ViewPolicy",
     "check_policy",
     "draft_policy",
     "fold",

@@ -68,7 +68,7 @@ def _header_depth(path: KeyPath) -> int:
     """How many leading keys stand in the brackets of the table the path lies in."""
     if path[:1] == ("tables",):
         return 3 if path[2:3] == ("columns",) else min(2, len(path))
-    if path[:1] in {("analysts",), ("groups",)}:
+    if path[:1] in {("analysts",), ("groups",), ("views",)}:
         return min(2, len(path))
     return 1 if path[:1] in {("dataset",), ("budget",)} else 0
 

@@ -102,6 +102,10 @@ COLUMN = (
     Key("description", "text", "none", "shown to analysts"),
     Key("hidden", "true or false", "false", "analysts may not use the column, as if it were not named"),
 )
+VIEW = (
+    Key("query", "text", NEEDED, "the SELECT that the name stands for, over tables and other views"),
+    Key("description", "text", "none", "shown to analysts"),
+)
 SECTIONS: Mapping[str, tuple[Key, ...]] = {
     "dataset": DATASET,
     "budget": BUDGET,
@@ -109,6 +113,7 @@ SECTIONS: Mapping[str, tuple[Key, ...]] = {
     "groups.NAME": GROUP,
     "tables.NAME": TABLE,
     "tables.NAME.columns.COLUMN": COLUMN,
+    "views.NAME": VIEW,
 }
 # words of other systems, or of habit, for which no spelling distance helps
 SYNONYMS = {

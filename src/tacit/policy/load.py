@@ -21,6 +21,7 @@ from tacit.policy.model import Policy
 from tacit.policy.names import meant
 from tacit.policy.table import TablePolicy
 from tacit.policy.types import kind_name
+from tacit.policy.view import ViewPolicy
 
 MAX_BYTES = 1_000_000
 T = TypeVar("T")
@@ -98,7 +99,7 @@ def _decimal(text: str) -> Decimal:
 
 
 def _read(data: Mapping[str, object], faults: list[Fault], *, origin: Origin, base: Path) -> Policy | None:
-    top = ("dataset", "budget", "groups", "analysts", "tables")
+    top = ("dataset", "budget", "groups", "analysts", "tables", "views")
     faults += [_unknown((key,), top).under() for key in data if key not in top]
     ledger = f"{Path(origin.name).stem}.ledger"
     dataset = gathered(partial(_dataset, data.get("dataset"), ledger, base), faults, under=("dataset",))
@@ -106,9 +107,10 @@ def _read(data: Mapping[str, object], faults: list[Fault], *, origin: Origin, ba
     groups = _each(data, "groups", faults, make=_group)
     analysts = _each(data, "analysts", faults, make=_analyst)
     tables = _each(data, "tables", faults, make=partial(_table, faults=faults))
+    views = _each(data, "views", faults, make=_view)
     if faults or dataset is None or budget is None:
         return None
-    return Policy(dataset, budget, tables=tables, analysts=analysts, groups=groups, origin=origin)
+    return Policy(dataset, budget, tables=tables, analysts=analysts, groups=groups, views=views, origin=origin)
 
 
 def _dataset(raw: object, ledger: str, base: Path) -> Dataset:
@@ -129,6 +131,10 @@ def _analyst(name: str, raw: object) -> AnalystPolicy:
 
 def _column(name: str, raw: object) -> ColumnPolicy:
     return ColumnPolicy(name, **_section(raw, (name,), keys.COLUMN))
+
+
+def _view(name: str, raw: object) -> ViewPolicy:
+    return ViewPolicy(name, **_section(raw, (name,), keys.VIEW))
 
 
 def _table(name: str, raw: object, *, faults: list[Fault]) -> TablePolicy:

@@ -17,6 +17,7 @@ from tacit.policy.owners import broken_links
 from tacit.policy.plain import Plain, plain
 from tacit.policy.table import TablePolicy
 from tacit.policy.version import version_of
+from tacit.policy.view import ViewPolicy
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -31,6 +32,7 @@ class Policy:
     tables: tuple[TablePolicy, ...]
     analysts: tuple[AnalystPolicy, ...]
     groups: tuple[GroupPolicy, ...]
+    views: tuple[ViewPolicy, ...]
     origin: Origin | None = field(repr=False, compare=False)
     version: str = field(init=False, repr=False, compare=False)
 
@@ -42,6 +44,7 @@ class Policy:
         tables: Iterable[TablePolicy],
         analysts: Iterable[AnalystPolicy] = (),
         groups: Iterable[GroupPolicy] = (),
+        views: Iterable[ViewPolicy] = (),
         origin: Origin | None = None,
     ) -> None:
         object.__setattr__(self, "dataset", dataset)
@@ -49,6 +52,7 @@ class Policy:
         object.__setattr__(self, "tables", tuple(tables))
         object.__setattr__(self, "analysts", tuple(analysts))
         object.__setattr__(self, "groups", tuple(groups))
+        object.__setattr__(self, "views", tuple(views))
         object.__setattr__(self, "origin", origin)
         for fault in contradictions(self):
             raise fault
@@ -68,6 +72,10 @@ class Policy:
             f"unknown table {name!r}: the policy does not name it",
             hint=meant(name, [table.name for table in self.tables]),
         )
+
+    def view(self, name: str) -> ViewPolicy | None:
+        """The view of that name, whatever its case."""
+        return next((view for view in self.views if fold(view.name) == fold(name)), None)
 
     def unit_of(self, table: str) -> PrivacyUnit | None:
         """Whose presence is hidden in a table; None if it is public."""
@@ -94,7 +102,9 @@ class Policy:
 
     def plain(self) -> Plain:
         """The keys and values of the file that reads back as this policy."""
-        return plain(self.dataset, self.budget, tables=self.tables, analysts=self.analysts, groups=self.groups)
+        return plain(
+            self.dataset, self.budget, tables=self.tables, analysts=self.analysts, groups=self.groups, views=self.views
+        )
 
     def place(self, *path: str) -> str:
         """Where a key stands or would stand, such as `tacit.toml:14`; empty for a policy made in Python."""
@@ -119,6 +129,7 @@ def _same_names(policy: Policy) -> Iterator[Fault]:
         yield Fault("is missing: there is nothing to ask about", path=("tables",), rooted=True)
     for key, names in (
         ("tables", [table.name for table in policy.tables]),
+        ("views", [*(table.name for table in policy.tables), *(view.name for view in policy.views)]),
         ("analysts", [analyst.name for analyst in policy.analysts]),
         ("groups", [group.name for group in policy.groups]),
     ):

@@ -16,6 +16,7 @@ from tacit.policy.dataset import DatabaseSource, Dataset, FileSource
 from tacit.policy.domain import ListDomain, RangeDomain, TableDomain
 from tacit.policy.reading import duration_text
 from tacit.policy.table import TablePolicy
+from tacit.policy.view import ViewPolicy
 
 Plain = dict[str, object]
 
@@ -27,6 +28,7 @@ def plain(
     tables: Iterable[TablePolicy],
     analysts: Iterable[AnalystPolicy] = (),
     groups: Iterable[GroupPolicy] = (),
+    views: Iterable[ViewPolicy] = (),
 ) -> Plain:
     """The mapping that reads back as the same policy. Numbers are exact; what equals its default is not there."""
     whole: Plain = {"dataset": _section(dataset, keys.DATASET), "budget": _section(budget, keys.BUDGET)}
@@ -36,6 +38,9 @@ def plain(
         if sections:
             whole[name] = sections
     whole["tables"] = {table.name: plain_table(table) for table in tables}
+    named = {view.name: _section(view, keys.VIEW) for view in views}
+    if named:
+        whole["views"] = named
     return whole
 
 

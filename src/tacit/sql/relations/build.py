@@ -16,6 +16,7 @@ from tacit.sql.relations.membership import Asker, member, public_rows
 from tacit.sql.relations.parts import Named, Part, base, named_apart
 from tacit.sql.relations.relation import Relation
 from tacit.sql.relations.unions import union_all
+from tacit.sql.relations.views import parsed
 from tacit.sql.scope import Scope, Source, all_of, conjuncts
 
 _MAX_PARTS = 20
@@ -43,6 +44,12 @@ class Reading:
         if self.depth > _MAX_NESTED:
             raise QueryRefused(f"subqueries are nested too deeply: at most {_MAX_NESTED}")
         return replace(self, named={**self.named, **ctes_of(select)}, depth=self.depth + 1)
+
+    def beneath(self, view: str) -> Reading:
+        """What a view is read against: the curator's words, none of the analyst's."""
+        if self.depth > _MAX_NESTED:
+            raise QueryRefused(f"views are nested too deeply: {view}", hint="does a view read from itself?")
+        return replace(self, parameters={}, named={}, depth=self.depth + 1)
 
     def without(self, name: str) -> Reading:
         """The same where a CTE cannot see itself."""
@@ -73,6 +80,9 @@ def _part(node: exp.Expression, reading: Reading) -> Part:
     if isinstance(node, exp.Table) and not node.db and fold(node.name) in reading.named:
         inner = reading.named[fold(node.name)]
         return _subquery(inner, node.alias or node.name, reading.without(fold(node.name)))
+    view = reading.policy.view(node.name) if isinstance(node, exp.Table) and not node.db else None
+    if view is not None:
+        return _subquery(parsed(view), node.alias or view.name, reading.beneath(view.name))
     return base(node, reading.policy, schema=reading.schema)
 
 

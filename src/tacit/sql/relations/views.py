@@ -1,0 +1,20 @@
+"""The views that the curator has written, read."""
+
+from __future__ import annotations
+
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
+from tacit.errors import PolicyError
+from tacit.policy import ViewPolicy
+
+
+def parsed(view: ViewPolicy) -> exp.Expression:
+    """The query of a view. It is bound and built anew like any subquery."""
+    try:
+        tree = parse_one(view.query, dialect="duckdb")
+    except (SqlglotError, RecursionError):
+        raise PolicyError(f"the view {view.name} cannot be read", hint="its query is one SELECT") from None
+    if not isinstance(tree, (exp.Select, exp.Union)):
+        raise PolicyError(f"the view {view.name} is not a SELECT", hint="its query is one SELECT")
+    return tree
