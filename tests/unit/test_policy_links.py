@@ -136,7 +136,7 @@ def test_a_view_is_part_of_the_policy_and_of_its_version():
     ("view", "words"),
     [
         ('[views.orders]\nquery = "SELECT 1"\n', "is there twice"),
-        ("[views.big]\n", "query is missing"),
+        ("[views.big]\n", "query: is missing"),
         ('[views.big]\nsql = "SELECT 1"\nquery = "x"\n', "is not a key tacit knows"),
     ],
 )
