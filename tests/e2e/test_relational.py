@@ -9,7 +9,12 @@ from sqlglot import exp
 
 from conformance.sql_relational import check, family
 from conformance.sql_sensitivity import Violation
+from conformance.sql_world import World, policy_of
+from tacit.engines.base import UNLIMITED
+from tacit.engines.duckdb import build
+from tacit.engines.sources import Exposed
 from tacit.errors import QueryRefused, TacitError
+from tacit.policy import TablePolicy
 
 ITEMS_OF_PEOPLE = "people p JOIN orders o ON p.id = o.person JOIN items i ON i.order_id = o.id"
 QUESTIONS = (
@@ -161,6 +166,18 @@ def test_without_noise_the_answer_is_what_sql_says(body, plain):
         ("COUNT(*) FROM people WHERE EXISTS (SELECT 1 FROM notes WHERE total > 3)", "nothing ties its rows", "within"),
         ("COUNT(*) FROM people WHERE id IN (SELECT id FROM orders)", "tied to the unit outside by different keys", ""),
         ("COUNT(*) FROM (SELECT RANK() OVER (ORDER BY total) AS r FROM orders) q", "of several units", "PARTITION"),
+        ("COUNT(*) FROM (SELECT person, RANK() OVER (PARTITION BY person) AS r FROM orders)", "needs an ORDER", ""),
+        ("COUNT(*) FROM (SELECT person, kind, COUNT(*) AS n FROM orders GROUP BY person)", "neither grouped", ""),
+        ("COUNT(*) FROM orders WHERE kind IN (SELECT region FROM regions)", "does not convert cells", ""),
+        ("COUNT(*) FROM ((SELECT person FROM orders) LIMIT 3) q", "LIMIT is refused", ""),
+        ("COUNT(*) FROM (SELECT * EXCLUDE (total) FROM orders) q", "EXCLUDE", "list the columns"),
+        ("COUNT(*) FROM notes AS n(total, person)", "n(…) is refused", ""),
+        ("COUNT(*) FROM notes n, people p RIGHT JOIN orders o ON o.person = p.id", "a comma before an outer join", ""),
+        ("COUNT(*) FROM (SELECT p.id, o.id FROM people p JOIN orders o ON o.person = p.id)", "two columns id", ""),
+        ("COUNT(*) FROM people WHERE EXISTS (SELECT COUNT(*) FROM orders WHERE person = people.id)", "always hold", ""),
+        ("COUNT(*) FROM people p JOIN orders o ON o.person = n.person JOIN notes n ON n.person = p.id", "refused", ""),
+        ("COUNT(*) FROM people a CROSS JOIN people b LEFT JOIN orders o ON o.person = a.id AND o.person = b.id",
+         "two units", ""),
         ("SUM(total) OVER (PARTITION BY person) FROM orders", "it would look at many units", "subquery"),
         ("id, COUNT(*) FROM people JOIN notes ON id = person GROUP BY id", "a group for each person", ""),
         ("SUM(order_id) FROM items", "unknown column", ""),
@@ -175,6 +192,106 @@ def test_what_would_mix_units_is_refused_with_the_nearest_form(body, words, hint
     assert words in caught.value.message
     assert hint in (caught.value.hint or "")
     found.world.engine.close()
+
+
+@pytest.mark.parametrize(
+    ("body", "plain"),
+    [
+        ("COUNT(DISTINCT o.person) FROM people p LEFT JOIN orders o ON o.person = p.id AND o.total > 2",
+         "SELECT COUNT(DISTINCT o.person) FROM people p LEFT JOIN orders o ON o.person = p.id AND o.total > 2"),
+        ("COUNT(o.person) FROM people p LEFT JOIN orders o ON o.person = p.id AND o.total > 2",
+         "SELECT COUNT(o.person) FROM people p LEFT JOIN orders o ON o.person = p.id AND o.total > 2"),
+        (("SUM(total) FROM (SELECT person, total, ROW_NUMBER() OVER (PARTITION BY person ORDER BY total DESC) r"
+         " FROM notes) WHERE r = 1"),
+         "SELECT SUM(least(m, 9)) FROM (SELECT MAX(total) AS m FROM notes GROUP BY person)"),
+    ],
+)  # fmt: skip
+def test_what_outer_joins_leave_empty_is_not_counted(body, plain):
+    for seed in range(6):
+        found = family(seed, max_rows=10_000, max_groups=100)
+        exact = found.world.exact(found.world.plan(asked(body)))[0].integers("m0")[0]
+        assert exact == (found.world.engine._connection.execute(plain).fetchone()[0] or 0)
+        found.world.engine.close()
+
+
+def test_private_keys_that_were_computed_come_back_as_values():
+    found = family(1, max_rows=10_000, max_groups=100)
+    made = found.world.plan(asked("v, COUNT(*) FROM (SELECT order_id, price * 3 AS v FROM items) q GROUP BY v"))
+    assert made.keys[0].decode(7) == 21
+
+
+def test_each_name_of_a_with_sees_those_before_it():
+    found = family(1, max_rows=10_000, max_groups=100)
+    text = (
+        "WITH a AS (SELECT * FROM orders), orders AS (SELECT * FROM orders WHERE total > 1) DP-SELECT 1 COUNT(*) FROM a"
+    )
+    (whole,) = found.world.engine._connection.execute("SELECT COUNT(person) FROM orders").fetchone()
+    assert found.world.exact(found.world.plan(text))[0].integers("m0").tolist() == [whole]
+
+
+def test_a_question_that_doubles_at_every_level_is_refused_at_once():
+    levels = ", ".join(f"l{i} AS (SELECT * FROM l{i - 1} UNION ALL SELECT * FROM l{i - 1})" for i in range(1, 9))
+    found = family(1)
+    with pytest.raises(QueryRefused, match="too large"):
+        found.world.plan(f"WITH l0 AS (SELECT * FROM orders), {levels} DP-SELECT 1 COUNT(*) FROM l8")
+
+
+@pytest.mark.parametrize("order", ["", "ORDER BY o.total"])
+def test_neither_storage_nor_another_unit_decides_which_row_of_a_unit_comes_first(order):
+    """The neighbour is built from scratch: a heavy unit turns the join round, and with it the order of all rows."""
+    body = (
+        f"SUM(price) FROM (SELECT o.id, ROW_NUMBER() OVER (PARTITION BY o.person {order}) AS r FROM orders o"
+        " JOIN notes n ON n.person = o.person) z JOIN items i ON i.order_id = z.id WHERE r = 1"
+    )
+    answers = []
+    for heavy in (0, 3_000):
+        found = family(1, max_rows=1)
+        run = found.world.engine._connection.execute
+        for table in ("people", "orders", "items", "notes"):
+            run(f"DELETE FROM {table}")
+        run("INSERT INTO orders SELECT i, i // 5, 1, 'a' FROM range(2000) AS made(i) ORDER BY hash(i)")
+        run("INSERT INTO items SELECT i, i % 5 * 4, 'x' FROM range(2000) AS made(i) ORDER BY hash(i + 1)")
+        run("INSERT INTO notes SELECT i % 400, 1 FROM range(800) AS made(i)")
+        run(f"INSERT INTO orders SELECT 9000 + i, 999, 1, 'a' FROM range({heavy}) AS made(i)")
+        run(f"INSERT INTO notes SELECT 999, 1 FROM range({heavy}) AS made(i)")
+        answers.append(int(found.world.exact(found.world.plan(asked(body)))[0].integers("m0")[0]))
+        found.world.engine.close()
+    assert abs(answers[0] - answers[1]) <= 20
+
+
+TYPED = (
+    ("UUID", "VARCHAR", "'not a uuid'", "md5(CAST({} AS VARCHAR))"),
+    ("BIGINT", "UHUGEINT", "170141183460469231731687303715884105727", "{}"),
+    ("TIMESTAMP", "TIMESTAMP_NS", "TIMESTAMP '1970-01-01'", "make_timestamp({})"),
+)
+
+
+@pytest.mark.parametrize(("one", "other", "odd", "made"), TYPED)
+@pytest.mark.parametrize(
+    "body",
+    [
+        "COUNT(*) FROM people WHERE id IN (SELECT person FROM notes)",
+        "COUNT(*) FROM (SELECT id FROM people) q JOIN notes n ON q.id = n.person",
+        "COUNT(*) FROM (SELECT id FROM people UNION ALL SELECT person FROM notes) q",
+        "COUNT(*) FROM people p JOIN notes n ON p.id = n.person",
+    ],
+)
+def test_no_engine_fails_on_a_key_that_another_tables_type_cannot_hold(one, other, odd, made, body):
+    def fill(connection):
+        connection.execute(f"CREATE TABLE people AS SELECT CAST({made.format('i')} AS {one}) AS id FROM range(3) t(i)")
+        connection.execute(
+            f"CREATE TABLE notes AS SELECT CAST({made.format('i')} AS {other}) AS person FROM range(3) t(i)"
+        )
+        connection.execute(f"INSERT INTO notes VALUES ({odd})")
+        return Exposed(("people", "notes"))
+
+    tables = [TablePolicy("people", "id", max_rows=5), TablePolicy("notes", "person -> people.id", max_rows=5)]
+    world = World(policy_of(tables), build(fill, UNLIMITED))
+    try:
+        made_plan = world.plan(asked(body))
+    except QueryRefused:  # types that differ in kind are refused before any charge
+        return
+    assert world.exact(made_plan)[0].rows == 1
 
 
 def test_a_recursive_query_is_refused():

@@ -94,6 +94,7 @@ def refusal(over, body, kind=QueryRefused, parameters=()):
         ("COUNT(*) FROM visits WHERE age IN (age)", "a constant is needed"),
         ("COUNT(*) FROM visits WHERE SUBSTRING(dept, 0, 1) = 'C'", "SUBSTRING needs whole numbers"),
         ("COUNT(*) FROM visits WHERE SUBSTRING(dept, 1, TRUE) = 'C'", "SUBSTRING needs whole numbers"),
+        ("COUNT(*) FROM visits WHERE age BETWEEN SYMMETRIC 3 AND 1", "BETWEEN is refused with SYMMETRIC"),
         ("SUM(ROUND(amount, TRUE)) FROM visits", "ROUND needs a whole number"),
         ("COUNT(*) FROM visits WHERE TRIM(LEADING 'x' FROM dept) = 'C'", "TRIM is refused with"),
         ("COUNT(*) FROM visits WHERE EXTRACT(EPOCH FROM seen) > 1", "EPOCH is refused"),
@@ -432,3 +433,9 @@ def test_too_many_groups_together_are_refused(over):
 
 def test_a_select_list_that_is_too_long_is_refused(over):
     assert "too long" in refusal(over, f"{', '.join(['COUNT(*)'] * 101)} FROM visits")
+
+
+def test_not_like_is_not_like(over):
+    for words in ("dept NOT LIKE 'C%'", "dept NOT ILIKE 'c%'", "NOT dept LIKE 'C%'"):
+        where = bound(over, f"COUNT(*) FROM visits WHERE {words}").where
+        assert where.sql(dialect="duckdb").startswith("NOT "), words

@@ -21,7 +21,7 @@ from tacit.errors import EngineError, PolicyError, TacitError
 from tacit.ledger import Charge, Ledger, Replay, Reservation, Zcdp
 from tacit.mechanisms import Exponential
 from tacit.noise import SYSTEM, IntArray, Source
-from tacit.policy import AnalystPolicy, ColumnType, NullUnit, Policy, Schema, TablePolicy
+from tacit.policy import AnalystPolicy, ColumnType, NullUnit, Policy, Schema, TablePolicy, lookups, root_of
 from tacit.sql import AtEpsilon, Plan, bind, parse, plan
 from tacit.sql.dialects import emit
 from tacit.sql.query import Caps as QueryCaps
@@ -242,9 +242,20 @@ def _cell_step(target: Target, policy: Policy, *, schema: Schema, loss: Loss, sh
     """Each unit has one value (how many rows, how many groups, its least or largest cell), so it is in one cell."""
     inner = Loss(loss.epsilon / policy.adjacency.steps)  # replacing a unit is removing one and adding one
     noise = Exponential.costing(inner, _weight(share), adjacency=Adjacency.ADD_REMOVE)
-    table = policy.table(target.table)
+    table = _owned_table(policy, target.table)
     text = _cells_sql(target, _values_sql(target, table, _raw_types(schema, table)))
     return Step(target, loss, (emit(parse(text).select, dialect),), noise=noise, share=share)
+
+
+def _owned_table(policy: Policy, name: str) -> TablePolicy:
+    """The table, its units spelled as their own table says."""
+    table = policy.table(name)
+    if lookups(policy.tables, table):
+        raise PolicyError(
+            f"{table.name} cannot be calibrated: whose a row is stands in another table",
+            hint="declare its bounds and caps, from what is known of it",
+        )
+    return replace(table, unit_form=root_of(policy.tables, table).unit_form)
 
 
 def _values_sql(target: Target, table: TablePolicy, types: dict[str, str]) -> str:
@@ -313,4 +324,4 @@ def _domain_step(target: Target, policy: Policy, *, schema: Schema, loss: Loss, 
     query = parse(f'SELECT {column}, COUNT(*) FROM "{table.name}" GROUP BY {column}')  # one row of a unit: units
     priced = replace(query, price=AtEpsilon(loss.epsilon), delta=loss.delta, caps=QueryCaps(1, 1))
     made = plan(bind(priced, policy, schema=schema), policy, schema=schema, price=loss)
-    return Step(target, loss, tuple(statement.sql(dialect) for statement in made.statements), keys=made)
+    return Step(target, loss, tuple((s.settled or s).sql(dialect) for s in made.statements), keys=made)

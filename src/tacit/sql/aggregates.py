@@ -164,8 +164,10 @@ def _count(call: _Call) -> post.Post:
         raise QueryRefused("COUNT takes one argument", hint="set contribution caps in the policy or with OPTIONS(…)")
     if isinstance(node.this, exp.Distinct):
         return _count_distinct(call, node.this)
-    if isinstance(node.this, exp.Star) or call.scope.is_constant(node.this) or call.scope.is_unit(node.this):
+    if isinstance(node.this, exp.Star) or call.scope.is_constant(node.this):
         return call.rows(None)
+    if call.scope.is_unit(node.this):
+        return call.rows(call.scope.unit_column(node.this))
     found = operand(node.this, call.scope)
     sql = found.sql if found is not None else call.grid().sql
     return call.rows(_counted(sql))
@@ -176,7 +178,7 @@ def _count_distinct(call: _Call, distinct: exp.Distinct) -> post.Post:
         raise QueryRefused("COUNT(DISTINCT …) takes one column")
     inner = distinct.expressions[0]
     if call.scope.is_unit(inner):
-        return call.measures.ref(Additive(call.label, Counted.UNITS, call.only(None)))
+        return call.measures.ref(Additive(call.label, Counted.UNITS, call.only(call.scope.unit_column(inner))))
     found = operand(inner, call.scope)
     sql = found.sql if found is not None else number(inner, call.scope, predicate=predicate).sql
     call.measures.note(f"{call.label} counts at most max_distinct values of each unit, so it may be low")

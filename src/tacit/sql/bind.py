@@ -120,9 +120,10 @@ def signature(node: exp.Expression, scope: Scope) -> str:
     copy = node.copy()
     while isinstance(copy, exp.Paren):
         copy = copy.this
-    for column in copy.find_all(exp.Column):
-        column.set("this", exp.to_identifier(scope.known_as(column)))
-        column.set("table", None)
+    for column in list(copy.find_all(exp.Column)):
+        if column.find_ancestor(exp.Select) is None:  # inside a subquery its names are its own
+            column.set("this", exp.to_identifier(scope.known_as(column)))
+            column.set("table", None)
     for name in copy.find_all(exp.Identifier):
         name.set("this", str(name.this).casefold())
         name.set("quoted", False)

@@ -37,6 +37,12 @@ def comparable(column: exp.Expression, sql_type: str) -> exp.Expression:
     return exp.cast(column, _READ_AS[kind]) if kind in _READ_AS else column
 
 
+def compared_as(sql_type: str) -> str:
+    """The type that `comparable` gives a column."""
+    kind = _base(sql_type)
+    return (_READ_AS | _MAY_NOT_FIT).get(kind, kind).lower()
+
+
 def clampable(column: exp.Expression, sql_type: str, *, whole: bool) -> exp.Expression:
     """The column as it may be held between bounds; `whole` says that these are whole numbers."""
     kind = _base(sql_type)

@@ -286,6 +286,16 @@ def _spark_with(node: exp.Expression) -> exp.Expression:
     return node
 
 
+def _spark_having(node: exp.Expression) -> exp.Expression:
+    """A name in HAVING is a column of what is grouped; Sail would take it for the sum of the same name."""
+    grouped = node.parent.args.values() if node.parent is not None else ()
+    sources = [child.alias_or_name for child in grouped if isinstance(child, exp.From)]
+    for column in node.find_all(exp.Column):
+        if sources and not column.table:
+            column.set("table", exp.to_identifier(sources[0]))
+    return node
+
+
 def _spark_order(parts: Sequence[exp.Expression]) -> exp.Expression:
     """NULL leaves no trace in the hash, so that it is said beside each value."""
     columns = [part for part in parts if isinstance(part, exp.Column)]
@@ -307,6 +317,7 @@ _SPARK: dict[type, Rewrite] = {
     exp.Like: _spark_like,
     exp.ILike: _spark_ilike,
     exp.CTE: _spark_with,
+    exp.Having: _spark_having,
     exp.TimestampTrunc: _spark_truncate,
 }
 

@@ -13,9 +13,9 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, ColumnType, ListDomain, RangeDomain, TableDomain
 from tacit.policy.types import EPOCH
-from tacit.sql.cells import comparable
+from tacit.sql.cells import comparable, in_steps
 from tacit.sql.grid import Grid
-from tacit.sql.numbers import number
+from tacit.sql.numbers import grid_of, number
 from tacit.sql.operands import DATE_PARTS, TIME_PARTS, constant, kind_of, literal, operand
 from tacit.sql.predicates import predicate
 from tacit.sql.scope import Scope, Value, written_twice
@@ -91,6 +91,8 @@ def _column_key(node: exp.Column, scope: Scope) -> Key:
         return _range_key(found, kind, scope)
     if kind is ColumnType.BOOLEAN:
         return Key(column, kind, (False, True))
+    if in_steps(scope.sql_types.get(found.name.casefold(), "")) and found.bounds is not None:
+        return Key(column, kind, None, step=found.bounds.step)
     return Key(column, kind, None)
 
 
@@ -107,7 +109,7 @@ def _range_key(found: ColumnPolicy, kind: ColumnType, scope: Scope) -> Key:
     keep = exp.Between(this=_compared(found, scope), low=ends[0], high=ends[1])
     _check_size(found.bounds.cells, found.name)
     if kind.is_numeric:
-        cells = number(column, scope, predicate=predicate)
+        cells = grid_of(found, kind, scope)
         made = _grid_key(cells)
         return Key(made.sql, made.kind, made.values, step=made.step, keep=keep)
     values = tuple(_raw(found.bounds.lower + i * found.bounds.step, kind) for i in range(found.bounds.cells))

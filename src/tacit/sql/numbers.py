@@ -8,7 +8,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.errors import QueryRefused, UnboundedColumn
-from tacit.policy import ColumnType, RangeDomain
+from tacit.policy import ColumnPolicy, ColumnType, RangeDomain
 from tacit.sql import grid as g
 from tacit.sql.operands import TIME_PARTS, operand
 from tacit.sql.scope import Scope, name_of, written_twice
@@ -47,7 +47,11 @@ def bounded_column(node: exp.Column, scope: Scope) -> g.Grid:
             f"{node.name} is refused here: it tells one person from another",
             hint=f"COUNT(DISTINCT {node.name}) is allowed",
         )
-    found, kind = scope.column(node)
+    return grid_of(*scope.column(node), scope)
+
+
+def grid_of(found: ColumnPolicy, kind: ColumnType, scope: Scope) -> g.Grid:
+    """The grid that a column stands on."""
     column = exp.column(exp.to_identifier(found.name, quoted=True))
     if kind is ColumnType.BOOLEAN:
         sql = exp.Case(

@@ -27,6 +27,7 @@ _MAX_LIST = 5_000
 
 def predicate(node: exp.Expression, scope: Scope) -> exp.Expression:
     """The same condition, built anew from parts that are allowed."""
+    _refuse_unread(node)
     if isinstance(node, _COMPARISONS):
         return _comparison(node, scope)
     build = _BUILDERS.get(type(node))
@@ -38,6 +39,14 @@ def predicate(node: exp.Expression, scope: Scope) -> exp.Expression:
     raise QueryRefused(
         f"{name_of(node)} is refused in a condition", hint="compare a column with a constant, as in age >= 18"
     )
+
+
+def _refuse_unread(node: exp.Expression) -> None:
+    """Refuse a part of a condition that would be left out unseen, such as SYMMETRIC."""
+    known = _PARTS.get(type(node), {"this", "expression"} if isinstance(node, _COMPARISONS) else None)
+    extra = [] if known is None else [name for name, value in node.args.items() if value and name not in known]
+    if extra:
+        raise QueryRefused(f"{name_of(node)} is refused with {extra[0].upper()}")
 
 
 def _joined(node: exp.Expression, scope: Scope) -> exp.Expression:
@@ -152,9 +161,22 @@ def _like(node: exp.Expression, scope: Scope) -> exp.Expression:
         raise QueryRefused("LIKE needs a text column and a constant pattern", hint="write name LIKE 'A%'")
     if pattern.endswith("\\"):
         raise QueryRefused("a LIKE pattern that ends in a backslash is refused")
-    return type(node)(this=left.sql, expression=literal(pattern))
+    made = type(node)(this=left.sql, expression=literal(pattern))
+    return exp.Not(this=exp.paren(made)) if node.args.get("negate") else made
 
 
+_PARTS: dict[type[exp.Expression], set[str]] = {
+    exp.And: {"this", "expression"},
+    exp.Or: {"this", "expression"},
+    exp.Not: {"this"},
+    exp.Paren: {"this"},
+    exp.Between: {"this", "low", "high"},
+    exp.In: {"this", "expressions", "query", "unnest", "field"},
+    exp.Exists: {"this", "expression"},
+    exp.Is: {"this", "expression"},
+    exp.Like: {"this", "expression", "negate"},
+    exp.ILike: {"this", "expression", "negate"},
+}
 _BUILDERS: dict[type[exp.Expression], Callable[[exp.Expression, Scope], exp.Expression]] = {
     exp.And: _joined,
     exp.Or: _joined,

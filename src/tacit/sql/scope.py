@@ -29,6 +29,7 @@ class Source:
     units: frozenset[str] = frozenset()  # the columns that name the unit, folded
     keys: Mapping[str, tuple[str, Owner]] = field(default_factory=dict)  # columns that lead to an owner, folded
     plain: Mapping[str, str] = field(default_factory=dict)  # what a name means without a qualifier, after USING
+    missing: bool = False  # an outer join may have left all of its columns NULL
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,14 @@ class Scope:
     def is_unit(self, node: exp.Expression) -> bool:
         """Whether this is the column that identifies the privacy unit."""
         return isinstance(node, exp.Column) and any(fold(node.name) in source.units for source in self._named(node))
+
+    def unit_column(self, node: exp.Expression) -> exp.Expression | None:
+        """The column to look at where a unit may be missing from its own table; None where it never is."""
+        found = self.key(node)
+        if found is None or not isinstance(node, exp.Column):
+            return None
+        missing = any(source.missing for source in self._named(node) if fold(node.name) in source.keys)
+        return exp.column(exp.to_identifier(found[0], quoted=True)) if missing else None
 
     def key(self, node: exp.Expression) -> tuple[str, Owner] | None:
         """The key behind a name: what the relation calls it, and what it is a key of."""

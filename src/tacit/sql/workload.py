@@ -24,6 +24,7 @@ from tacit.sql.workload_truth import Line, Mask, truth
 
 MAX_CELLS = 1_000_000  # of the joint domain; beyond, questions are answered one by one
 _TEXTS = {"varchar", "text", "string", "character varying"}  # types whose cells are equal when they read alike
+_LARGEST = 1 << 62  # so that a value beyond it still fits 64 bits
 _LONGEST = 10_000  # values of a line that are compared one by one
 
 
@@ -121,10 +122,14 @@ def _line(bound: BoundQuery, name: str | None) -> Line | None:
     if isinstance(found.domain, RangeDomain):
         return _range_line(found, kind, raw)
     if isinstance(found.domain, ListDomain) and len(found.domain.values) <= _LONGEST:
-        whole = kind is ColumnType.INTEGER and raw != "uhugeint" and all(type(v) is int for v in found.domain.values)
+        whole = kind is ColumnType.INTEGER and raw != "uhugeint" and all(_is_whole(v) for v in found.domain.values)
         if whole or (kind is ColumnType.TEXT and raw.partition("(")[0] in _TEXTS):
             return Line(found.name, found.domain.values, ordered=False)
     return None
+
+
+def _is_whole(value: Value) -> bool:
+    return type(value) is int and abs(value) < _LARGEST
 
 
 _NUMBERS = {ColumnType.INTEGER: (ColumnType.NUMBER,)}  # a whole number that the policy calls a number
@@ -134,6 +139,8 @@ def _range_line(found: ColumnPolicy, kind: ColumnType, raw: str) -> Line | None:
     """Whole numbers and days: on a coarser grid a cell would hold values that a condition tells apart."""
     bounds = found.bounds
     if bounds is None or bounds.step != 1 or bounds.cells > _LONGEST or raw == "uhugeint":
+        return None
+    if bounds.magnitude >= _LARGEST:
         return None
     units = range(bounds.lower_units, bounds.upper_units + 1)
     if kind is ColumnType.INTEGER:
@@ -248,7 +255,8 @@ def _codes(line: Line, labels: list[int]) -> list[Value]:
         own = [first - timedelta(days=1), last + timedelta(days=1), None]
     elif isinstance(first, int) and isinstance(last, int):
         listed = [value for value in line.domain if isinstance(value, int)]
-        own = [min(listed) - 1, max(listed) + 1, None] if line.ordered else [max(listed) + 1, None]
+        top = max(listed)  # above, never below: a column without a sign has no place there
+        own = [top + 1, top + 2, None] if line.ordered else [top + 1, None]
     else:
         other = "other"
         while other in line.domain:

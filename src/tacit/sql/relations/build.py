@@ -12,7 +12,7 @@ from tacit.policy import Bounding, ColumnPolicy, Policy, Schema, TablePolicy, fo
 from tacit.sql.predicates import predicate
 from tacit.sql.relations.derived import Derivation, ctes_of
 from tacit.sql.relations.joins import Joins
-from tacit.sql.relations.membership import Asker, member, public_rows
+from tacit.sql.relations.membership import Asker, Public, member, public_rows
 from tacit.sql.relations.parts import Named, Part, base, named_apart
 from tacit.sql.relations.relation import Relation
 from tacit.sql.relations.unions import union_all
@@ -20,13 +20,34 @@ from tacit.sql.relations.views import parsed
 from tacit.sql.scope import Scope, Source, all_of, conjuncts
 
 _MAX_PARTS = 20
-_MAX_NESTED = 20
+_MAX_READ = 60
 _SUBQUERY_CLAUSES = {"kind", "expressions", "from_", "joins", "where", "group", "having", "with_", "distinct"}
 _REASONS = {
     "limit": "LIMIT is refused in a subquery: which rows stay would depend on everybody",
     "order": "ORDER BY is refused in a subquery: its rows have no order",
     "offset": "OFFSET is refused in a subquery: which rows stay would depend on everybody",
 }
+
+
+@dataclass(slots=True)
+class Work:
+    """How much of a question has been read: a WITH that is used twice is read twice, and so on, doubling."""
+
+    left: int = _MAX_READ
+
+    def one_more(self) -> None:
+        """One more table or subquery."""
+        self.left -= 1
+        if self.left < 0:
+            raise QueryRefused(f"the question is too large: at most {_MAX_READ} tables and subqueries are read")
+
+
+@dataclass(frozen=True, slots=True)
+class Subquery:
+    """What WITH names, and the names that were there before it."""
+
+    tree: exp.Expression
+    before: Mapping[str, Subquery]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,24 +57,19 @@ class Reading:
     policy: Policy
     schema: Schema
     parameters: Mapping[str, object]
-    named: Mapping[str, exp.Expression] = field(default_factory=dict)
-    depth: int = 0
+    named: Mapping[str, Subquery] = field(default_factory=dict)
+    work: Work = field(default_factory=Work)
 
     def inside(self, select: exp.Query) -> Reading:
-        """The same with what this select's WITH names."""
-        if self.depth > _MAX_NESTED:
-            raise QueryRefused(f"subqueries are nested too deeply: at most {_MAX_NESTED}")
-        return replace(self, named={**self.named, **ctes_of(select)}, depth=self.depth + 1)
+        """The same with what this select's WITH names; each of those sees the ones before it."""
+        named = dict(self.named)
+        for name, tree in ctes_of(select).items():
+            named[name] = Subquery(tree, dict(named))
+        return replace(self, named=named)
 
-    def beneath(self, view: str) -> Reading:
+    def beneath(self) -> Reading:
         """What a view is read against: the curator's words, none of the analyst's."""
-        if self.depth > _MAX_NESTED:
-            raise QueryRefused(f"views are nested too deeply: {view}", hint="does a view read from itself?")
-        return replace(self, parameters={}, named={}, depth=self.depth + 1)
-
-    def without(self, name: str) -> Reading:
-        """The same where a CTE cannot see itself."""
-        return replace(self, named={key: value for key, value in self.named.items() if key != name})
+        return replace(self, parameters={}, named={})
 
 
 def build(select: exp.Select, reading: Reading) -> Relation:
@@ -72,23 +88,33 @@ def build(select: exp.Select, reading: Reading) -> Relation:
 
 
 def _part(node: exp.Expression, reading: Reading) -> Part:
+    reading.work.one_more()
+    alias = node.args.get("alias")
+    if isinstance(alias, exp.TableAlias) and alias.columns:
+        raise QueryRefused(f"{node.alias}(…) is refused after FROM", hint="name the columns in its SELECT")
     if isinstance(node, exp.Subquery):
-        extra = [name for name, value in node.args.items() if value and name not in {"this", "alias"}]
-        if extra or (node.args.get("alias") and node.args["alias"].columns):
-            raise QueryRefused("a subquery after FROM has a name and nothing else", hint="write (SELECT …) AS t")
-        return _subquery(node.this, node.alias or "subquery", reading)
+        return _subquery(_unwrapped(node), node.alias or "subquery", reading)
     if isinstance(node, exp.Table) and not node.db and fold(node.name) in reading.named:
-        inner = reading.named[fold(node.name)]
-        return _subquery(inner, node.alias or node.name, reading.without(fold(node.name)))
+        found = reading.named[fold(node.name)]
+        return _subquery(found.tree, node.alias or node.name, replace(reading, named=found.before))
     view = reading.policy.view(node.name) if isinstance(node, exp.Table) and not node.db else None
     if view is not None:
-        return _subquery(parsed(view), node.alias or view.name, reading.beneath(view.name))
+        return _subquery(parsed(view), node.alias or view.name, reading.beneath())
     return base(node, reading.policy, schema=reading.schema)
 
 
+def _unwrapped(node: exp.Expression) -> exp.Expression:
+    """A query without its parentheses, on which nothing else may hang."""
+    while isinstance(node, exp.Subquery):
+        extra = [name for name, value in node.args.items() if value and name not in {"this", "alias"}]
+        if extra:
+            raise QueryRefused(_REASONS.get(extra[0], f"{extra[0].upper()} is refused after a subquery"))
+        node = node.this
+    return node
+
+
 def _subquery(select: exp.Expression, alias: str, reading: Reading) -> Part:
-    if isinstance(select, exp.Subquery) and not select.alias:
-        select = select.this
+    select = _unwrapped(select)
     if isinstance(select, exp.Union) and not select.args.get("distinct") and not _clauses(select):
         left = _subquery(select.this, alias, reading.inside(select))
         return union_all(left, _subquery(select.expression, alias, reading.inside(select)))
@@ -117,9 +143,11 @@ def scope_of(relation: Relation, reading: Reading) -> Scope:
     def derive(select: exp.Select) -> Part:
         return _subquery(select, "s", reading)
 
-    def public(select: exp.Select) -> exp.Select | None:
+    def public(select: exp.Select) -> Public | None:
         source = select.args.get("from_")
         if source is None or not isinstance(source.this, exp.Table) or fold(source.this.name) in reading.named:
+            return None
+        if reading.policy.view(source.this.name) is not None:
             return None
         part = base(source.this, reading.policy, schema=reading.schema)
         if part.is_private or select.args.get("joins"):
@@ -181,7 +209,7 @@ def _joined(asked: _Asked, reading: Reading) -> Relation:
     joins = Joins(parts, lambda node, count: predicate(node, scope(count)))
 
     def scope(count: int) -> Scope:
-        return Scope(table, _sources(parts[:count], joins.merged), reading.parameters, sql_types)
+        return Scope(table, _sources(parts[:count], joins), reading.parameters, sql_types)
 
     conditions = list(asked.conditions)
     rows = [named.rows(reading.policy, schema=reading.schema) for named in parts]
@@ -193,7 +221,7 @@ def _joined(asked: _Asked, reading: Reading) -> Relation:
     tree = tree.select(exp.alias_(owner, table.unit_column or "", quoted=True), *listed, *keys)
     sql = exp.Subquery(this=tree, alias=exp.TableAlias(this=exp.to_identifier("joined")))
     owned = next(named.part.owner for named in parts if named.part.is_private)
-    return Relation(sql, table, sql_types, _sources(parts, joins.merged), owned, all_of(conditions))
+    return Relation(sql, table, sql_types, _sources(parts, joins), owned, all_of(conditions))
 
 
 def _described(parts: Sequence[Named]) -> tuple[TablePolicy, dict[str, str]]:
@@ -231,11 +259,11 @@ def _most(caps: Sequence[int | None]) -> int | None:
     return max(known) if len(known) == len(caps) else None
 
 
-def _sources(parts: Sequence[Named], merged: Mapping[str, int]) -> tuple[Source, ...]:
+def _sources(parts: Sequence[Named], joins: Joins) -> tuple[Source, ...]:
     """Without its own qualifier, a column that USING made one is that of one part alone."""
     sources = [named.source() for named in parts]
     plain: dict[str, str] = {}
-    for name, place in merged.items():
+    for name, place in joins.merged.items():
         if place < len(parts) and name in sources[place].columns:
             plain[name] = sources[place].columns[name]
-    return tuple(replace(source, plain=plain) for source in sources)
+    return tuple(replace(source, plain=plain, missing=place in joins.missing) for place, source in enumerate(sources))

@@ -57,24 +57,27 @@ class Derivation:
     alias: str
     columns: list[Made] = field(default_factory=list)
     keys: dict[str, tuple[str, Owner]] = field(default_factory=dict)  # by output name, folded
+    hidden: set[str] = field(default_factory=set)  # columns that HAVING needs and nobody asked for
 
     def part(self) -> Part:
         """The subquery as a part of the query around it."""
         nodes = self._nodes()
         grouped = self._grouped(nodes)
+        self._refuse_ungrouped(nodes, grouped)
         for name, node in nodes:
             self._add(name, node, grouped=grouped is not None)
         having = self._having(nodes)
         rows = self._held(self._rows(grouped), having)
         one_each = grouped is not None and all(self._is_owner(node) for node in grouped)
+        shown = [made for made in self.columns if made.policy.name not in self.hidden]
         table = replace(
             self.relation.table,
-            columns=tuple(made.policy for made in self.columns),
+            columns=tuple(made.policy for made in shown),
             unit=self.relation.table.unit,
             max_rows=1 if one_each else self.relation.table.max_rows,
             max_groups=1 if one_each else self.relation.table.max_groups,
         )
-        types = {made.policy.name: made.sql_type for made in self.columns}
+        types = {made.policy.name: made.sql_type for made in shown}
         keys = {name: owner for name, (_, owner) in self.keys.items()}
         return Part(
             self.alias, table, types, table.columns, keys, self._owner(), rows, tuple(fold(name) for name, _ in nodes)
@@ -102,12 +105,17 @@ class Derivation:
 
     def _all(self, star: exp.Expression) -> list[tuple[str, exp.Expression]]:
         of = star.args.get("table")
-        return [
-            (name, exp.column(name, table=source.alias, quoted=True))
-            for source in self.scope.sources[: None if of or len(self.relation.sources) > 1 else 1]
-            if of is None or fold(of.name) == fold(source.alias)
-            for name in dict.fromkeys((*source.keys, *source.columns))
-        ]
+        stars = [node for node in star.walk() if isinstance(node, exp.Star)]
+        if any(value for node in stars for value in node.args.values()):
+            raise QueryRefused("* with EXCLUDE, REPLACE or RENAME is refused", hint="list the columns")
+        found: list[tuple[str, exp.Expression]] = []
+        seen: list[Mapping[str, str]] = []
+        for source in self.scope.sources:  # one table may go by two names
+            if (of is None and source.columns not in seen) or (of is not None and fold(of.name) == fold(source.alias)):
+                seen.append(source.columns)
+                names = dict.fromkeys((*source.keys, *source.columns))
+                found += [(name, exp.column(name, table=source.alias, quoted=True)) for name in names]
+        return found
 
     def _grouped(self, nodes: list[tuple[str, exp.Expression]]) -> list[exp.Expression] | None:
         """What the rows are grouped by; None where each row stays a row."""
@@ -134,14 +142,39 @@ class Derivation:
             )
         return keys
 
+    def _refuse_ungrouped(self, nodes: list[tuple[str, exp.Expression]], grouped: list[exp.Expression] | None) -> None:
+        """What is neither grouped nor aggregated has no one value in a group; an engine would say so, at a charge."""
+        known = {self._signature(node) for node in grouped or ()}
+        for name, node in nodes if grouped is not None else ():
+            alone = not bare(node).find(*_AGGREGATES) and not self.scope.is_constant(bare(node))
+            if alone and self._signature(node) not in known:
+                raise QueryRefused(
+                    f"{name[:60]} is neither grouped nor aggregated in the subquery", hint="add it to GROUP BY"
+                )
+
+    def _signature(self, node: exp.Expression) -> str:
+        node = bare(node)
+        found = self.scope.key(node)
+        if found is not None:
+            return found[0]
+        copy = node.copy()
+        for column in [each for each in copy.walk() if isinstance(each, exp.Column)]:
+            column.set("this", exp.to_identifier(self.scope.known_as(column), quoted=True))
+            column.set("table", None)
+        return copy.sql(dialect="duckdb", comments=False)
+
     def _meant(self, node: exp.Expression, nodes: list[tuple[str, exp.Expression]]) -> exp.Expression:
         if isinstance(node, exp.Literal) and str(node.this).isdigit() and 1 <= int(node.this) <= len(nodes):
             return nodes[int(node.this) - 1][1]
-        if isinstance(node, exp.Column) and not node.table and self.scope.key(node) is None:
+        if isinstance(node, exp.Column) and not node.table and not self._is_known(node):
             for name, meant in nodes:
                 if fold(name) == fold(node.name):
                     return meant
         return node
+
+    def _is_known(self, node: exp.Column) -> bool:
+        """Whether a name is a column of the tables: then an alias of the select list does not hide it."""
+        return self.scope.key(node) is not None or any(fold(node.name) in s.columns for s in self.scope.sources)
 
     def _is_owner(self, node: exp.Expression) -> bool:
         found = self.scope.key(node)
@@ -149,13 +182,13 @@ class Derivation:
 
     def _add(self, name: str, node: exp.Expression, *, grouped: bool) -> None:
         found = self.scope.key(bare(node))
+        if fold(name) in self.keys or any(fold(made.policy.name) == fold(name) for made in self.columns):
+            raise QueryRefused(f"a subquery has two columns {name[:60]}", hint="write … AS another name")
         if found is not None:
             self.keys[fold(name)] = found
             return
         if not is_column_name(name):
             raise QueryRefused("a column of a subquery needs a plain name", hint="write … AS name")
-        if any(fold(made.policy.name) == fold(name) for made in self.columns):
-            raise QueryRefused(f"a subquery has two columns {name[:60]}", hint="write … AS another name")
         self.columns.append(self._aggregated(name, bare(node)) if grouped else self._computed(name, bare(node)))
 
     def _computed(self, name: str, node: exp.Expression) -> Made:
@@ -212,6 +245,8 @@ class Derivation:
     def _counted(self, name: str, node: exp.Count) -> Made:
         cap = self.relation.table.max_rows
         inner = node.this
+        if node.expressions:
+            raise QueryRefused("COUNT takes one argument")
         if isinstance(inner, exp.Distinct):
             if len(inner.expressions) != 1:
                 raise QueryRefused("COUNT(DISTINCT …) takes one column")
@@ -228,7 +263,7 @@ class Derivation:
     def _value(self, node: exp.Expression) -> exp.Expression:
         found = self.scope.key(node)
         if found is not None:
-            return exp.column(exp.to_identifier(found[0], quoted=True))
+            return self._key_sql(found[0])
         value = operand(node, self.scope)
         return value.sql if value is not None else number(node, self.scope, predicate=predicate).sql
 
@@ -249,19 +284,19 @@ class Derivation:
 
     def _rows(self, grouped: list[exp.Expression] | None) -> exp.Select:
         """The subquery itself, rebuilt."""
-        owner = exp.column(exp.to_identifier(self.relation.table.unit_column or "", quoted=True))
+        owner = self.relation.unit
         listed = [exp.alias_(made.sql.copy(), made.policy.name, quoted=True) for made in self.columns]
         keyed = [
-            exp.alias_(exp.column(exp.to_identifier(internal, quoted=True)), key_column(name), quoted=True)
+            exp.alias_(self._key_sql(internal), key_column(name), quoted=True)
             for name, (internal, _) in self.keys.items()
         ]
-        rows = exp.select(exp.alias_(self._spelled(owner), OWNER, quoted=True), *keyed, *listed)
+        rows = exp.select(exp.alias_(owner, OWNER, quoted=True), *keyed, *listed)
         rows = rows.from_(self.relation.sql.copy())
         rows = rows.where(exp.Not(this=exp.Is(this=owner.copy(), expression=exp.null())))
         if self.relation.remaining is not None:
             rows = rows.where(exp.paren(predicate(self.relation.remaining, self.scope)))
         if grouped is not None:
-            rows = rows.group_by(self._spelled(owner.copy()), *(self._group_sql(node) for node in grouped))
+            rows = rows.group_by(owner.copy(), *(self._group_sql(node) for node in grouped))
         facts = Facts(grids=grids_of(self.relation.table, self.relation.sql_types))
         return apply(GRID_RULES, rows, facts=facts)
 
@@ -277,6 +312,7 @@ class Derivation:
             if name is None:
                 name = f"having {len(self.columns)}"
                 self._add(name, node, grouped=True)
+                self.hidden.add(name)
             node.replace(exp.column(exp.to_identifier(name, quoted=True)))
         return condition
 
@@ -287,19 +323,28 @@ class Derivation:
         types = {made.policy.name.casefold(): made.sql_type for made in self.columns}
         source = Source(self.alias, {fold(made.policy.name): made.policy.name for made in self.columns})
         held = predicate(having, Scope(table, (source,), self.scope.parameters, types))
-        names = [item.alias for item in rows.expressions]
+        names = [item.alias for item in rows.expressions if item.alias not in self.hidden]
         listed = [exp.column(exp.to_identifier(name, quoted=True)) for name in names]
         inner = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("grouped")))
         kept = exp.select(*listed).from_(inner).where(held)
         return apply(GRID_RULES, kept, facts=Facts(grids=grids_of(table, types)))
 
-    def _spelled(self, owner: exp.Expression) -> exp.Expression:
-        return self.relation.spelled(owner)
+    def _key_sql(self, internal: str) -> exp.Expression:
+        """A key; where it names the owner, in the owner's one spelling."""
+        key = self.relation.held(internal)
+        names_owner = any(
+            found == internal and self.relation.owner is not None and owner == _folded(self.relation.owner)
+            for source in self.scope.sources
+            for found, owner in source.keys.values()
+        )
+        return self.relation.spelled(key) if names_owner else key
 
     def _group_sql(self, node: exp.Expression) -> exp.Expression:
         found = self.scope.key(bare(node))
         if found is not None:
-            return exp.column(exp.to_identifier(found[0], quoted=True))
+            return self._key_sql(found[0])
+        if isinstance(bare(node), exp.Window):
+            raise QueryRefused("GROUP BY a window is refused", hint="nest one subquery in another")
         return self._computed("key", bare(node)).sql.copy()
 
 
@@ -323,10 +368,13 @@ def _folded(owner: Owner) -> Owner:
 
 
 def ctes_of(select: exp.Query) -> Mapping[str, exp.Expression]:
-    """The subqueries that WITH names."""
+    """The subqueries that WITH names, in their order."""
     clause = select.args.get("with_")
     if clause is None:
         return {}
     if clause.args.get("recursive"):
         raise QueryRefused("WITH RECURSIVE is refused: how much one unit brings could not be bounded")
+    for cte in clause.expressions:
+        if cte.args["alias"].columns:
+            raise QueryRefused(f"WITH {cte.alias}(…) is refused", hint="name the columns in its SELECT")
     return {fold(cte.alias): cte.this for cte in clause.expressions}

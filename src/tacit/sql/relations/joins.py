@@ -44,15 +44,19 @@ class Joins:
     parts: Sequence[Named]
     bind: Bind
     merged: dict[str, int] = field(default_factory=dict)  # USING: which part's column is meant without a qualifier
+    missing: set[int] = field(default_factory=set)  # parts whose columns an outer join may leave NULL
     _together: dict[int, int] = field(default_factory=dict)
 
     def tree(self, rows: Sequence[exp.Select], joins: Sequence[exp.Join], *, where: list[exp.Expression]) -> exp.Select:
         """All parts joined. Equalities of keys in `where` are taken out of it and used."""
+        _refuse_comma_before_outer(joins)
         tree = exp.select().from_(_sub(rows[0], 0))
         for place, join in enumerate(joins, start=1):
             side = self._side(join, place)
             conditions, keyed = self._on(join, place, outer=bool(side))
             self._keeps_owners(place, side, keyed=keyed)
+            self.missing |= {place} if side in {"LEFT", "FULL"} else set()
+            self.missing |= set(range(place)) if side in {"RIGHT", "FULL"} else set()
             on = all_of(conditions)
             if on is None and side:
                 raise QueryRefused(f"{side} JOIN needs a condition", hint="add ON …")
@@ -87,7 +91,7 @@ class Joins:
         keyed = False
         for condition in written:
             same = self._same(condition)
-            if same is not None and place in {same.left.place, same.right.place}:
+            if same is not None and place == max(same.left.place, same.right.place):
                 if not (outer and keyed):
                     self._tie(same)
                 keyed = True
@@ -191,6 +195,14 @@ class Joins:
         return QueryRefused(
             f"a joined row would belong to two units: to {_path(one)}, and to {_path(other)}", hint=hint
         )
+
+
+def _refuse_comma_before_outer(joins: Sequence[exp.Join]) -> None:
+    """A comma binds more loosely than JOIN: `a, b RIGHT JOIN c` is `a, (b RIGHT JOIN c)`."""
+    loose = [not any(join.args.get(name) for name in ("kind", "side", "method", "on", "using")) for join in joins]
+    sided = [place for place, join in enumerate(joins) if join.args.get("side")]
+    if sided and any(loose[: sided[-1]]):
+        raise QueryRefused("a comma before an outer join is refused: it binds more loosely", hint="write JOIN … ON")
 
 
 _JOIN_ARGS = {"this", "on", "using", "side", "kind", "method"}

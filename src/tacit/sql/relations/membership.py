@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
-from tacit.policy import Owner
+from tacit.policy import ColumnType, Owner, fold
 from tacit.sql.operands import comparable
 from tacit.sql.predicates import predicate
 from tacit.sql.relations.parts import OWNER, Part, key_column
 from tacit.sql.relations.relation import Relation
 from tacit.sql.scope import Scope, all_of, bare, conjuncts
 
+Public = tuple[exp.Select, ColumnType | None]
 _HINT = "look within the unit: compare a key of the subquery with the same key outside, or name a public table"
 
 
@@ -25,7 +26,7 @@ class Asker:
     relation: Relation
     scope: Scope
     derive: Callable[[exp.Select], Part]  # the subquery as rows that belong to one unit each
-    public: Callable[[exp.Select], exp.Select | None]  # the subquery over public tables alone; None if it is not
+    public: Callable[[exp.Select], Public | None]  # the subquery over public tables alone; None if it is not
 
 
 def member(node: exp.Expression, asker: Asker) -> exp.Expression:
@@ -41,14 +42,19 @@ def member(node: exp.Expression, asker: Asker) -> exp.Expression:
         left = comparable(node.this, asker.scope)
         if left is None or left.constant:
             raise QueryRefused("IN needs a column before it")
-        return exp.In(this=left.sql, query=exp.Subquery(this=public))
+        rows, kind = public
+        if left.kind is not kind:
+            raise QueryRefused(f"{left.kind} is looked for among {kind}: tacit does not convert cells")
+        return exp.In(this=left.sql, query=exp.Subquery(this=rows))
     outside = asker.scope.key(bare(node.this))
     if outside is None:
         raise QueryRefused(
             "IN over other people's rows is refused: whether a row is counted would depend on everybody", hint=_HINT
         )
     item = select.expressions[0]
-    return _within(select, [(outside, bare(item.unalias()))], asker)
+    found = _within(select, [(outside, exp.column(exp.to_identifier(item.alias_or_name, quoted=True)))], asker)
+    missing = exp.Is(this=_outer(asker, outside[0]), expression=exp.null())
+    return exp.paren(exp.Case(ifs=[exp.If(this=exp.Not(this=exp.paren(missing)), true=found)]))  # NULL IN … is NULL
 
 
 def _exists(select: exp.Expression, asker: Asker) -> exp.Expression:
@@ -56,6 +62,8 @@ def _exists(select: exp.Expression, asker: Asker) -> exp.Expression:
         select = select.this
     if not isinstance(select, exp.Select) or select.args.get("from_") is None:
         raise QueryRefused("EXISTS needs a SELECT … FROM …")
+    if any(item.find(exp.AggFunc) for item in select.expressions):
+        raise QueryRefused("EXISTS over an aggregate is refused: it would always hold")
     if select.args.get("group") or select.args.get("having"):
         raise QueryRefused("GROUP BY is refused in EXISTS", hint="write IN (SELECT key … GROUP BY key HAVING …)")
     where = select.args.get("where")
@@ -108,9 +116,9 @@ def _within(select: exp.Select, pairs: list[tuple[tuple[str, Owner], exp.Express
         name = node.name.casefold() if isinstance(node, exp.Column) else ""
         if part.keys.get(name) != identity:
             raise QueryRefused("the subquery is tied to the unit outside by different keys", hint=_HINT)
-        conditions.append(exp.EQ(this=_of(key_column(name)), expression=_outer(outside)))
-    unit = _outer(asker.relation.table.unit_column or "")
-    conditions.append(exp.EQ(this=_of(OWNER), expression=asker.relation.spelled(unit)))
+        if not _is_owner(identity, asker.relation):  # which is compared below, in its one spelling
+            conditions.append(exp.EQ(this=_of(key_column(name)), expression=_outer(asker, outside)))
+    conditions.append(exp.EQ(this=_of(OWNER), expression=asker.relation.unit))
     columns = [_of(key_column(name)) for name in part.keys]
     only = exp.select(*columns, _of(OWNER)).from_(
         exp.Subquery(this=part.derived.copy(), alias=exp.TableAlias(this=exp.to_identifier("s")))
@@ -119,7 +127,12 @@ def _within(select: exp.Select, pairs: list[tuple[tuple[str, Owner], exp.Express
     return exp.Exists(this=exp.select(exp.Literal.number(1)).from_(inner).where(*conditions))
 
 
-def public_rows(select: exp.Select, part: Part, scope: Scope) -> exp.Select:
+def _is_owner(key: Owner, relation: Relation) -> bool:
+    owner = relation.owner
+    return owner is not None and (key.table, key.column) == (fold(owner.table), fold(owner.column))
+
+
+def public_rows(select: exp.Select, part: Part, scope: Scope) -> Public:
     """A one-column subquery over a public table, rebuilt."""
     extra = [
         name for name, value in select.args.items() if value and name not in {"kind", "expressions", "from_", "where"}
@@ -132,13 +145,13 @@ def public_rows(select: exp.Select, part: Part, scope: Scope) -> exp.Select:
     table = exp.to_table(exp.to_identifier(part.table.name, quoted=True).sql(dialect="duckdb"), dialect="duckdb")
     rows = exp.select(value.sql).from_(table)
     where = select.args.get("where")
-    return rows if where is None else rows.where(predicate(where.this, scope))
+    return (rows if where is None else rows.where(predicate(where.this, scope))), value.kind
 
 
 def _of(column: str) -> exp.Column:
     return exp.column(exp.to_identifier(column, quoted=True), table=exp.to_identifier("s"))
 
 
-def _outer(column: str) -> exp.Column:
+def _outer(asker: Asker, column: str) -> exp.Expression:
     """A column of the query around: no name inside is like it, for those all begin with a space."""
-    return exp.column(exp.to_identifier(column, quoted=True))
+    return asker.relation.held(column)

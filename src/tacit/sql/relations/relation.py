@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tacit.policy import ColumnType, Owner, TablePolicy
+from tacit.sql.cells import comparable
 from tacit.sql.relations.parts import spelled
 from tacit.sql.scope import Source
 
@@ -31,6 +32,22 @@ class Relation:
     def text(self) -> str:
         """The same for the same rows."""
         return self.sql.sql(dialect="duckdb")
+
+    @property
+    def all_columns(self) -> tuple[str, ...]:
+        """Every column that could leave: those that analysts may use, and the keys."""
+        keys = (internal for source in self.sources for internal, _ in source.keys.values())
+        return tuple(dict.fromkeys((*(column.name for column in self.table.columns), *keys)))
+
+    def held(self, name: str) -> exp.Expression:
+        """A column of the relation as it may be compared with any other of its kind: no engine converts a cell."""
+        column = exp.column(exp.to_identifier(name, quoted=True))
+        return comparable(column, self.sql_types.get(name.casefold(), ""))
+
+    @property
+    def unit(self) -> exp.Expression:
+        """The owner of a row, in its one spelling."""
+        return self.spelled(self.held(self.table.unit_column or ""))
 
     def spelled(self, owner: exp.Expression) -> exp.Expression:
         """The owner of a row in the one spelling that the policy gives it."""

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, ColumnType, Domain, ListDomain, fold
-from tacit.sql.cells import comparable
+from tacit.sql.cells import comparable, compared_as
 from tacit.sql.grid import gcd
 from tacit.sql.relations.parts import OWNER, Part, key_column
 
@@ -36,9 +36,10 @@ def union_all(left: Part, right: Part) -> Part:
             a, b = _column(left, one), _column(right, other)
             kinds = left.types[a.name].lower(), right.types[b.name].lower()
             as_doubles = _as_doubles(a, b, kinds)
+            alike = as_doubles or kinds[0] == kinds[1]
             columns.append(_either(a, b, as_doubles=as_doubles))
-            types[a.name] = "double" if as_doubles else left.types[a.name]
-            sources.append(_Both(a.name, b.name, kinds if as_doubles else None))
+            types[a.name] = "double" if as_doubles else compared_as(kinds[0]) if not alike else left.types[a.name]
+            sources.append(_Both(a.name, b.name, None if alike and not as_doubles else kinds, as_doubles=as_doubles))
     table = replace(
         left.table,
         columns=tuple(columns),
@@ -57,10 +58,12 @@ class _Both:
     name: str
     other: str
     kinds: tuple[str, str] | None = None
+    as_doubles: bool = False
 
     def sql(self, side: int) -> exp.Expression:
         column = _name((self.name, self.other)[side])
-        value = column if self.kinds is None else exp.cast(comparable(column, self.kinds[side]), "DOUBLE")
+        value = column if self.kinds is None else comparable(column, self.kinds[side])
+        value = exp.cast(value, "DOUBLE") if self.as_doubles else value
         return exp.Alias(this=value, alias=exp.to_identifier(self.name, quoted=True))
 
 
@@ -78,6 +81,8 @@ def _as_doubles(a: ColumnPolicy, b: ColumnPolicy, kinds: tuple[str, str]) -> boo
     """Whether two columns become one of doubles: numbers of different types, or on different grids."""
     numeric = all(column.type is not None and column.type.is_numeric for column in (a, b))
     if a.type is not b.type and not numeric:
+        raise QueryRefused(f"UNION ALL puts {b.name} under {a.name}: they differ in type")
+    if not numeric and compared_as(kinds[0]) != compared_as(kinds[1]):
         raise QueryRefused(f"UNION ALL puts {b.name} under {a.name}: they differ in type")
     return numeric and kinds[0] != kinds[1]
 

@@ -17,14 +17,17 @@ from tacit.sql.scope import Scope, bare, name_of
 
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank)
 _NEIGHBOURS = (exp.Lag, exp.Lead)
+_BY_PLACE = (exp.RowNumber, *_NEIGHBOURS)  # the others give equal rows equal numbers
+_FARTHEST = 1_000_000  # rows that LAG and LEAD look back or ahead
 _TOTALS = (exp.Count, exp.Sum, exp.Min, exp.Max)
 
 
 def window(node: exp.Window, scope: Scope, relation: Relation) -> Grid:
     """The grid value of a window function that looks at one unit's rows only.
 
-    Rows that the ORDER BY leaves equal are put in order by all their other columns, so that neither storage nor any
-    other unit decides between them; rows that are equal in everything may change places unseen.
+    Rows that the ORDER BY leaves equal, all of them where there is none, are put in order by all their columns and
+    keys, so that neither storage nor any other unit decides between them; rows that are equal in all that could leave
+    the subquery may change places unseen.
     """
     function = node.this
     keys = node.args.get("partition_by") or []
@@ -39,26 +42,30 @@ def window(node: exp.Window, scope: Scope, relation: Relation) -> Grid:
     if extra:
         raise QueryRefused(f"a window with {extra[0].upper()} is refused", hint="PARTITION BY and ORDER BY are allowed")
     ordered = _order(node.args.get("order"), scope)
-    if not isinstance(function, (exp.Rank, exp.DenseRank)):  # which give equal rows equal places
-        ordered += [_ordered(exp.column(exp.to_identifier(c.name, quoted=True))) for c in relation.table.columns]
+    if isinstance(function, _BY_PLACE):
+        ordered += [_ordered(exp.column(exp.to_identifier(name, quoted=True))) for name in relation.all_columns]
     partition = [_plain(key, scope) for key in keys]
     owner = exp.column(exp.to_identifier(relation.table.unit_column or "", quoted=True))
     grid = _function(function, scope, relation, ordered=bool(node.args.get("order")))
     made = exp.Window(this=grid.sql, partition_by=[relation.spelled(owner), *partition])
-    if node.args.get("order"):
+    if ordered:
         made.set("order", exp.Order(expressions=ordered))
     return replace(grid, sql=made)
 
 
 def _function(function: exp.Expression, scope: Scope, relation: Relation, *, ordered: bool) -> Grid:
     cap = relation.table.max_rows
+    if isinstance(function, (exp.Rank, exp.DenseRank)) and not ordered:
+        raise QueryRefused(f"{name_of(function)} needs an ORDER BY")
     if isinstance(function, _RANKS) and not function.expressions:
         if cap is None:
             raise QueryRefused(f"{name_of(function)} has no bound: max_rows is not declared")
         return Grid(type(function)(), Fraction(1), 0, cap)
     if isinstance(function, _NEIGHBOURS) and ordered and not function.args.get("default"):
         places = function.args.get("offset")
-        if places is not None and not (isinstance(places, exp.Literal) and str(places.this).isdigit()):
+        if places is not None and not (
+            isinstance(places, exp.Literal) and str(places.this).isdigit() and int(places.this) <= _FARTHEST
+        ):
             raise QueryRefused(f"{name_of(function)} takes a whole number of rows")
         values = number(function.this, scope, predicate=predicate)
         made = type(function)(this=values.sql, **({} if places is None else {"offset": places.copy()}))
