@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tacit import collect
     from tacit.core import Adjacency, Bounds, Budget, Loss, PrivacyUnit
     from tacit.curator import Explanation, Receipt, Release
+    from tacit.curator.batch_release import BatchRelease
     from tacit.faces.catalogue import Catalogue
     from tacit.faces.database import Database
     from tacit.faces.database import open_database as open  # noqa: A004 - tacit.open is the door's name
@@ -60,6 +61,7 @@ __all__ = [
     "Accounting",
     "Adjacency",
     "AnalystPolicy",
+    "BatchRelease",
     "Bounds",
     "Budget",
     "BudgetExceeded",
@@ -100,6 +102,7 @@ __all__ = [
 
 _ROOMS = {
     "tacit.core": ("Adjacency", "Bounds", "Budget", "Loss", "PrivacyUnit"),
+    "tacit.curator.batch_release": ("BatchRelease",),
     "tacit.curator": ("Explanation", "Receipt", "Release"),
     "tacit.faces.catalogue": ("Catalogue",),
     "tacit.faces.database": ("Database", "open"),

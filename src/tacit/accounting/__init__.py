@@ -1,4 +1,7 @@
-"""Composition: from events to losses, filters that stop, odometers that report."""
+"""Composition: from events to losses, filters that stop, odometers that report.
+
+Not here, for it loads numpy: `tacit.accounting.shuffle_numerical`.
+"""
 
 from tacit.accounting.adversary import (
     Belief,
@@ -21,7 +24,6 @@ from tacit.accounting.renyi import ORDERS, RenyiCurve, curve_of
 from tacit.accounting.renyi_conversion import renyi_delta, renyi_to_dp
 from tacit.accounting.renyi_filter import RenyiFilter
 from tacit.accounting.shuffle import shuffle
-from tacit.accounting.shuffle_numerical import shuffle_numerically
 from tacit.accounting.zcdp import Zcdp, loss_to_zcdp, pure_rho, zcdp_of
 from tacit.accounting.zcdp_conversion import rho_for, zcdp_delta, zcdp_to_dp
 
@@ -62,7 +64,6 @@ __all__ = [
     "replace_loss",
     "rho_for",
     "shuffle",
-    "shuffle_numerically",
     "zcdp_delta",
     "zcdp_of",
     "zcdp_to_dp",

@@ -164,13 +164,13 @@ class _Maker:
         return tuple(piece for _, piece in made), found
 
     def _grouped(self, places: list[int], fits: Mapping[int, Fitting]) -> list[tuple[list[int], Piece]]:
-        """One workload, or one for each set of questions that share columns, or no workload at all."""
+        """One workload; else one for each set of questions that share columns, or name the same; else none at all."""
         joint = self._joint(places, fits) if len(places) > 1 else None
         if joint is not None:
             return [(places, joint)]
-        apart = _components(places, fits)
-        if len(apart) > 1:
-            return [part for members in apart for part in self._grouped(members, fits)]
+        for apart in (_components(places, fits), _alike(places, fits)):
+            if len(apart) > 1:
+                return [part for members in apart for part in self._grouped(members, fits)]
         shares = self._split(places)
         return [([place], self._alone(place, share)) for place, share in zip(places, shares, strict=True)]
 
@@ -259,3 +259,11 @@ def _components(places: Sequence[int], fits: Mapping[int, Fitting]) -> list[list
                 apart.append((other, theirs))
         found = [*apart, (names, members)]
     return [sorted(members) for _, members in found]
+
+
+def _alike(places: Sequence[int], fits: Mapping[int, Fitting]) -> list[list[int]]:
+    """Questions that name the same columns."""
+    found: dict[frozenset[str], list[int]] = {}
+    for place in places:
+        found.setdefault(frozenset(fits[place].lines), []).append(place)
+    return list(found.values())

@@ -1,0 +1,91 @@
+"""`tacit query --batch`: the questions of a file, asked for one price."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tacit.errors import InvalidParameter
+from tacit.faces.formats import Format
+
+if TYPE_CHECKING:
+    from tacit.curator.batch_release import BatchRelease
+
+BatchFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--batch", metavar="FILE", help="Ask the questions of a file, with ; between them, for the one price of --eps."
+    ),
+]
+_FORMS = {Format.TABLE, Format.JSON, Format.MARKDOWN}
+_PIECES = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|;|.""", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The questions of a file, their price, and how to print the answers."""
+
+    questions: tuple[str, ...]
+    epsilon: str
+    form: Format
+
+
+def check_batch(file: Path, form: Format, *, epsilon: str | None, others: tuple[object, ...]) -> Asked:
+    """Refuse what could not be asked or printed before anything is paid."""
+    if any(others):
+        raise InvalidParameter("a batch has its questions in a file", hint="leave the SQL, -f and -v out")
+    if epsilon is None:
+        raise InvalidParameter("the batch has no price", hint="add --eps 1: what all of its questions cost together")
+    if form not in _FORMS:
+        raise InvalidParameter(f"a batch has several tables: {form.value} holds one", hint="use --format json")
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise InvalidParameter(f"{file.name} cannot be read: {why}") from None
+    found = questions(text)
+    if not found:
+        raise InvalidParameter(f"{file.name} holds no question", hint="write a SELECT …; for each")
+    return Asked(found, epsilon, form)
+
+
+def questions(text: str) -> tuple[str, ...]:
+    """The statements of a text: between semicolons that stand in no quotes and no comment."""
+    found, held = [], ""
+    for piece in [*_PIECES.findall(text), ";"]:
+        if piece == ";":
+            found.append(held.strip())
+            held = ""
+        elif not piece.startswith(("--", "/*")):
+            held += piece
+        else:
+            held += " "
+    return tuple(each for each in found if each)
+
+
+def show_batch(batch: BatchRelease, asked: Asked, *, output: Path | None) -> None:
+    """Print a table for each question, and what they cost together."""
+    from tacit.faces.terminal import console, print_lines, print_table
+
+    if output is None and asked.form is Format.TABLE:
+        for place, (question, answer) in enumerate(zip(asked.questions, batch, strict=True), 1):
+            print_lines(f"{place}  {' '.join(question.split())}", dim=True)
+            noised = [i for i in range(len(answer.columns)) if any(row[i] is not None for row in answer.errors)]
+            print_table(answer.columns, answer.shown(), right=noised)
+            print_lines("")
+        print_lines(batch.footer(), *(f"note: {text}" for text in batch.strategies), dim=True)
+        return
+    text = (batch.to_json() if asked.form is Format.JSON else batch.to_markdown()) + "\n"
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InvalidParameter(f"{output.name} cannot be written: {error.strerror}") from None
+    console(error=True).print(f"wrote {output}; {batch.footer()}", soft_wrap=True)

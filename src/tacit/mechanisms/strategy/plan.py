@@ -1,0 +1,106 @@
+"""A strategy: which histograms are measured in place of the questions, and with what share of the budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from tacit.errors import InvalidParameter
+from tacit.mechanisms.strategy.chain import Chain
+from tacit.mechanisms.strategy.picks import Floats
+from tacit.mechanisms.strategy.workload import Block
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One histogram: each attribute cut as finely as its level says. Every cell is in exactly one of its bars."""
+
+    levels: tuple[int, ...]
+    share: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """Histograms of the same cells, coarse and fine.
+
+    One row of data is in one bar of each part, so a part's sensitivity is that of the cells themselves, in L1; and the
+    shares add up to one. The parts' matrices share their eigenvectors (each level's block means, less those of the
+    level above), which is why errors and least squares have closed forms.
+    """
+
+    chains: tuple[Chain, ...]
+    parts: tuple[Part, ...]
+
+    def __post_init__(self) -> None:
+        if sum((part.share for part in self.parts), Fraction(0)) != 1:
+            raise InvalidParameter("the shares of a strategy must add up to one")
+        if any(part.share <= 0 for part in self.parts):
+            raise InvalidParameter("each part of a strategy needs a share")
+
+    @property
+    def answers(self) -> int:
+        """How many numbers are measured."""
+        return sum(math.prod(bars(self.chains, part.levels)) for part in self.parts)
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        tops = tuple(chain.levels - 1 for chain in self.chains)
+        if len(self.parts) == 1:
+            return {tops: "identity", (0,) * len(tops): "total"}.get(self.parts[0].levels, "marginals")
+        deep = any(0 < level < top for part in self.parts for level, top in zip(part.levels, tops, strict=True))
+        if deep or sum(top > 0 for top in tops) == 1:
+            return "hierarchy"
+        return "marginals"
+
+    def __str__(self) -> str:
+        sizes = sorted((math.prod(bars(self.chains, part.levels)) for part in self.parts), reverse=True)
+        shown = ", ".join(f"{size:,}" for size in sizes[:6]) + (", …" if len(sizes) > 6 else "")
+        plural = "s" if len(sizes) > 1 else ""
+        return f"{self.name} ({len(sizes)} histogram{plural} of {shown} bars)"
+
+
+def bars(chains: Sequence[Chain], levels: Sequence[int]) -> tuple[int, ...]:
+    """The shape of a part: how many blocks each attribute has at its level."""
+    return tuple(chain.blocks[level] for chain, level in zip(chains, levels, strict=True))
+
+
+def widths(chains: Sequence[Chain]) -> Floats:
+    """For every tuple of levels, how many cells lie in one bar: the eigenvalue of its matrix."""
+    product = np.ones(())
+    for chain in chains:
+        product = np.multiply.outer(product, np.array(chain.widths, dtype=np.float64))
+    return product
+
+
+def eigenvalues(weights: Floats, sizes: Floats) -> Floats:
+    """λ_T = Σ over parts at least as fine as T of weight · bar size: the precision with which T is known."""
+    values = weights * sizes
+    for axis in range(values.ndim):
+        values = np.flip(np.cumsum(np.flip(values, axis), axis=axis), axis)
+    return values
+
+
+def precision(strategy: Strategy, variances: Sequence[float]) -> Floats:
+    """λ_T where the bars of each part have these variances."""
+    weights = np.zeros(tuple(chain.levels for chain in strategy.chains))
+    for part, variance in zip(strategy.parts, variances, strict=True):
+        weights[part.levels] += 1 / variance
+    return eigenvalues(weights, widths(strategy.chains))
+
+
+def inverse(values: Floats) -> Floats:
+    """1 / λ where something is known, and 0 where nothing is."""
+    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
+
+
+def row_variances(block: Block, strategy: Strategy, variances: Sequence[float]) -> Floats:
+    """The variance of every answer of a block after least squares: rowᵀ (AᵀΣ⁻¹A)⁺ row."""
+    found = inverse(precision(strategy, variances))
+    for picks, chain in zip(block, strategy.chains, strict=True):
+        found = np.tensordot(found, picks.energies(chain), axes=([0], [0]))
+    return found

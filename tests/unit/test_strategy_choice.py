@@ -1,0 +1,155 @@
+"""Which strategy is chosen, and that no other one tried by hand would have done better."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tacit.mechanisms import Gaussian, Laplace
+from tacit.mechanisms.strategy import (
+    GAUSSIAN,
+    LAPLACE,
+    Part,
+    Strategy,
+    Workload,
+    all_ranges,
+    choose,
+    each,
+    everything,
+    flat,
+    half_width,
+    picked,
+    row_variances,
+)
+from tacit.mechanisms.strategy.plan import widths
+from tacit.mechanisms.strategy.shares import best_shares, total_error, whole_grains
+from tacit.mechanisms.strategy.workload import Energies
+
+POWERS = (LAPLACE, GAUSSIAN)
+
+
+def marginals(attributes, ways):
+    """All marginals of so many ways over binary attributes."""
+    blocks = [
+        tuple(each(2) if place in chosen else everything(2) for place in range(attributes))
+        for chosen in itertools.combinations(range(attributes), ways)
+    ]
+    return Workload((2,) * attributes, tuple(blocks))
+
+
+def error_of(workload, strategy, power):
+    """By the variance of every single answer."""
+    variances = [float(part.share) ** -power for part in strategy.parts]
+    return sum(row_variances(block, strategy, variances).sum() for block in workload.blocks)
+
+
+@pytest.mark.parametrize("power", POWERS)
+@pytest.mark.parametrize(
+    "workload",
+    [
+        Workload((64,), ((all_ranges(64),),)),
+        Workload((9, 4), ((all_ranges(9), everything(4)), (everything(9), each(4)))),
+        marginals(4, 2),
+        marginals(6, 1),
+    ],
+)
+def test_the_promised_error_is_the_error_of_every_answer_added_up(workload, power):
+    choice = choose(workload, power=power)
+    assert choice.error == pytest.approx(error_of(workload, choice.strategy, power))
+    tops = tuple(size > 1 for size in workload.sizes)
+    cuts = tuple(flat(size) for size in workload.sizes)
+    identity = Strategy(cuts, (Part(tuple(map(int, tops)), Fraction(1)),))
+    assert choice.error <= error_of(workload, identity, power) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("workload", "power", "name"),
+    [
+        (Workload((10,), ((each(10),),)), LAPLACE, "identity"),
+        (Workload((10,), ((everything(10),),)), LAPLACE, "total"),
+        (marginals(8, 1), LAPLACE, "marginals"),
+        (marginals(8, 2), GAUSSIAN, "marginals"),
+        (Workload((256,), ((all_ranges(256),),)), LAPLACE, "hierarchy"),
+        (Workload((256,), ((all_ranges(256),),)), GAUSSIAN, "hierarchy"),
+    ],
+)
+def test_the_strategy_fits_the_questions(workload, power, name):
+    assert choose(workload, power=power).strategy.name == name
+
+
+def test_single_marginals_are_priced_as_theory_says():
+    """Eight marginals of one way under Laplace noise: each with an eighth, and least squares joins their totals."""
+    workload = marginals(8, 1)
+    parts = tuple(Part(tuple(int(place == one) for place in range(8)), Fraction(1, 8)) for one in range(8))
+    eight = error_of(workload, Strategy(tuple(flat(2) for _ in range(8)), parts), LAPLACE)
+    assert eight / 16 == pytest.approx(64 * (1 / 2 + 1 / 16))  # 64: the variance of a bar at a share of 1/8
+    assert choose(workload, power=LAPLACE).error < eight  # four marginals of two ways are better still
+
+
+def test_hierarchies_beat_cells_and_cells_beat_questions_one_by_one():
+    values = 256
+    choice = choose(Workload((values,), ((all_ranges(values),),)), power=LAPLACE)
+    rows = values * (values + 1) // 2
+    assert choice.error / rows < (values + 2) / 3 / 2  # the cells alone: the mean length of a range
+    assert choice.error / rows < rows**2 / 1000
+
+
+@pytest.mark.parametrize("power", POWERS)
+def test_no_round_of_the_descent_makes_it_worse(power):
+    workload = Workload((40,), ((all_ranges(40),),))
+    cuts = choose(workload, power=power).strategy.chains
+    energy, sizes = Energies(workload).of(cuts), widths(cuts)
+    start = np.ones_like(energy)
+    found = best_shares(start, energy, sizes=sizes, power=power)
+    best = total_error(found, energy, sizes=sizes, power=power)
+    assert best <= total_error(start / start.sum(), energy, sizes=sizes, power=power)
+    generator = np.random.default_rng(7)
+    for _ in range(200):  # no small step away from it is better
+        other = np.abs(found * (1 + generator.normal(scale=0.05, size=found.shape)))
+        assert total_error(other / other.sum(), energy, sizes=sizes, power=power) > best * (1 - 2e-4)
+
+
+def test_what_is_not_measured_is_not_promised():
+    energy = Energies(Workload((4,), ((each(4),),))).of((flat(4),))
+    assert total_error(np.array([1.0, 0.0]), energy, sizes=widths((flat(4),)), power=LAPLACE) == float("inf")
+
+
+def test_shares_are_fractions_that_add_up():
+    shares = whole_grains(np.array([1e-9, 0.3, 0.7]))
+    assert sum(shares) == 1
+    assert min(shares) > 0
+
+
+def test_many_attributes_fall_back_on_the_cells():
+    workload = Workload((2,) * 14, (tuple(each(2) for _ in range(14)), tuple(everything(2) for _ in range(14))))
+    assert choose(workload, power=LAPLACE).strategy.name == "identity"
+
+
+def test_sets_are_cut_like_ranges():
+    mask = np.random.default_rng(5).integers(0, 2, (30, 12)).astype(bool)
+    workload = Workload((12,), ((picked(mask),),))
+    choice = choose(workload, power=LAPLACE)
+    assert choice.error == pytest.approx(error_of(workload, choice.strategy, LAPLACE))
+
+
+@pytest.mark.parametrize("confidence", [Fraction(1, 2), Fraction(9, 10), Fraction(95, 100), Fraction(999, 1000)])
+def test_a_stated_half_width_holds_for_any_mixture_of_noises(confidence):
+    """A numerical finding, repeated: no weights make a sum of Laplace noises stray further than is stated.
+
+    200,000 draws; the share beyond is binomial, and six deviations are allowed: a false alarm in 1e9.
+    """
+    generator, draws = np.random.default_rng(11), 200_000
+    beyond = 1 - float(confidence)
+    allowed = beyond + 6 * (beyond * (1 - beyond) / draws) ** 0.5
+    for weights in ([1.0], [1, 1], [3, 1], [1] * 5, [5, *[1] * 20], [1] * 60):
+        scaled = np.array(weights) / np.sqrt(2 * np.sum(np.square(weights)))
+        sums = np.abs(sum(weight * generator.laplace(size=draws) for weight in scaled))
+        stated = half_width(np.array(1.0), noise=Laplace(1), confidence=confidence)
+        assert np.mean(sums > stated) <= allowed
+    normal = np.abs(generator.normal(size=draws))
+    stated = half_width(np.array(1.0), noise=Gaussian(1, Fraction(1, 10**6)), confidence=confidence)
+    assert np.mean(normal > stated) <= allowed
+    assert np.mean(normal > 0.8 * stated) > allowed  # and a narrower one would be noticed
