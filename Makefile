@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 SYSTEM := $(VENV)/.system
 WORKERS ?= 2
 
-.PHONY: help demo tour test test-all check format fuzz bench bench-peers map docs lock clean
+.PHONY: help demo tour test test-all test-spark check format fuzz bench bench-peers map docs lock clean
 .DEFAULT_GOAL := help
 
 help: ## what there is to make
@@ -40,6 +40,13 @@ test: $(STAMP) $(SYSTEM) ## set up, and run the tests
 
 test-all: $(STAMP) $(SYSTEM) ## the tests, and those that take minutes
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+# a real Spark: a standalone master with two workers on loopback; needs Java 17 (Debian: openjdk-17-jre-headless)
+test-spark: $(STAMP) ## the tests on a Spark cluster of this machine
+	@test -x .venv-spark/bin/python || $(PYTHON) -m venv .venv-spark
+	@.venv-spark/bin/python -m pip install --quiet --disable-pip-version-check pyspark==4.2.0
+	SPARK_HOME=$$(.venv-spark/bin/python -c 'import pathlib, pyspark; print(pathlib.Path(pyspark.__file__).parent)') \
+	  $(BIN)/python -m pytest tests/e2e/test_spark_cluster.py
 
 check: $(STAMP) ## format, lint, types, import contracts
 	$(BIN)/ruff format --check .

@@ -1,0 +1,236 @@
+"""PostgreSQL as an engine: every question in a read-only snapshot of its own, on a connection that can do no more."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from tacit.engines.base import UNLIMITED, Limits
+from tacit.engines.exact import Exact, log, unanswered
+from tacit.engines.postgres_tables import Tables, find_tables
+from tacit.engines.postgres_types import fetch
+from tacit.errors import EngineError, InvalidParameter, PolicyError, TacitError
+from tacit.policy import DatabaseSource, Dataset, Schema, TablePolicy
+
+Connection = psycopg.Connection[tuple[object, ...]]
+
+OLDEST = 14_00_00  # the first server whose records can be hashed and whose numbers know infinity
+_PATIENCE = 10  # seconds to connect
+_SEE_LOG = "the curator's log says why"
+_SETTINGS = {
+    "search_path": "pg_catalog, pg_temp",  # a table has a name only where the policy gives it one
+    "timezone": "UTC",
+    "datestyle": "ISO, YMD",
+    "extra_float_digits": "1",
+    "standard_conforming_strings": "on",
+    "client_encoding": "UTF8",
+    "client_min_messages": "error",
+    "default_transaction_read_only": "on",
+    "default_transaction_isolation": "repeatable read",
+}
+_MAY_CREATE = """
+SELECT rolsuper OR has_database_privilege(current_database(), 'CREATE') FROM pg_roles WHERE rolname = current_user"""
+
+
+class Postgres:
+    """One database, and the connections to it that wait for questions. Made by `open_postgres`."""
+
+    __slots__ = (
+        "__weakref__",
+        "_address",
+        "_clean",
+        "_closed",
+        "_idle",
+        "_limits",
+        "_live",
+        "_lock",
+        "_pid",
+        "_tables",
+    )
+
+    def __init__(self, address: dict[str, object], tables: Tables, *, limits: Limits) -> None:
+        self._address, self._tables, self._limits = address, tables, limits
+        self._lock = threading.Lock()
+        self._idle: list[Connection] = []
+        self._live: set[Connection] = set()  # those with a question that is running
+        self._pid, self._closed = os.getpid(), False
+        self._clean = weakref.finalize(self, _discard, self._idle, self._pid)
+
+    @property
+    def dialect(self) -> str:
+        """What sqlglot calls PostgreSQL's SQL."""
+        return "postgres"
+
+    def schema(self) -> Schema:
+        """What was there when the source was opened."""
+        return self._tables.schema
+
+    def execute(self, sql: str) -> Exact:
+        """Run one SELECT; see `Engine`."""
+        if os.getpid() != self._pid:
+            raise EngineError("the engine was opened in another process", hint="open one in each process, after a fork")
+        try:
+            with self._connection() as connection, connection.cursor() as cursor:
+                with connection.pipeline():  # also: one statement and no more, whatever the text says
+                    cursor.execute(self._tables.before(sql).encode())
+                return Exact(fetch(cursor.pgresult))
+        except Exception as error:  # whatever it is, it may hold cells
+            log.warning("%s: %s", type(error).__name__, error)
+        # Outside the handler: the error has no __context__ that a traceback, a logger or a debugger could print.
+        raise unanswered()
+
+    def interrupt(self) -> None:
+        """Stop every question that is running."""
+        with self._lock:
+            for connection in self._live:
+                with suppress(psycopg.Error):
+                    connection.cancel_safe(timeout=5)
+
+    def close(self) -> None:
+        """Stop what runs and hang up."""
+        self._closed = True
+        self.interrupt()
+        with self._lock:
+            self._clean()
+
+    def advice(self) -> tuple[tuple[str, str], ...]:
+        """What a careful curator would change about the role that asks. Reads the catalogue, never a row."""
+        writes = "'INSERT, UPDATE, DELETE, TRUNCATE'"
+        may = [f"has_table_privilege('{_literal(origin)}', {writes})" for origin in self._tables.origins]
+        asked = f"SELECT {' OR '.join([*may, f'({_MAY_CREATE})'])}"
+        try:
+            with self._connection() as connection:
+                row = connection.execute(asked.encode()).fetchone()
+        except psycopg.Error as error:
+            log.warning("%s: %s", type(error).__name__, error)
+            return ()
+        if row is None or not row[0]:
+            return ()
+        why = "the role that connects may change the database: questions are read-only all the same, mistakes are not"
+        return ((why, "connect as a role that has SELECT on the tables, and nothing else"),)
+
+    @contextmanager
+    def _connection(self) -> Iterator[Connection]:
+        """A connection for one question, in a transaction that ends with it."""
+        with self._lock:
+            connection = self._idle.pop() if self._idle and not self._closed else None
+        if self._closed:
+            raise ValueError("the engine is closed")
+        if connection is None or not _answers(connection):
+            connection = connect(self._address, self._limits)
+        with self._lock:
+            self._live.add(connection)
+        try:
+            yield connection
+        finally:
+            with self._lock:
+                self._live.discard(connection)
+            self._give_back(connection)
+
+    def _give_back(self, connection: Connection) -> None:
+        """Keep it for the next question, if its transaction ended well."""
+        try:
+            connection.rollback()
+        except psycopg.Error as error:
+            log.warning("%s: %s", type(error).__name__, error)
+        with self._lock:
+            if connection.closed or self._closed:
+                connection.close()
+            else:
+                self._idle.append(connection)
+
+
+def open_postgres(
+    dataset: Dataset, tables: Sequence[TablePolicy], *, every: bool = False, limits: Limits = UNLIMITED
+) -> Postgres:
+    """Open a dataset's source for questions about these tables, or about `every` table it has."""
+    if not isinstance(dataset.source, DatabaseSource):
+        raise PolicyError("PostgreSQL's source is one database", hint='write source = "postgresql://host/database"')
+    what = f"the source {dataset.source.location!r}"
+    address = _address(dataset.source.location, what)
+    unreachable = EngineError(f"{what} could not be opened: no answer, or not to this role", hint=_SEE_LOG)
+    connection = _or(unreachable, lambda: connect(address, UNLIMITED))
+    with connection:
+        _suitable(connection, what)
+        found = find_tables(lambda text: connection.execute(text.encode()).fetchall(), tables, every=every)
+    connection.close()
+    if limits != UNLIMITED:
+        unfit = InvalidParameter(f"PostgreSQL does not start with these limits: {limits}", hint='memory is as "64MB"')
+        _or(unfit, lambda: connect(address, limits)).close()
+    return Postgres(address, found, limits=limits)
+
+
+def connect(address: dict[str, object], limits: Limits) -> Connection:
+    """A connection that can only read, and sees the catalogue and no table by its bare name."""
+    connection: Connection = psycopg.connect(**address, autocommit=True, prepare_threshold=None)  # type: ignore[arg-type] # parameters of libpq, by name
+    settings = dict(_SETTINGS)
+    if limits.threads is not None:
+        settings["max_parallel_workers_per_gather"] = str(limits.threads - 1)
+    if limits.memory is not None:
+        settings["work_mem"] = limits.memory
+    if limits.timeout is not None:
+        settings["statement_timeout"] = str(max(1, round(limits.timeout * 1000)))
+    try:
+        for name, value in settings.items():
+            connection.execute("SELECT pg_catalog.set_config(%s, %s, false)", (name, value))
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.read_only = True
+        connection.autocommit = False
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _answers(connection: Connection) -> bool:
+    """Whether a connection that waited is still there. A question that is charged should not be the one to find out."""
+    try:
+        connection.execute("SELECT 1")
+    except psycopg.Error as error:
+        log.warning("%s: %s", type(error).__name__, error)
+        connection.close()
+        return False
+    return True
+
+
+def _address(location: str, what: str) -> dict[str, object]:
+    """The parameters of a connection. What is not in them comes from the environment, a service or a password file."""
+    malformed = PolicyError(f"{what} is not an address", hint='write source = "postgresql://host/database"')
+    try:
+        found: dict[str, object] = dict(conninfo_to_dict(location))
+    except psycopg.Error:
+        raise malformed from None
+    return {"connect_timeout": _PATIENCE, "application_name": "tacit"} | found
+
+
+def _suitable(connection: Connection, what: str) -> None:
+    """Refuse a server that would not give the answers that others give."""
+    if connection.info.server_version < OLDEST:
+        raise EngineError(f"{what} is too old: tacit needs PostgreSQL {OLDEST // 10_000} or newer")
+    if connection.info.parameter_status("server_encoding") != "UTF8":
+        raise EngineError(f"{what} is not encoded in UTF-8, so letters cannot be told apart everywhere")
+
+
+def _or(otherwise: TacitError, work: Callable[[], Connection]) -> Connection:
+    """A connection, or the error given: raised outside the handler, so that it carries nothing of what was said."""
+    try:
+        return work()
+    except psycopg.Error as error:
+        log.warning("%s: %s", type(error).__name__, error)
+    raise otherwise
+
+
+def _literal(text: str) -> str:
+    return text.replace("'", "''")
+
+
+def _discard(idle: list[Connection], pid: int) -> None:
+    if os.getpid() == pid:  # a forked child must not hang up on its parent's connections
+        while idle:
+            idle.pop().close()

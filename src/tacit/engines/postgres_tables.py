@@ -1,0 +1,110 @@
+"""Which tables of a PostgreSQL database a policy means, and the words that put them before a question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tacit.engines.columns import quoted
+from tacit.engines.postgres_types import SourceColumn, reading
+from tacit.errors import PolicyError
+from tacit.policy import Schema, TableDomain, TablePolicy, fold
+
+Ask = Callable[[str], list[tuple[object, ...]]]
+
+# Tables, views, materialised views, foreign and partitioned tables; only columns that this role may read.
+_COLUMNS = """
+SELECT s.nspname, c.relname, a.attname, b.typname, format_type(b.oid, NULL), b.typtype = 'e', a.atttypmod, d.typtypmod
+FROM pg_class AS c JOIN pg_namespace AS s ON s.oid = c.relnamespace
+JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+JOIN pg_type AS d ON d.oid = a.atttypid
+JOIN pg_type AS b ON b.oid = CASE WHEN d.typtype = 'd' THEN d.typbasetype ELSE d.oid END
+WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND s.nspname !~ '^pg_' AND s.nspname <> 'information_schema'
+AND has_schema_privilege(s.oid, 'USAGE') AND has_column_privilege(c.oid, a.attnum, 'SELECT')
+ORDER BY s.nspname, c.relname, a.attnum"""
+_COLLATIONS = """
+SELECT collname FROM pg_collation WHERE collname IN ('pg_c_utf8', 'C.utf8', 'C.UTF-8', 'C')
+AND collencoding IN (-1, 6) ORDER BY array_position(ARRAY['pg_c_utf8', 'C.utf8', 'C.UTF-8', 'C'], collname::text)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The tables of a policy: their schema, and a WITH clause under which only they have names."""
+
+    schema: Schema
+    clause: str
+    origins: tuple[str, ...]  # as the database names them
+
+    def before(self, select: str) -> str:
+        """One SELECT that sees the tables as the schema describes them. Two statements are no SELECT."""
+        if "\0" in select:
+            raise ValueError("a statement ends at a NUL")
+        return f"{self.clause}SELECT * FROM (\n{select.strip().rstrip(';')}\n) AS result"
+
+
+def find_tables(ask: Ask, tables: Sequence[TablePolicy], *, every: bool) -> Tables:
+    """The policy's tables, or `every` one of the schema `public`. Reads the catalogue, never a row."""
+    there = _there(ask)
+    (collation,) = ask(_COLLATIONS)[0]
+    wanted = [name for schema, name in there if schema == "public"] if every else [table.name for table in tables]
+    schema: dict[str, Mapping[str, str]] = {}
+    parts, origins = [], []
+    for name in wanted:
+        found = _find(there, name)
+        spellings = _spellings(tables, name)
+        read = {column.name: reading(column, collation=str(collation)) for column in there[found]}
+        names = _named(read, spellings)
+        schema[name] = {names[column]: way.type for column, way in read.items()}
+        origins.append(f"{quoted(found[0])}.{quoted(found[1])}")
+        cells = ", ".join(f"{way.sql} AS {quoted(names[column])}" for column, way in read.items())
+        parts.append(f"{quoted(name)} AS NOT MATERIALIZED (SELECT {cells} FROM {origins[-1]})")
+    return Tables(schema, f"WITH {', '.join(parts)}\n" if parts else "", tuple(origins))
+
+
+def _there(ask: Ask) -> dict[tuple[str, str], list[SourceColumn]]:
+    found: dict[tuple[str, str], list[SourceColumn]] = {}
+    for schema, table, column, base, shown, is_enum, own, of_domain in ask(_COLUMNS):
+        modifier = int(str(own)) if int(str(own)) >= 0 else int(str(of_domain))
+        digits = _digits(modifier) if base == "numeric" and modifier >= 0 else None
+        made = SourceColumn(str(column), str(base), str(shown), bool(is_enum), digits)
+        found.setdefault((str(schema), str(table)), []).append(made)
+    return found
+
+
+def _digits(modifier: int) -> tuple[int, int]:
+    """Precision and scale, as NUMERIC packs them; the scale has a sign."""
+    packed = modifier - 4
+    return (packed >> 16) & 0xFFFF, ((packed & 0x7FF) ^ 1024) - 1024
+
+
+def _find(there: Iterable[tuple[str, str]], name: str) -> tuple[str, str]:
+    """Where a table lies: in `public` if it is there, else in the one schema that has it."""
+    same = [found for found in there if fold(found[1]) == fold(name)]
+    for choice in ([f for f in same if f[0] == "public" and f[1] == name], [f for f in same if f[0] == "public"], same):
+        if len(choice) == 1:
+            return choice[0]
+    if same:
+        raise PolicyError(f"table {name!r} is not one table: several of the database have that name")
+    raise PolicyError(
+        f"table {name!r} is not in the database, or may not be read",
+        hint="check [tables] against the source, and GRANT SELECT on it to the role that connects",
+    )
+
+
+def _spellings(tables: Sequence[TablePolicy], name: str) -> dict[str, str]:
+    """How the policy spells the columns of a table: PostgreSQL, unlike DuckDB, tells "Age" from "age"."""
+    said: list[str] = []
+    for table in tables:
+        if fold(table.name) == fold(name):
+            said += [table.unit_column or "", *(column.name for column in table.columns)]
+        domains = [column.domain for column in table.columns if isinstance(column.domain, TableDomain)]
+        said += [domain.column for domain in domains if fold(domain.table) == fold(name)]
+    return {fold(spelled): spelled for spelled in reversed(said)}
+
+
+def _named(columns: Iterable[str], spellings: Mapping[str, str]) -> dict[str, str]:
+    """What each column is called in questions. Twins that differ in case keep their names, for `check` to refuse."""
+    folded = [fold(column) for column in columns]
+    return {
+        column: column if folded.count(fold(column)) > 1 else spellings.get(fold(column), column) for column in columns
+    }

@@ -1,0 +1,163 @@
+"""Spark as an engine, by Spark Connect: tables of a catalogue or Parquet files, on Spark itself or on Sail."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+with warnings.catch_warnings():  # what it thinks of the version of pandas is nothing to a curator
+    warnings.simplefilter("ignore")
+    from pyspark.sql.connect.session import SparkSession
+
+from tacit.engines.base import UNLIMITED, Limits
+from tacit.engines.exact import Exact, log, unanswered
+from tacit.engines.spark_tables import Tables, fetch, find_tables
+from tacit.errors import EngineError, PolicyError
+from tacit.policy import DatabaseSource, Dataset, Schema, TablePolicy
+
+REMOTE = "SPARK_REMOTE"  # as for every other program that speaks Spark Connect
+_SEE_LOG = "the curator's log says why"
+_SETTINGS = {"spark.sql.session.timeZone": "UTC", "spark.sql.ansi.enabled": "true"}
+_tags = itertools.count(1)
+
+
+class Spark:
+    """One session with a Spark Connect server. Made by `open_spark`."""
+
+    __slots__ = ("_closed", "_limits", "_live", "_lock", "_pid", "_session", "_tables")
+
+    def __init__(self, session: SparkSession, tables: Tables, *, limits: Limits) -> None:
+        self._session, self._tables, self._limits = session, tables, limits
+        self._lock = threading.Lock()
+        self._live: set[str] = set()  # the tags of questions that are running
+        self._pid, self._closed = os.getpid(), False
+
+    @property
+    def dialect(self) -> str:
+        """What sqlglot calls Spark's SQL."""
+        return "spark"
+
+    def schema(self) -> Schema:
+        """What was there when the source was opened."""
+        return self._tables.schema
+
+    def execute(self, sql: str) -> Exact:
+        """Run one SELECT; see `Engine`. Parquet has no transactions: a question sees the files as they are."""
+        if os.getpid() != self._pid:
+            raise EngineError("the engine was opened in another process", hint="open one in each process, after a fork")
+        try:
+            with self._tagged():
+                return Exact(fetch(self._session.sql(self._tables.before(sql)).toArrow()))
+        except Exception as error:  # whatever it is, it may hold cells
+            log.warning("%s: %s", type(error).__name__, error)
+        # Outside the handler: the error has no __context__ that a traceback, a logger or a debugger could print.
+        raise unanswered()
+
+    def interrupt(self) -> None:
+        """Stop every question that is running."""
+        with self._lock:
+            running = list(self._live)
+        for tag in running:
+            self._stop(tag)
+
+    def close(self) -> None:
+        """Stop what runs and end the session."""
+        self.interrupt()
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        with suppress(Exception):
+            self._session.stop()
+
+    def _stop(self, tag: str) -> None:
+        with suppress(Exception):  # it may have ended by itself
+            self._session.interruptTag(tag)
+
+    @contextmanager
+    def _tagged(self) -> Iterator[None]:
+        """Everything that runs in here can be stopped, by us or by the clock."""
+        if self._closed:
+            raise ValueError("the engine is closed")
+        tag = f"tacit-{os.getpid()}-{next(_tags)}"
+        clock = None if self._limits.timeout is None else threading.Timer(self._limits.timeout, self._stop, (tag,))
+        with self._lock:
+            self._live.add(tag)
+        self._session.addTag(tag)
+        if clock is not None:
+            clock.start()
+        try:
+            yield
+        finally:
+            if clock is not None:
+                clock.cancel()
+            self._session.removeTag(tag)
+            with self._lock:
+                self._live.discard(tag)
+
+
+def open_spark(
+    dataset: Dataset, tables: Sequence[TablePolicy], *, every: bool = False, limits: Limits = UNLIMITED
+) -> Spark:
+    """Open a dataset's source for questions about these tables, or about `every` table it has."""
+    session = _session(_remote(dataset))
+    try:
+        return Spark(session, _tables(session, dataset, tables, every=every), limits=limits)
+    except BaseException:
+        with suppress(Exception):
+            session.stop()
+        raise
+
+
+def _remote(dataset: Dataset) -> str:
+    if isinstance(dataset.source, DatabaseSource):
+        return os.environ.get(REMOTE) or dataset.source.location  # the environment may hold a token as well
+    remote = os.environ.get(REMOTE)
+    if not remote:
+        raise PolicyError(
+            "no Spark is named that reads the files", hint=f"set {REMOTE} to its address, as in sc://localhost:15002"
+        )
+    return remote
+
+
+def _session(remote: str) -> SparkSession:
+    """A session of its own: none of the process's others shares its settings."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made: SparkSession = SparkSession.builder.remote(remote).create()
+            for name, value in _SETTINGS.items():
+                made.conf.set(name, value)
+    except Exception as error:  # of the network or of the server; its words stay in the log
+        log.warning("%s: %s", type(error).__name__, error)
+    else:
+        return made
+    raise EngineError("Spark could not be reached: no answer, or not to us", hint=_SEE_LOG)
+
+
+def _tables(session: SparkSession, dataset: Dataset, tables: Sequence[TablePolicy], *, every: bool) -> Tables:
+    def fields(select: str) -> list[tuple[str, str]]:
+        return [(field.name, field.dataType.simpleString()) for field in session.sql(select).schema.fields]
+
+    def all_of_them() -> Tables:
+        names = [table.name for table in session.catalog.listTables()] if every else None
+        named_by_files = every and not isinstance(dataset.source, DatabaseSource)
+        return find_tables(fields, dataset, tables, listed=None if named_by_files else names)
+
+    unreadable = PolicyError("a table of the policy cannot be read by Spark", hint=_SEE_LOG)
+    return _or(unreadable, all_of_them)
+
+
+def _or(otherwise: PolicyError, work: Callable[[], Tables]) -> Tables:
+    """What work gives, or the error given: raised outside the handler, so that it carries nothing of what was said."""
+    try:
+        return work()
+    except PolicyError:
+        raise
+    except Exception as error:  # whatever it is, it may hold more than names
+        log.warning("%s: %s", type(error).__name__, error)
+    raise otherwise

@@ -1,0 +1,139 @@
+"""Which tables of Spark a policy means, the words that put them before a question, and what comes back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.engines.cells import number
+from tacit.engines.exact import Column
+from tacit.errors import PolicyError
+from tacit.policy import Dataset, FileSource, Schema, TableDomain, TablePolicy, fold
+
+Fields = Callable[[str], list[tuple[str, str]]]  # names and types of the columns of a SELECT, without running it
+
+_WHOLE = ("tinyint", "smallint", "int", "bigint")
+_SAME = {"boolean": "BOOLEAN", "date": "DATE"}
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The tables of a policy: their schema, and a WITH clause that reads them."""
+
+    schema: Schema
+    clause: str
+
+    def before(self, select: str) -> str:
+        """One SELECT that sees the tables as the schema describes them. A write is none, nor are two statements."""
+        if "\0" in select:
+            raise ValueError("a statement ends at a NUL")
+        return f"{self.clause}SELECT * FROM (\n{select.strip().rstrip(';')}\n) AS result"
+
+
+def named(name: str) -> str:
+    """A name as Spark's SQL quotes it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def find_tables(
+    fields: Fields, dataset: Dataset, tables: Sequence[TablePolicy], *, listed: Iterable[str] | None
+) -> Tables:
+    """The policy's tables, or all that are `listed`. Reads names and types, never a row."""
+    origins = _origins(dataset, [table.name for table in tables] if listed is None else listed)
+    schema: dict[str, Mapping[str, str]] = {}
+    parts = []
+    for name, origin in origins.items():
+        spelled = _spellings(tables, name)
+        cells, types = [], {}
+        for column, kind in fields(f"SELECT * FROM {origin}"):
+            sql, shown = _reading(named(column), kind)
+            called = spelled.get(fold(column), column)
+            cells.append(f"{sql} AS {named(called)}")
+            types[called] = shown
+        if not types:
+            raise PolicyError(f"table {name!r} cannot be read by Spark: it has no columns, or is not there")
+        schema[name] = types
+        parts.append(f"{named(name)} AS (SELECT {', '.join(cells)} FROM {origin})")
+    return Tables(schema, f"WITH {', '.join(parts)}\n" if parts else "")
+
+
+def _origins(dataset: Dataset, names: Iterable[str]) -> dict[str, str]:
+    if not isinstance(dataset.source, FileSource):
+        return {name: named(name) for name in names}
+    found = {}
+    for name in names:
+        location = dataset.source.location(name)
+        if location is None:
+            raise PolicyError(f"table {name!r} has no file", hint="name one in source")
+        if not location.lower().endswith((".parquet", ".parquet/", "/")):
+            raise PolicyError(f"table {name!r}: Spark reads Parquet here, and {location!r} does not end in .parquet")
+        path = location if "://" in location else os.path.abspath(dataset.resolve(location))
+        found[name] = f"parquet.{named(path)}"
+    return found
+
+
+def _reading(name: str, kind: str) -> tuple[str, str]:
+    """How a column is read, and DuckDB's word for what it then is. -0.0 becomes 0.0: one group, one spelling."""
+    if kind in _WHOLE:
+        return f"CAST({name} AS BIGINT)", "BIGINT"
+    if kind in {"float", "double"}:
+        return f"({name} + CAST(0 AS {kind.upper()}))", kind.upper()
+    if kind.startswith(("string", "varchar", "char")):
+        return f"CAST({name} AS STRING)", "VARCHAR"
+    if kind in {"timestamp", "timestamp_ntz", "timestamp_ltz"}:
+        return f"CAST({name} AS TIMESTAMP_NTZ)", "TIMESTAMP"
+    if kind.startswith("decimal"):
+        return name, kind.upper()
+    return name, _SAME.get(kind, kind.upper())
+
+
+def _spellings(tables: Sequence[TablePolicy], name: str) -> dict[str, str]:
+    """How the policy spells the columns of a table."""
+    said: list[str] = []
+    for table in tables:
+        if fold(table.name) == fold(name):
+            said += [table.unit_column or "", *(column.name for column in table.columns)]
+        domains = [column.domain for column in table.columns if isinstance(column.domain, TableDomain)]
+        said += [domain.column for domain in domains if fold(domain.table) == fold(name)]
+    return {fold(spelled): spelled for spelled in reversed(said)}
+
+
+# ── what comes back ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def fetch(table: Any) -> dict[str, Column]:
+    """The columns of a result, an Arrow table."""
+    names = table.column_names
+    if len({name.lower() for name in names}) != len(names):
+        raise ValueError("two columns of the result have one name")
+    return {name: _column(table.column(place), str(table.schema.types[place])) for place, name in enumerate(names)}
+
+
+def _column(column: Any, kind: str) -> Column:
+    if kind in {"int8", "int16", "int32", "int64"}:
+        return np.array(column.to_numpy(), dtype=np.int64) if column.null_count == 0 else _listed(column)
+    if kind in {"bool", "string", "large_string", "string_view", "date32[day]"}:
+        return _listed(column)
+    if kind in {"float", "double"}:
+        texts = _listed(column)
+        exact: Callable[[Any], float] = float if kind == "double" else lambda cell: float(str(np.float32(cell)))
+        return [None if cell is None else exact(cell) + 0.0 for cell in texts]
+    if kind.startswith("decimal"):
+        return [None if cell is None else number(str(cell)) for cell in _listed(column)]
+    if kind.startswith("timestamp"):
+        return [None if cell is None else cell.replace(tzinfo=None) for cell in _moments(column)]
+    raise ValueError(f"a result cannot have a column of type {kind}")
+
+
+def _listed(column: Any) -> list[object]:
+    cells: list[object] = column.to_pylist()
+    return cells
+
+
+def _moments(column: Any) -> list[Any]:
+    cells: list[Any] = column.cast("timestamp[us]").to_pylist()  # in UTC, and without saying so
+    return cells

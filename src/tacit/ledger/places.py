@@ -1,0 +1,57 @@
+"""Where a ledger is: a file of this host, or a database that many hosts share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from tacit.errors import LedgerError
+from tacit.ledger.desk import mark_beside
+from tacit.ledger.owner import accept_rollback, verify_file
+from tacit.ledger.sqlite import SqliteLedger
+from tacit.ledger.values import Verdict
+
+if TYPE_CHECKING:
+    from tacit.ledger.postgres import PostgresLedger
+
+Place = str | Path  # the address of a server, or a file
+
+
+def open_ledger(place: Place, *, create: bool, mark: Path | None = None) -> SqliteLedger | PostgresLedger:
+    """Open a ledger. `mark` is where this host remembers how far it had come; beside a file unless it is given."""
+    if isinstance(place, Path):
+        return SqliteLedger(place, create=create, mark=mark)
+    made: PostgresLedger = _postgres().PostgresLedger(place, create=create, mark=mark)
+    return made
+
+
+def has_ledger(place: Place, *, mark: Path | None = None) -> bool:
+    """Whether something was ever charged there, as far as this host knows without asking a server."""
+    if isinstance(place, Path):
+        return place.exists() or (mark or mark_beside(place)).exists()
+    return mark is not None and mark.exists()
+
+
+def verify_ledger(place: Place, *, mark: Path | None = None) -> Verdict:
+    """Examine a ledger, also one that does not open."""
+    if isinstance(place, Path):
+        return verify_file(place, mark=mark)
+    found: Verdict = _postgres().verify_database(place, mark=mark)
+    return found
+
+
+def accept_ledger(place: Place, note: str, *, mark: Path | None = None) -> str:
+    """Take a ledger that was rolled back for the truth, on record."""
+    if isinstance(place, Path):
+        return accept_rollback(place, note, mark=mark)
+    entry: str = _postgres().accept_database(place, note, mark=mark)
+    return entry
+
+
+def _postgres() -> ModuleType:
+    try:
+        from tacit.ledger import postgres
+    except ImportError:
+        raise LedgerError("PostgreSQL is not installed with tacit", hint="pip install 'tacit[postgres]'") from None
+    return postgres

@@ -1,0 +1,240 @@
+"""One process's hold on a ledger in PostgreSQL: a connection, the lock of its writers, and this host's mark."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+from tacit.errors import LedgerError
+from tacit.ledger import book, postgres_schema
+from tacit.ledger.desk import NOWHERE, Clock, milliseconds, passes_through, unbroken
+from tacit.ledger.mark import Mark, Point, sync_directory
+from tacit.ledger.postgres_schema import SCHEMA
+from tacit.ledger.rows import Rows
+
+Server = psycopg.Connection[dict[str, Any]]
+
+_SETTINGS = {
+    "search_path": f"{SCHEMA}, pg_temp",
+    "timezone": "UTC",
+    "client_encoding": "UTF8",
+    "synchronous_commit": "on",  # a COMMIT that returns has reached the disk, and the standbys that were asked for
+    "statement_timeout": "0",
+    "lock_timeout": "60s",
+    "idle_in_transaction_session_timeout": "60s",  # a client that stands still does not stop all others
+}
+_LOCK = 0x7AC17_1ED6E5  # of the writers of the ledger in this database
+_BEGIN = f"""
+SELECT pg_advisory_xact_lock({_LOCK}), current_setting('fsync') AS fsync, current_setting('full_page_writes') AS pages,
+current_setting('synchronous_commit') AS synced, pg_is_in_recovery() AS standby,
+current_setting('server_encoding') AS encoding,
+CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT) AS now"""
+HARMLESS = {  # what leaves the connection and the ledger as they were
+    psycopg.errors.LockNotAvailable: "another client holds it",
+    psycopg.errors.QueryCanceled: "somebody stopped it",
+    psycopg.errors.IntegrityError: "the entry breaks the ledger's own rules",
+    psycopg.errors.InsufficientPrivilege: "the role that connects may not write there",
+}
+
+
+class Writing:
+    """A connection as the book wants it: `?` for values, rows by name, and a count of what was written."""
+
+    def __init__(self, server: Server, *, now: int, streaming: bool = False) -> None:
+        self._server, self._streaming = server, streaming
+        self.now = now  # the server's clock: hosts need not agree on theirs
+        self.total_changes = 0
+
+    def execute(self, sql: str, values: Any = (), /) -> Rows:
+        """Run one statement."""
+        text = sql.replace("?", "%s").encode()
+        if self._streaming:
+            return _Stream(self._server, text)
+        done = self._server.execute(text, values or None)
+        if sql.startswith(("INSERT", "UPDATE", "DELETE")):
+            self.total_changes += max(0, done.rowcount)
+        return done
+
+
+class _Stream:
+    """Rows that come a few at a time: the whole log need not fit into memory."""
+
+    def __init__(self, server: Server, text: bytes) -> None:
+        self._server, self._text = server, text
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        with self._server.cursor(name="tacit", scrollable=False) as cursor:
+            cursor.execute(self._text)
+            yield from cursor
+
+    def fetchone(self) -> dict[str, Any] | None:
+        """The first row, or None."""
+        return next(iter(self), None)
+
+
+class PostgresDesk:
+    """A connection to a ledger that is known to be the one this host's mark speaks of."""
+
+    def __init__(self, server: Server, mark: Mark | None) -> None:
+        self._server, self._mark = server, mark
+        self._process = os.getpid()
+        self._warned: list[str] = []
+        server.add_notice_handler(lambda notice: self._warned.append(notice.severity_nonlocalized or ""))
+
+    @classmethod
+    def open(cls, address: str, mark_path: Path | None, *, create: bool, clock: Clock | None) -> PostgresDesk:
+        """Open the ledger, or make one where there is none, and check it against the mark."""
+        with ExitStack() as undo:
+            server = connect(address)
+            undo.callback(server.close)
+            mark = None if mark_path is None else Mark(mark_path, create=True)  # a host that joins has none yet
+            if mark is not None:
+                undo.callback(mark.close)
+            desk = cls(server, mark)
+            with desk._alone() as writing:
+                desk._found_or_made(writing, create=create, clock=clock)
+            undo.pop_all()
+        return desk
+
+    @contextmanager
+    def transaction(self) -> Iterator[Writing]:
+        """Write, alone among all hosts. When this ends without an exception, what was written is durable."""
+        with self._alone() as writing:
+            self._compare(writing)
+            yield writing
+            made = book.head(writing)
+        self._move(Point(made.seq, made.hash))
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Writing]:
+        """Read one state of the ledger, without waiting for writers."""
+        self._same_process()
+        mark = None if self._mark is None else self._mark.read()  # before: afterwards it could be ahead, and rightly so
+        with reading(self._server) as view:
+            if mark is not None:
+                passes_through(view, mark)
+            yield view
+
+    def close(self) -> None:
+        """Hang up."""
+        try:
+            self._server.close()
+        finally:
+            if self._mark is not None:
+                self._mark.close()
+
+    @contextmanager
+    def _alone(self) -> Iterator[Writing]:
+        """A transaction that waits for the other writers first, and commits unless something is raised."""
+        self._same_process()
+        try:
+            row = self._server.execute(_BEGIN.encode()).fetchone() or {}
+            _refuse_weak(row)
+            yield Writing(self._server, now=row["now"])
+            self._warned.clear()
+            self._server.commit()
+        except BaseException:
+            with suppress(psycopg.Error):
+                self._server.rollback()
+            raise
+        if "WARNING" in self._warned:  # a standby that was to confirm it was not waited for
+            raise LedgerError("the charge may not be durable: the server committed with a warning")
+
+    def _found_or_made(self, writing: Writing, *, create: bool, clock: Clock | None) -> None:
+        if not postgres_schema.is_there(writing):
+            self._refuse_lost()
+            if not create:
+                raise LedgerError("there is no ledger there", hint=NOWHERE)
+            postgres_schema.create(writing)
+            now = writing.now if clock is None else milliseconds(clock)
+            first = book.append(writing, "open", now=now)
+            self._server.commit()  # before the mark speaks of it
+            self._move(Point(first.seq, first.hash), sync=True)
+            return
+        for problem in postgres_schema.problems(writing):
+            raise LedgerError(f"the ledger cannot be trusted: {problem}", hint="run `tacit ledger verify`")
+        self._compare(writing)
+
+    def _refuse_lost(self) -> None:
+        if self._mark is not None and self._mark.read() is not None:
+            raise LedgerError("the ledger was rolled back: its tables are gone", hint=_LOST)
+
+    def _compare(self, writing: Writing) -> None:
+        """Check the chain against the mark; from there on it must be unbroken, whoever wrote it."""
+        if self._mark is None:
+            return
+        mark = self._mark.read()
+        head = book.head(writing)
+        if mark is not None:
+            passes_through(writing, mark)
+        if mark is None or mark.seq < head.seq:
+            unbroken(writing, since=0 if mark is None else mark.seq)
+            self._move(Point(head.seq, head.hash))
+
+    def _move(self, point: Point, *, sync: bool = False) -> None:
+        """Move this host's mark on, never back: another process may have moved it farther."""
+        if self._mark is None:
+            return
+        with self._mark.locked():
+            stood = self._mark.read()
+            if stood is None or stood.seq < point.seq:
+                self._mark.write(point, sync=sync)
+        if sync:
+            sync_directory(self._mark.path.parent)
+
+    def _same_process(self) -> None:
+        if os.getpid() != self._process:
+            raise LedgerError("the ledger was opened in another process", hint="open it again after a fork")
+
+
+_LOST = "restore the newest ledger; or, knowing what is lost, `tacit ledger accept`"
+
+
+def connect(address: str) -> Server:
+    """A connection whose COMMIT is durable when it returns."""
+    server = psycopg.connect(
+        address, row_factory=dict_row, autocommit=True, prepare_threshold=None, application_name="tacit ledger",
+        connect_timeout=10,
+    )  # fmt: skip
+    try:
+        for name, value in _SETTINGS.items():
+            server.execute("SELECT set_config(%s, %s, false)", (name, value))
+        server.isolation_level = psycopg.IsolationLevel.READ_COMMITTED  # every statement sees what the lock waited for
+        server.autocommit = False
+    except BaseException:
+        server.close()
+        raise
+    return server
+
+
+@contextmanager
+def reading(server: Server, *, streaming: bool = False) -> Iterator[Writing]:
+    """One state of the ledger."""
+    server.isolation_level, server.read_only = psycopg.IsolationLevel.REPEATABLE_READ, True
+    try:
+        row = server.execute(b"SELECT CAST(FLOOR(EXTRACT(EPOCH FROM now()) * 1000) AS BIGINT) AS now").fetchone()
+        yield Writing(server, now=0 if row is None else row["now"], streaming=streaming)
+    finally:
+        with suppress(psycopg.Error):
+            server.rollback()
+            server.isolation_level, server.read_only = psycopg.IsolationLevel.READ_COMMITTED, None
+
+
+def _refuse_weak(row: dict[str, Any]) -> None:
+    """Refuse a server whose COMMIT promises less than the disk."""
+    weak = {
+        "fsync is off": row["fsync"] != "on",
+        "full_page_writes is off": row["pages"] != "on",
+        f"synchronous_commit is {row['synced']}": row["synced"] not in {"on", "remote_apply"},
+        "it is a standby": bool(row["standby"]),
+        "its encoding is not UTF-8": row["encoding"] != "UTF8",
+    }
+    for why, found in weak.items():
+        if found:
+            raise LedgerError(f"the ledger cannot be kept on this server: {why}", hint="ask who runs it")

@@ -1,0 +1,93 @@
+"""The tables of the ledger in PostgreSQL, and whether those that are there are ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tacit.ledger.rows import Connection
+
+SCHEMA = "tacit_ledger"
+
+
+def _amount(column: str, *, rest: str = "") -> str:
+    """A column that can hold only `p/q` with q > 0: never a sign, a point, a letter."""
+    return f"{column} TEXT {rest} CHECK ({column} ~ '^[0-9]+/[1-9][0-9]*$')"
+
+
+# The outcome index makes a second settlement impossible; the request index, a second charge for one request.
+TABLES = (
+    f"""CREATE TABLE entry (
+    seq BIGINT PRIMARY KEY CHECK (seq >= 0), at BIGINT NOT NULL CHECK (at >= 0),
+    act TEXT NOT NULL CHECK (act IN ('open', 'charge', 'settle', 'fail', 'accept')),
+    dataset TEXT, analyst TEXT, groups TEXT, {_amount("epsilon")}, {_amount("delta")}, {_amount("rho")},
+    {_amount("slack")}, plan_hash TEXT, policy_version TEXT, request_id TEXT, kind TEXT, note TEXT,
+    charge BIGINT REFERENCES entry (seq), digest TEXT, prev TEXT NOT NULL, hash TEXT NOT NULL UNIQUE,
+    CONSTRAINT charged CHECK (act <> 'charge' OR (dataset IS NOT NULL AND analyst IS NOT NULL AND groups IS NOT NULL
+        AND epsilon IS NOT NULL AND delta IS NOT NULL AND slack IS NOT NULL AND plan_hash IS NOT NULL)),
+    CONSTRAINT concluded CHECK ((charge IS NOT NULL) = (act IN ('settle', 'fail')) AND (charge IS NULL OR charge < seq))
+    )""",
+    "CREATE UNIQUE INDEX outcome ON entry (charge) WHERE charge IS NOT NULL",
+    "CREATE UNIQUE INDEX request ON entry (dataset, analyst, request_id) WHERE request_id IS NOT NULL",
+    "CREATE INDEX spender ON entry (dataset, analyst, at) WHERE act = 'charge'",
+    f"""CREATE TABLE account (
+    dataset TEXT NOT NULL, scope TEXT NOT NULL CHECK (scope IN ('total', 'analyst', 'group')), name TEXT NOT NULL,
+    span BIGINT CHECK (span IS NULL OR (span > 0 AND scope = 'analyst')), since BIGINT NOT NULL CHECK (since >= 0),
+    {_amount("epsilon", rest="NOT NULL")}, {_amount("delta", rest="NOT NULL")}, {_amount("rho")},
+    {_amount("slack", rest="NOT NULL")}, PRIMARY KEY (dataset, scope, name))""",
+    """CREATE TABLE answer (
+    charge BIGINT PRIMARY KEY REFERENCES entry (seq), dataset TEXT NOT NULL, key TEXT, family TEXT,
+    data_version TEXT, audience TEXT, facts TEXT, body BYTEA NOT NULL)""",
+    "CREATE INDEX shelf_key ON answer (dataset, key) WHERE key IS NOT NULL",
+    "CREATE INDEX shelf_family ON answer (dataset, family) WHERE family IS NOT NULL",
+)
+# What stands for the rules: constraints, indexes, columns; and anything that could act on a write behind our back.
+_RULES = f"""
+SELECT 'constraint ' || c.conname || ' ' || pg_get_constraintdef(c.oid) || ' ' || c.convalidated AS rule
+FROM pg_constraint AS c JOIN pg_namespace AS s ON s.oid = c.connamespace
+WHERE s.nspname = '{SCHEMA}' AND c.contype <> 'n'
+UNION ALL SELECT 'index ' || pg_get_indexdef(i.indexrelid) || ' ' || i.indisvalid
+FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indrelid JOIN pg_namespace AS s ON s.oid = c.relnamespace
+WHERE s.nspname = '{SCHEMA}'
+UNION ALL
+SELECT 'column ' || c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) || ' ' || a.attnotnull
+FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid JOIN pg_namespace AS s ON s.oid = c.relnamespace
+WHERE s.nspname = '{SCHEMA}' AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
+UNION ALL SELECT 'table ' || concat_ws(' ', c.relname, c.relkind, c.relpersistence, c.relrowsecurity)
+FROM pg_class AS c JOIN pg_namespace AS s ON s.oid = c.relnamespace WHERE s.nspname = '{SCHEMA}' AND c.relkind <> 'i'
+UNION ALL SELECT 'trigger ' || t.tgname FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid
+JOIN pg_namespace AS s ON s.oid = c.relnamespace WHERE s.nspname = '{SCHEMA}' AND NOT t.tgisinternal
+UNION ALL SELECT 'disabled ' || t.tgname FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid
+JOIN pg_namespace AS s ON s.oid = c.relnamespace WHERE s.nspname = '{SCHEMA}' AND t.tgenabled <> 'O'
+UNION ALL SELECT 'rule ' || r.rulename FROM pg_rewrite AS r JOIN pg_class AS c ON c.oid = r.ev_class
+JOIN pg_namespace AS s ON s.oid = c.relnamespace WHERE s.nspname = '{SCHEMA}'"""
+_COMMENT = f"SELECT obj_description(s.oid, 'pg_namespace') AS said FROM pg_namespace AS s WHERE s.nspname = '{SCHEMA}'"
+_SEAL = "SELECT encode(sha256(string_agg(rule, E'\\n' ORDER BY rule COLLATE \"C\")::bytea), 'hex') AS seal FROM ("
+
+
+def is_there(connection: Connection) -> bool:
+    """Whether a schema of our name is there."""
+    return connection.execute(_COMMENT).fetchone() is not None
+
+
+def create(connection: Connection) -> None:
+    """Make the tables, inside the caller's transaction. The schema's comment keeps a seal of their rules."""
+    connection.execute(f"CREATE SCHEMA {SCHEMA}")
+    for statement in TABLES:
+        connection.execute(statement)
+    connection.execute(f"COMMENT ON SCHEMA {SCHEMA} IS 'tacit ledger 1 {_seal(connection)}'")
+
+
+def problems(connection: Connection) -> Iterator[str]:
+    """What is wrong with the tables: a trigger, or a check less, is a way to cheat.
+
+    The seal holds against accidents and against those who may change tables but not comments. Whoever owns the
+    schema can renew it: the chain, the totals and the mark are what they cannot make fit.
+    """
+    row = connection.execute(_COMMENT).fetchone()
+    said = "" if row is None else str(row["said"])
+    if said != f"tacit ledger 1 {_seal(connection)}":
+        yield "the tables are not those of a ledger: a rule was added or taken away"
+
+
+def _seal(connection: Connection) -> str:
+    return str(connection.execute(f"{_SEAL}{_RULES}) AS rules").fetchone()["seal"])

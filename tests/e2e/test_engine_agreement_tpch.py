@@ -1,0 +1,92 @@
+"""The queries of TPC-H, over eight tables, have equal whole numbers before noise on every engine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import psycopg
+import pytest
+
+from conformance.engine_pairs import cells, samples
+from e2e.tpch_queries import RUNNING, Query
+from support import sail, tpch
+from support.postgres import server
+from tacit.core import Loss
+from tacit.engines import Engine, open_engine
+from tacit.policy import Policy, parse_policy
+from tacit.sql import bind, parse, plan
+
+TABLES = ("customer", "orders", "lineitem", "part", "partsupp", "supplier", "nation", "region")
+BITING = tpch.Caps(orders=(3, 2), lines=(6, 3))
+TYPES = {"DOUBLE": "DOUBLE PRECISION", "VARCHAR": "TEXT", "HUGEINT": "NUMERIC(38, 0)"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("tpch")
+    with duckdb.connect(str(made / "tpch.duckdb")) as owner:
+        tpch.fill(owner, tpch.TINY)
+        for table in TABLES:
+            owner.execute(f"COPY {table} TO '{made}/{table}.parquet' (FORMAT parquet)")
+    return made
+
+
+def policy_of(source: str, *, engine: str, base: Path) -> Policy:
+    text = tpch.policy(BITING, source="SOURCE")
+    return parse_policy(text.replace('"SOURCE"', source).replace("[dataset]", f'[dataset]\nengine = "{engine}"'), base)
+
+
+@pytest.fixture(scope="module")
+def first(folder: Path) -> Iterator[tuple[Policy, Engine]]:
+    policy = policy_of('"tpch.duckdb"', engine="duckdb", base=folder)
+    engine = open_engine(policy)
+    yield policy, engine
+    engine.close()
+
+
+def in_postgres(folder: Path) -> Policy:
+    url = server().database()
+    with duckdb.connect(str(folder / "tpch.duckdb"), read_only=True) as source, psycopg.connect(url) as owner:
+        for table in TABLES:
+            described = source.execute(f"DESCRIBE {table}").fetchall()
+            columns = ", ".join(f"{name} {TYPES.get(kind, kind)}" for name, kind, *_ in described)
+            owner.execute(f"CREATE TABLE {table} ({columns})".encode())
+            with owner.cursor().copy(f"COPY {table} FROM STDIN".encode()) as copy:
+                for row in source.execute(f"FROM {table}").fetchall():
+                    copy.write_row(row)
+    return policy_of(f'"{url}"', engine="postgres", base=folder)
+
+
+def in_spark(folder: Path) -> Policy:
+    os.environ["SPARK_REMOTE"] = sail.server()
+    files = ", ".join(f'{table} = "{table}.parquet"' for table in TABLES)
+    return policy_of(f"{{ {files} }}", engine="spark", base=folder)
+
+
+ENGINES = [pytest.param(in_postgres, id="postgres"), pytest.param(in_spark, id="sail", marks=pytest.mark.heavy)]
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def second(request: pytest.FixtureRequest, folder: Path) -> Iterator[tuple[Policy, Engine]]:
+    policy = request.param(folder)
+    engine = open_engine(policy)
+    yield policy, engine
+    engine.close()
+
+
+@pytest.mark.parametrize("query", RUNNING, ids=lambda query: f"q{query.number:02}")
+def test_a_query_has_equal_whole_numbers_before_noise(
+    query: Query, first: tuple[Policy, Engine], second: tuple[Policy, Engine]
+) -> None:
+    made = []
+    for policy, engine in (first, second):
+        bound = bind(parse(query.runs or ""), policy, schema=engine.schema())
+        delta = 0 if all(key.is_public for key in bound.keys) else "1e-6"
+        made.append(plan(bound, policy, schema=engine.schema(), price=Loss(1, delta)))
+    for left, right in zip(made[0].statements, made[1].statements, strict=True):
+        assert cells(first[1], left, shared=True) == cells(second[1], right, shared=True)
+        if samples(right):
+            cells(second[1], right, shared=False)

@@ -1,0 +1,206 @@
+"""What a ledger in PostgreSQL does not accept: a server that forgets, tables that were changed, an older backup."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from support.postgres import OWNER, server
+from tacit.core import Budget, Loss
+from tacit.errors import LedgerError
+from tacit.ledger import Caps, Charge, Reservation, accept_ledger, has_ledger, open_ledger, verify_ledger
+from tacit.ledger.postgres import PostgresLedger
+
+CAPS = Caps(total=Budget(10), analyst=None, window=None, groups=())
+
+
+def charge(epsilon: str = "0.5") -> Charge:
+    return Charge(
+        dataset="clinic", analyst="ana", groups=(), loss=Loss(epsilon), zcdp=None, plan_hash="plan",
+        policy_version="1", kind="query",
+    )  # fmt: skip
+
+
+@pytest.fixture
+def url() -> str:
+    return server().database()
+
+
+@pytest.fixture
+def mark(tmp_path: Path) -> Path:
+    return tmp_path / "clinic.ledger.mark"
+
+
+@pytest.fixture
+def ledger(url: str, mark: Path) -> Iterator[PostgresLedger]:
+    with PostgresLedger(url, create=True, mark=mark) as opened:
+        for _ in range(3):
+            made = opened.reserve(charge(), CAPS)
+            assert isinstance(made, Reservation)
+            opened.settle(made, b"about 42", keep=None)
+        yield opened
+
+
+def behind_its_back(url: str, *statements: str) -> None:
+    with psycopg.connect(url) as owner:
+        owner.execute("SET search_path = tacit_ledger")
+        for statement in statements:
+            owner.execute(statement.encode())
+
+
+# ── a server that forgets ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("row", ["fsync", "pages", "synced", "standby"])
+def test_a_server_that_may_forget_a_commit_is_refused(row: str) -> None:
+    from tacit.ledger.postgres_desk import _refuse_weak
+
+    strong = {"fsync": "on", "pages": "on", "synced": "on", "standby": False, "encoding": "UTF8"}
+    _refuse_weak(strong)
+    with pytest.raises(LedgerError, match="cannot be kept on this server"):
+        _refuse_weak(strong | {row: True if row == "standby" else "off"})
+
+
+def test_a_commit_waits_for_the_disk_whatever_the_server_is_set_to(url: str, mark: Path) -> None:
+    name = conninfo_to_dict(url)["dbname"]
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute(f"ALTER DATABASE {name} SET synchronous_commit = off".encode())
+    with PostgresLedger(url, create=True, mark=mark) as ledger, ledger._desk._alone() as writing:  # type: ignore[union-attr]
+        row = writing.execute("SELECT current_setting('synchronous_commit') AS synced").fetchone()
+    assert row["synced"] == "on"
+
+
+TRIGGER = """CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE TRIGGER t BEFORE UPDATE ON account FOR EACH ROW EXECUTE FUNCTION f()"""
+
+
+# ── tables that were changed ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("UPDATE entry SET epsilon = '1/1000' WHERE seq = 1", "entry 1 was changed"),
+        ("UPDATE entry SET note = 'x' WHERE seq = 2", "entry 2 was changed"),
+        ("UPDATE account SET epsilon = '1/1000' WHERE scope = 'total'", "does not add up"),
+        ("UPDATE answer SET body = 'about 43' WHERE charge = 1", "answer kept for charge 1 was changed"),
+        ("DELETE FROM answer", "is missing"),
+        ("DELETE FROM account WHERE scope = 'analyst'", "is missing"),
+        (TRIGGER, "a rule was added"),
+        ("ALTER TABLE account DISABLE TRIGGER ALL; ALTER TABLE entry DISABLE TRIGGER ALL", "a rule was added"),
+        ("CREATE RULE r AS ON UPDATE TO account DO INSTEAD NOTHING", "a rule was added"),
+        ("DROP INDEX outcome", "a rule was added"),
+        ("ALTER TABLE entry DROP CONSTRAINT charged", "a rule was added"),
+        ("ALTER TABLE account ENABLE ROW LEVEL SECURITY", "a rule was added"),
+    ],
+)  # fmt: skip
+def test_a_change_behind_its_back_is_found(ledger: PostgresLedger, url: str, change: str, said: str) -> None:
+    assert ledger.verify().problems == ()
+    behind_its_back(url, change)
+    assert any(said in problem for problem in ledger.verify().problems)
+
+
+def test_a_ledger_with_another_rule_is_not_opened(ledger: PostgresLedger, url: str, mark: Path) -> None:
+    behind_its_back(url, "DROP INDEX request")
+    with pytest.raises(LedgerError, match="a rule was added or taken away"):
+        PostgresLedger(url, create=False, mark=mark)
+
+
+# ── an older backup ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+BACK_TO_THE_FIRST = ("DELETE FROM answer", "DELETE FROM account", "DELETE FROM entry WHERE seq > 0")
+
+
+def test_an_older_backup_is_noticed_by_a_host_that_has_seen_more(ledger: PostgresLedger, url: str, mark: Path) -> None:
+    behind_its_back(url, *BACK_TO_THE_FIRST)
+    with pytest.raises(LedgerError, match="rolled back"):
+        ledger.reserve(charge(), CAPS)
+    with pytest.raises(LedgerError, match="rolled back"):
+        PostgresLedger(url, create=True, mark=mark)
+    assert any("rolled back" in problem for problem in verify_ledger(url, mark=mark).problems)
+    assert verify_ledger(url).sound  # in itself: a host that never was there cannot know
+
+
+def test_a_schema_that_is_gone_is_not_made_anew(ledger: PostgresLedger, url: str, mark: Path) -> None:
+    ledger.close()
+    behind_its_back(url, "DROP SCHEMA tacit_ledger CASCADE")
+    with pytest.raises(LedgerError, match="its tables are gone"):
+        PostgresLedger(url, create=True, mark=mark)
+
+
+def test_an_older_backup_can_be_accepted_on_record(ledger: PostgresLedger, url: str, mark: Path) -> None:
+    ledger.close()
+    behind_its_back(url, *BACK_TO_THE_FIRST)
+    accept_ledger(url, "the disk of June is lost", mark=mark)
+    with open_ledger(url, create=False, mark=mark) as opened:
+        (newest,) = opened.entries(limit=1)
+        opened.reserve(charge(), CAPS)
+    assert "the disk of June is lost: the mark stood at entry 6" in (newest.note or "")
+    assert verify_ledger(url, mark=mark).sound
+
+
+def test_another_chain_of_the_same_length_is_noticed(ledger: PostgresLedger, url: str, mark: Path) -> None:
+    behind_its_back(url, *BACK_TO_THE_FIRST)
+    with PostgresLedger(url, create=False) as other:  # a host without a mark charges on
+        for _ in range(9):
+            other.reserve(charge("0.1"), CAPS)
+    with pytest.raises(LedgerError, match="not the one its mark was set by"):
+        ledger.reserve(charge(), CAPS)
+
+
+# ── many hosts, forks, lost connections ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_two_hosts_spend_one_budget_and_each_keeps_its_own_mark(url: str, tmp_path: Path) -> None:
+    marks = [tmp_path / "a.mark", tmp_path / "b.mark"]
+    assert not has_ledger(url, mark=marks[0])
+    with open_ledger(url, create=True, mark=marks[0]) as one, open_ledger(url, create=True, mark=marks[1]) as two:
+        for _ in range(5):
+            one.reserve(charge(), CAPS)
+            two.reserve(charge(), CAPS)
+        assert one.balance("clinic", CAPS, analyst="ana").total.spent.epsilon == 5
+    assert has_ledger(url, mark=marks[0])
+    assert [verify_ledger(url, mark=mark).problems for mark in marks] == [(), ()]
+
+
+def test_a_lost_connection_costs_one_charge_at_most(ledger: PostgresLedger, url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                      " WHERE application_name = 'tacit ledger' AND datname = current_database()")  # fmt: skip
+    with pytest.raises(LedgerError, match="its server failed"):
+        ledger.reserve(charge(), CAPS)
+    ledger.reserve(charge(), CAPS)
+    assert ledger.balance("clinic", CAPS, analyst="ana").total.spent.epsilon == 2
+
+
+def test_parent_and_child_may_both_go_on_after_a_fork(ledger: PostgresLedger) -> None:
+    child = os.fork()
+    if child == 0:
+        ledger.reserve(charge(), CAPS)
+        ledger.close()
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    ledger.reserve(charge(), CAPS)
+    assert ledger.balance("clinic", CAPS, analyst="ana").total.spent.epsilon == Loss("2.5").epsilon
+
+
+def test_no_word_of_the_server_leaves(url: str, caplog: pytest.LogCaptureFixture) -> None:
+    nobody = url.replace(f"{OWNER}@", "canary_role@")
+    with caplog.at_level(logging.DEBUG), pytest.raises(LedgerError) as caught:
+        PostgresLedger(nobody, create=True)
+    assert "canary" not in f"{caught.value!r} {caught.value.hint} {caplog.text}"
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
+def test_the_time_is_the_servers(url: str) -> None:
+    with PostgresLedger(url, create=True) as ledger, psycopg.connect(url) as owner:
+        ledger.reserve(charge(), CAPS)
+        (now,) = owner.execute("SELECT EXTRACT(EPOCH FROM clock_timestamp())::float8").fetchone() or (0,)
+        assert abs(ledger.entries(limit=1)[0].at - now) < 60

@@ -1,0 +1,96 @@
+"""Spark in particular: addresses, files and names. What every engine owes is in conformance/, on Sail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from support import sail
+from tacit.engines import read_schema
+from tacit.engines.spark import open_spark
+from tacit.errors import EngineError, PolicyError, QueryRefused
+from tacit.policy import ColumnPolicy, Dataset, TablePolicy
+from tacit.sql import parse
+from tacit.sql.dialects import emit
+
+ODD = """SELECT 1::SMALLINT AS "Id", 1.5::DECIMAL(8, 2) AS amount, 1.5::FLOAT AS rough, 'x' AS s, TRUE AS b,
+DATE '2020-01-01' AS d, TIMESTAMP '2020-01-01 00:00:00' AS ts, TIMESTAMPTZ '2020-01-01 00:00:00+00' AS tz"""
+
+
+@pytest.fixture(autouse=True)
+def remote(monkeypatch):
+    monkeypatch.setenv("SPARK_REMOTE", sail.server())
+
+
+def parquet(where: Path, sql: str, name: str = "t.parquet") -> None:
+    with duckdb.connect() as owner:
+        owner.execute(f"COPY ({sql}) TO '{where / name}' (FORMAT parquet)")
+
+
+def dataset(where: Path) -> Dataset:
+    return Dataset("d", {"t": "t.parquet"}, engine="spark", base=where)
+
+
+def test_the_schema_speaks_of_types_as_every_engine_does_and_of_names_as_the_policy_does(tmp_path):
+    parquet(tmp_path, ODD)
+    engine = open_spark(dataset(tmp_path), [TablePolicy("t", "id", columns=[ColumnPolicy("AMOUNT")])])
+    assert engine.schema() == {
+        "t": {
+            "id": "BIGINT", "AMOUNT": "DECIMAL(8,2)", "rough": "FLOAT", "s": "VARCHAR", "b": "BOOLEAN", "d": "DATE",
+            "ts": "TIMESTAMP", "tz": "TIMESTAMP",
+        }
+    }  # fmt: skip
+    engine.close()
+
+
+def test_a_draft_is_made_from_the_files_that_are_named(tmp_path):
+    parquet(tmp_path, "SELECT 1 AS x")
+    assert read_schema(dataset(tmp_path), [TablePolicy("t", public=True)]) == {"t": {"x": "BIGINT"}}
+
+
+def test_a_file_that_is_not_parquet_is_refused(tmp_path):
+    with pytest.raises(PolicyError, match=r"does not end in \.parquet"):
+        open_spark(Dataset("d", {"t": "t.csv"}, engine="spark", base=tmp_path), [TablePolicy("t", public=True)])
+
+
+def test_a_file_that_is_not_there_is_told_in_our_words(tmp_path):
+    with pytest.raises(PolicyError, match="cannot be read by Spark") as caught:
+        open_spark(dataset(tmp_path), [TablePolicy("t", public=True)])
+    assert caught.value.__context__ is None
+
+
+def test_files_need_somebody_who_reads_them(tmp_path, monkeypatch):
+    monkeypatch.delenv("SPARK_REMOTE")
+    with pytest.raises(PolicyError, match="no Spark is named"):
+        open_spark(dataset(tmp_path), [])
+
+
+def test_a_server_that_is_not_there_is_told_in_our_words(monkeypatch):
+    monkeypatch.setenv("SPARK_REMOTE", "not an address")
+    with pytest.raises(EngineError, match="could not be reached") as caught:
+        open_spark(Dataset("d", "sc://nowhere", engine="spark"), [])
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("where", ["sc://host/;token=secret", "sc://host:15002/;use_ssl=true;token=secret"])
+def test_a_token_in_a_policy_is_refused(where):
+    with pytest.raises(PolicyError, match="holds a password") as caught:
+        Dataset("d", where, engine="spark")
+    assert "secret" not in str(caught.value)
+
+
+def test_engine_and_source_must_fit_each_other():
+    with pytest.raises(PolicyError, match="address of a server"):
+        Dataset("d", "sc://host")
+    with pytest.raises(PolicyError, match="Spark Connect server"):
+        Dataset("d", "clinic.duckdb", engine="spark")
+
+
+def test_a_wide_division_that_would_be_written_out_too_often_is_refused():
+    tree = parse('SELECT CAST(a AS INT128) // b AS x FROM "t"').select
+    assert "%" in emit(tree, "spark")
+    long = "CAST(a AS INT128)" + " + a" * 500
+    with pytest.raises(QueryRefused, match="too long for Spark"):
+        emit(parse(f'SELECT ({long}) // b AS x FROM "t"').select, "spark")
