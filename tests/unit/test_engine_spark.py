@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -94,3 +96,14 @@ def test_a_wide_division_that_would_be_written_out_too_often_is_refused():
     long = "CAST(a AS INT128)" + " + a" * 500
     with pytest.raises(QueryRefused, match="too long for Spark"):
         emit(parse(f'SELECT ({long}) // b AS x FROM "t"').select, "spark")
+
+
+def test_the_client_loads_where_python_runs_a_text():
+    """As in `python -c` and in workers, where it would end the process."""
+    loaded = subprocess.run(
+        [sys.executable, "-c", "import tacit.engines.spark; print('loaded')"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert loaded.stdout == "loaded\n"

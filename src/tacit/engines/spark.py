@@ -9,12 +9,9 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-with warnings.catch_warnings():  # what it thinks of the version of pandas is nothing to a curator
-    warnings.simplefilter("ignore")
-    from pyspark.sql.connect.session import SparkSession
-
 from tacit.engines.base import UNLIMITED, Limits
 from tacit.engines.exact import Exact, log, unanswered
+from tacit.engines.spark_client import SparkSession
 from tacit.engines.spark_tables import Tables, fetch, find_tables
 from tacit.errors import EngineError, PolicyError
 from tacit.policy import DatabaseSource, Dataset, Schema, TablePolicy
