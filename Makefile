@@ -36,10 +36,10 @@ tour: $(STAMP) ## a short tour of the mechanisms
 	@$(BIN)/python scripts/tour.py
 
 test: $(STAMP) $(SYSTEM) ## set up, and run the tests
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not heavy"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not heavy"
 
 test-all: $(STAMP) $(SYSTEM) ## the tests, and those that take minutes
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # a real Spark: a standalone master with two workers on loopback; needs Java 17 (Debian: openjdk-17-jre-headless)
 test-spark: $(STAMP) ## the tests on a Spark cluster of this machine

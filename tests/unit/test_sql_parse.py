@@ -170,7 +170,6 @@ def test_options_that_are_not_known_or_make_no_sense_are_refused(options):
         ("PRAGMA database_list", "PRAGMA"),
         ("SET memory_limit = '1GB'", "SET"),
         ("CALL x()", "CALL"),
-        ("WITH a AS (SELECT 1) SELECT * FROM a", "WITH"),
         ("FROM t", "FROM"),
         ("SUMMARIZE t", "SUMMARIZE"),
         ("DESCRIBE t", "DESCRIBE"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from tacit.errors import QueryRefused
+from tacit.errors import PolicyError, QueryRefused
 from tacit.policy import Bounding, ColumnPolicy, Policy, Schema, TablePolicy, fold
 from tacit.sql.predicates import predicate
 from tacit.sql.relations.derived import Derivation, ctes_of
@@ -59,6 +59,7 @@ class Reading:
     parameters: Mapping[str, object]
     named: Mapping[str, Subquery] = field(default_factory=dict)
     work: Work = field(default_factory=Work)
+    views: frozenset[str] = frozenset()  # those that are being read, folded
 
     def inside(self, select: exp.Query) -> Reading:
         """The same with what this select's WITH names; each of those sees the ones before it."""
@@ -67,9 +68,11 @@ class Reading:
             named[name] = Subquery(tree, dict(named))
         return replace(self, named=named)
 
-    def beneath(self) -> Reading:
+    def beneath(self, view: str) -> Reading:
         """What a view is read against: the curator's words, none of the analyst's."""
-        return replace(self, parameters={}, named={})
+        if fold(view) in self.views:
+            raise PolicyError(f"the view {view} reads from itself", hint="a view reads from tables and other views")
+        return replace(self, parameters={}, named={}, views=self.views | {fold(view)})
 
 
 def build(select: exp.Select, reading: Reading) -> Relation:
@@ -99,7 +102,7 @@ def _part(node: exp.Expression, reading: Reading) -> Part:
         return _subquery(found.tree, node.alias or node.name, replace(reading, named=found.before))
     view = reading.policy.view(node.name) if isinstance(node, exp.Table) and not node.db else None
     if view is not None:
-        return _subquery(parsed(view), node.alias or view.name, reading.beneath())
+        return _subquery(parsed(view), node.alias or view.name, reading.beneath(view.name))
     return base(node, reading.policy, schema=reading.schema)
 
 
