@@ -94,7 +94,7 @@ SELECT "id" AS u, "dept" AS k0 FROM "staff"
 SELECT
   u,
   k0,
-  CASE WHEN n > 20 THEN 20 ELSE n END AS m1
+  CAST(CASE WHEN n > 20 THEN 20 ELSE n END AS INT) AS m1
 FROM (
   SELECT
     u,

@@ -26,7 +26,7 @@ FROM (
       u,
       CAST(FLOOR(1024 * (
         SQRT(CAST(10 AS DOUBLE) / CAST(COUNT(*) AS DOUBLE))
-      )) AS BIGINT) AS w
+      )) AS INT) AS w
     FROM spread
     GROUP BY
       u
@@ -67,7 +67,7 @@ FROM (
       u,
       CAST(FLOOR(1024 * (
         CAST(10 AS DOUBLE) / CAST(COUNT(*) AS DOUBLE)
-      )) AS BIGINT) AS w
+      )) AS INT) AS w
     FROM spread
     GROUP BY
       u
@@ -109,7 +109,7 @@ FROM (
         THEN 0
         ELSE CAST(FLOOR(1024 * (
           CAST(10 AS DOUBLE) / CAST(COUNT(*) AS DOUBLE)
-        )) AS BIGINT)
+        )) AS INT)
       END AS w
     FROM spread
     GROUP BY
@@ -148,7 +148,7 @@ FROM (
       u,
       CAST(FLOOR(1024 * (
         CAST(10 AS DOUBLE) / CAST(COUNT(*) AS DOUBLE)
-      )) AS BIGINT) AS w
+      )) AS INT) AS w
     FROM spread
     GROUP BY
       u

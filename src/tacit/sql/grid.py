@@ -13,7 +13,7 @@ from sqlglot import exp
 from tacit.core import Bounds
 from tacit.errors import QueryRefused
 
-_INT32 = 1 << 30  # what an INTEGER holds with room to spare
+INT32 = 1 << 30  # what an INTEGER holds with room to spare
 _INT64 = 1 << 62  # the same for a BIGINT
 _LIMIT = 1 << 96  # beyond this, 2^30 rows could overflow a 128-bit sum
 
@@ -100,7 +100,7 @@ def _made(sql: exp.Expression, step: Fraction, ends: Iterable[int], *parts: Grid
         )
     if reach >= _INT64:
         sql.set("this", exp.cast(sql.this, "INT128"))
-    elif reach >= _INT32:  # constants are 32 bits wide, and so is what is computed from them alone
+    elif reach >= INT32:  # constants are 32 bits wide, and so is what is computed from them alone
         sql.set("this", exp.cast(sql.this, "BIGINT"))
     return Grid(sql, step, low, high, any(p.nullable for p in parts), all(p.public for p in parts))
 

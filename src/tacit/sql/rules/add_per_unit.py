@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tacit.sql.grid import integer
+from tacit.sql.grid import INT32, integer
 from tacit.sql.measures import Counted
 from tacit.sql.rules.facts import Facts, MeasureFacts, name, nested
 from tacit.sql.rules.own_rows import OWNER
@@ -56,11 +56,17 @@ def _capped(measure: MeasureFacts, facts: Facts) -> exp.Expression:
     averaged = any(other.counted is Counted.VALUES for other in facts.measures)
     if measure.counted is Counted.ROWS and (measure.value is None or not averaged):
         over = exp.GT(this=column, expression=cap)
-        return exp.Case(ifs=[exp.If(this=over, true=cap.copy())], default=column.copy())
+        held = exp.Case(ifs=[exp.If(this=over, true=cap.copy())], default=column.copy())
+        return exp.cast(held, "INT") if _stays_small(facts) else held
     scaled = exp.IntDiv(this=exp.paren(exp.Mul(this=column, expression=cap)), expression=rows)
     return exp.Case(
         ifs=[exp.If(this=exp.GT(this=rows.copy(), expression=cap.copy()), true=scaled)], default=column.copy()
     )
+
+
+def _stays_small(facts: Facts) -> bool:
+    """Whether a count of rows is kept beside its weight, and times that weight still fits an INTEGER: fewer bytes."""
+    return facts.weighs and facts.max_rows * facts.weight < INT32
 
 
 def _held(column: exp.Expression, low: int, high: int) -> exp.Expression:

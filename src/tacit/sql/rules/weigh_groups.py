@@ -17,7 +17,7 @@ def weigh_groups(tree: exp.Select, facts: Facts) -> exp.Select:
     Before:   SELECT u, k0, m0 FROM … AS pairs
     After:    SELECT u, k0, m0 * w AS m0 FROM (WITH spread AS MATERIALIZED (SELECT u, k0, m0 FROM … AS pairs) SELECT
               spread.u, spread.k0, spread.m0, COALESCE(w, 1024) AS w FROM spread LEFT JOIN (SELECT u, CAST(FLOOR(1024 *
-              SQRT(CAST(10 AS DOUBLE) / COUNT(*))) AS BIGINT) AS w FROM spread GROUP BY u HAVING COUNT(*) > 10) AS
+              SQRT(CAST(10 AS DOUBLE) / COUNT(*))) AS INT) AS w FROM spread GROUP BY u HAVING COUNT(*) > 10) AS
               heavy ON spread.u = heavy.u) AS weighed
     Ensures:  the weights of a unit add up to at most weight · max_groups (L1), or their squares to at most
               weight² · max_groups (L2). Nothing is dropped, but for units in more than most_groups groups where keys
@@ -60,7 +60,7 @@ def _heavy(facts: Facts) -> exp.Select:
     if facts.spread is Spread.WEIGH_L2:
         share = exp.Sqrt(this=share)
     weight: exp.Expression = exp.cast(
-        exp.Floor(this=exp.Mul(this=integer(facts.weight), expression=exp.paren(share))), "BIGINT"
+        exp.Floor(this=exp.Mul(this=integer(facts.weight), expression=exp.paren(share))), "INT"
     )
     if facts.most_groups is not None:
         many = exp.GT(this=touched.copy(), expression=integer(facts.most_groups))
