@@ -157,7 +157,7 @@ def _answer(engine: DuckDB, policy: Policy, text: str) -> object:
     """All of a question but its debit: parse, bind, plan, execute, measure."""
     schema = engine.schema()
     bound = bind(parse(text), policy, schema=schema)
-    made = plan(bound, policy, schema=schema, price=Loss(1, bound.query.delta or 0))
+    made = plan(bound, policy, price=Loss(1, bound.query.delta or 0))
     exact = [execute(statement, engine) for statement in made.statements]
     return measure(made, exact, public={}, source=SYSTEM)
 
@@ -185,7 +185,7 @@ def _many_groups(report: Report) -> None:
     schema = {"trips": {"user_id": "BIGINT", "age": "INTEGER", "city": "VARCHAR", "amount": "DOUBLE"}}
     policy = _policy("row", "auto")
     bound = bind(parse("DP-SELECT 1 DELTA 1e-6 city, COUNT(*) FROM trips GROUP BY city"), policy, schema=schema)
-    made = plan(bound, policy, schema=schema, price=Loss(1, bound.query.delta or 0))
+    made = plan(bound, policy, price=Loss(1, bound.query.delta or 0))
     exact = Exact({"k0": [f"city {i}" for i in range(count)], "m0": np.full(count, 1_000, dtype=np.int64)})
     spent = cpu_seconds({"measure": lambda: measure(made, [exact], public={}, source=SYSTEM)}, repeats=REPEATS)
     report.add("CPU", spent["measure"], unit=" s", bar=below(2))

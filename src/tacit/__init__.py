@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tacit import collect
     from tacit.core import Adjacency, Bounds, Budget, Loss, PrivacyUnit
     from tacit.curator import Explanation, Receipt, Release
+    from tacit.curator.batch_explain import BatchExplanation
     from tacit.curator.batch_release import BatchRelease
     from tacit.faces.catalogue import Catalogue
     from tacit.faces.database import Database
@@ -61,6 +62,7 @@ __all__ = [
     "Accounting",
     "Adjacency",
     "AnalystPolicy",
+    "BatchExplanation",
     "BatchRelease",
     "Bounds",
     "Budget",
@@ -102,6 +104,7 @@ __all__ = [
 
 _ROOMS = {
     "tacit.core": ("Adjacency", "Bounds", "Budget", "Loss", "PrivacyUnit"),
+    "tacit.curator.batch_explain": ("BatchExplanation",),
     "tacit.curator.batch_release": ("BatchRelease",),
     "tacit.curator": ("Explanation", "Receipt", "Release"),
     "tacit.faces.catalogue": ("Catalogue",),

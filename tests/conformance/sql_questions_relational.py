@@ -38,7 +38,11 @@ ORDERS = Piece(
     "o_orderkey",
     numbers=("o_totalprice", "o_totalprice - 1000"),
     groups=("o_orderpriority", "YEAR(o_orderdate)"),
-    conditions=("o_totalprice > 90000", "o_orderdate < DATE '1995-01-01'", "o_orderstatus IN ('F', 'P')"),
+    conditions=(
+        "o_totalprice > 90000",
+        "o_orderdate < DATE '1994-10-31' + INTERVAL '3' MONTH",
+        "o_orderstatus IN ('F', 'P')",
+    ),
 )
 LINEITEM = Piece(
     "lineitem",
@@ -92,12 +96,50 @@ DISTINCT = Piece(
     groups=("mode",),
     conditions=("mode = 'AIR'",),
 )
-PIECES = (CUSTOMER, ORDERS, LINEITEM, PER_CUSTOMER, PER_ORDER, BOTH, UNITED, DISTINCT)
+LABELLED = Piece(
+    "(SELECT 'order' AS source, 1 AS weight, o_custkey AS whose FROM orders"
+    " UNION ALL SELECT 'customer', 5, c_custkey FROM customer WHERE c_acctbal > 0) AS labelled",
+    "whose",
+    None,
+    numbers=("weight",),
+    groups=("source", "weight"),
+    conditions=("source = 'order'", "weight > 1"),
+)
+PIECES = (CUSTOMER, ORDERS, LINEITEM, PER_CUSTOMER, PER_ORDER, BOTH, UNITED, DISTINCT, LABELLED)
 PUBLIC = {  # a join with a public table, and what to group by then
-    CUSTOMER: (("JOIN nation ON c_nationkey = n_nationkey", "n_name"), ("CROSS JOIN region", "r_name")),
+    CUSTOMER: (
+        ("JOIN nation ON c_nationkey = n_nationkey", "n_name"),
+        ("CROSS JOIN region", "r_name"),
+        (
+            (
+                "JOIN (SELECT n_nationkey, r_name FROM nation, region WHERE n_regionkey = r_regionkey)"
+                " AS home (h, place) ON c_nationkey = h"
+            ),
+            "place",
+        ),
+    ),
     LINEITEM: (
         ("JOIN supplier ON l_suppkey = s_suppkey", "s_name"),
         ("LEFT JOIN part ON l_partkey = p_partkey AND p_size > 5", "p_brand"),
+    ),
+}
+OUTSIDE = {  # subqueries in conditions that look at the row outside, or at public tables
+    CUSTOMER: (
+        "EXISTS (SELECT 1 FROM nation, region WHERE n_regionkey = r_regionkey AND n_nationkey = c_nationkey)",
+        "c_nationkey NOT IN (SELECT n_nationkey FROM nation JOIN region ON n_regionkey = r_regionkey AND r_name > 'B')",
+        "c_acctbal < (SELECT MAX(z.o_totalprice) FROM orders z WHERE z.o_custkey = c_custkey)",
+        "EXISTS (SELECT 1 FROM orders z WHERE z.o_custkey = c_custkey AND z.o_totalprice > c_acctbal * 20)",
+    ),
+    ORDERS: (
+        "NOT EXISTS (SELECT 1 FROM orders z WHERE z.o_custkey = orders.o_custkey AND z.o_orderdate > o_orderdate)",
+        "2 > (SELECT COUNT(*) FROM lineitem z WHERE z.l_orderkey = o_orderkey AND z.l_quantity > 20)",
+        "o_totalprice = (SELECT MAX(z.o_totalprice) FROM orders z WHERE z.o_custkey = orders.o_custkey)",
+    ),
+    LINEITEM: (
+        "NOT EXISTS (SELECT 1 FROM partsupp WHERE ps_partkey = l_partkey AND ps_availqty > 5000)",
+        "l_suppkey IN (SELECT ps_suppkey FROM partsupp WHERE ps_partkey = l_partkey AND ps_supplycost < 500)",
+        "EXISTS (SELECT 1 FROM lineitem z WHERE z.l_orderkey = lineitem.l_orderkey AND z.l_suppkey <> l_suppkey)",
+        "l_quantity > (SELECT MIN(p_size) FROM part WHERE p_partkey = l_partkey)",
     ),
 }
 WITHIN_CUSTOMER = (
@@ -162,6 +204,8 @@ def _where(rng: Rng, joined: list[Piece]) -> str:
         if rng.random() < 0.3:
             within, key = (WITHIN_ORDER, piece.order) if piece.order else (WITHIN_CUSTOMER, piece.customer)
             conditions.append(rng.choice(within).format(key))
+        if piece in OUTSIDE and rng.random() < 0.3:
+            conditions.append(rng.choice(OUTSIDE[piece]))
     return f" WHERE {rng.choice((' AND ', ' OR ')).join(conditions)}" if conditions else ""
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from conformance.sql_questions import Rng, question
 from conformance.sql_tables import Table, random_table
-from tacit.curator.measure import KeyTuple, _encoded, _listed  # what is looked at is what is noised
+from tacit.curator.measure import KeyTuple, encoded, listed  # what is looked at is what is noised
 from tacit.curator.ranks import quantile_scores
 from tacit.engines import Exact
 from tacit.engines.columns import fetch
@@ -132,7 +132,7 @@ def agrees_with_the_engine(made: Plan, table: Table, *, connection: duckdb.DuckD
         alone = fetch(connection, statement.sql("duckdb").replace(FROM_TABLE, one_world))
         among = _read(made, table, connection)[place][place_of]
         pairs = [
-            list(zip(*(_listed(list(side[name])) for name in sorted(alone)), strict=True))
+            list(zip(*(listed(list(side[name])) for name in sorted(alone)), strict=True))
             for side in (alone, among._columns)
         ]
         if Counter(map(repr, pairs[0])) != Counter(map(repr, pairs[1])):
@@ -153,14 +153,14 @@ def _released(made: Plan) -> Callable[[KeyTuple], bool]:
     """Whether a group can be released. Those of a public table are kept by the statement itself."""
     if made.selection is not None:
         return lambda group: True
-    lists = [None if isinstance(key.values, TableDomain) else set(_encoded(key, {})) for key in made.keys]
+    lists = [None if isinstance(key.values, TableDomain) else set(encoded(key, {})) for key in made.keys]
     return lambda group: all(values is None or value in values for values, value in zip(lists, group, strict=True))
 
 
 def _keys(made: Plan, exact: Exact) -> list[KeyTuple]:
     if not made.keys:
         return [()] * exact.rows
-    return list(zip(*(_listed(exact.keys(f"k{i}")) for i in range(len(made.keys))), strict=True))
+    return list(zip(*(listed(exact.keys(f"k{i}")) for i in range(len(made.keys))), strict=True))
 
 
 def _numbers(made: Plan, measurement: Measurement, exact: Exact) -> Numbers:
@@ -172,9 +172,7 @@ def _numbers(made: Plan, measurement: Measurement, exact: Exact) -> Numbers:
 def _tally(made: Plan, measurement: Measurement, exact: Exact) -> Tally:
     released = _released(made)
     tally: Tally = {}
-    for key, cell, count in zip(
-        _keys(made, exact), _listed(exact.keys("x")), exact.integers("c").tolist(), strict=True
-    ):
+    for key, cell, count in zip(_keys(made, exact), listed(exact.keys("x")), exact.integers("c").tolist(), strict=True):
         if released(key):
             tally.setdefault(key, Counter())[cell] += count
     return tally

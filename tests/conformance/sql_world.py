@@ -37,7 +37,7 @@ class World:
         bound = self.bound(text, parameters)
         assert isinstance(bound.query.price, AtEpsilon)
         price = Loss(bound.query.price.epsilon, bound.query.delta or 0)
-        return plan(bound, self.policy, schema=self.engine.schema(), price=price)
+        return plan(bound, self.policy, price=price)
 
     def exact(self, made: Plan) -> list[Exact]:
         """What the engine returns for every statement of a plan."""

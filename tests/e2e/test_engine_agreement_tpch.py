@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from conformance.engine_pairs import cells, samples
+from conformance.sql_forms_relational import FORMS, GROUPED, priced
 from e2e.tpch_queries import RUNNING, Query
 from support import sail, tpch
 from support.postgres import server
@@ -81,11 +82,29 @@ def second(request: pytest.FixtureRequest, folder: Path) -> Iterator[tuple[Polic
 def test_a_query_has_equal_whole_numbers_before_noise(
     query: Query, first: tuple[Policy, Engine], second: tuple[Policy, Engine]
 ) -> None:
+    _compare(query.runs or "", first, second)
+
+
+CHOSEN = (
+    "SELECT MODE(n_name), COUNT(*) FROM customer JOIN nation ON c_nationkey = n_nationkey",
+    "SELECT c_mktsegment, TOP_K(n_name, 2) FROM customer, nation WHERE c_nationkey = n_nationkey GROUP BY c_mktsegment",
+)
+LOOKING = (*FORMS, *GROUPED, *CHOSEN)
+
+
+@pytest.mark.parametrize("text", LOOKING, ids=range(len(LOOKING)))
+def test_so_has_one_that_looks_outside_or_into_public_tables(
+    text: str, first: tuple[Policy, Engine], second: tuple[Policy, Engine]
+) -> None:
+    _compare(priced(text), first, second)
+
+
+def _compare(text: str, first: tuple[Policy, Engine], second: tuple[Policy, Engine]) -> None:
     made = []
     for policy, engine in (first, second):
-        bound = bind(parse(query.runs or ""), policy, schema=engine.schema())
+        bound = bind(parse(text), policy, schema=engine.schema())
         delta = 0 if all(key.is_public for key in bound.keys) else "1e-6"
-        made.append(plan(bound, policy, schema=engine.schema(), price=Loss(1, delta)))
+        made.append(plan(bound, policy, price=Loss(1, delta)))
     for left, right in zip(made[0].statements, made[1].statements, strict=True):
         assert cells(first[1], left, shared=True) == cells(second[1], right, shared=True)
         if samples(right):

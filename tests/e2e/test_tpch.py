@@ -11,6 +11,8 @@ import duckdb
 import pytest
 
 import tacit
+from conformance import sql_questions_relational as relational
+from conformance.sql_forms_relational import FORMS, GROUPED, priced
 from conformance.sql_noiseless import switch_off
 from conformance.sql_world import World
 from e2e.tpch_queries import QUERIES, RUNNING, Query, page
@@ -80,12 +82,22 @@ def test_the_page_is_made_from_the_queries() -> None:
 @pytest.fixture(scope="module")
 def roomy() -> Iterator[tuple[World, duckdb.DuckDBPyConnection]]:
     """A world whose caps nobody reaches, and the same tables in a database of its own."""
+    yield from _worlds(tpch.policy(tpch.ROOMY, epsilon=1_000_000))
 
+
+@pytest.fixture(scope="module")
+def vast() -> Iterator[tuple[World, duckdb.DuckDBPyConnection]]:
+    """The same where three tables may be joined on one customer."""
+    text = tpch.policy(tpch.Caps(orders=(1_000_000, 100), lines=(1_000_000, 100)), epsilon=1_000_000)
+    yield from _worlds(text.replace("max_rows = 1\nmax_groups = 1\n", "max_rows = 100\nmax_groups = 100\n"))
+
+
+def _worlds(text: str) -> Iterator[tuple[World, duckdb.DuckDBPyConnection]]:
     def filled(connection: duckdb.DuckDBPyConnection) -> Exposed:
         tpch.fill(connection, tpch.TINY)
         return Exposed(tuple(table.name for table in policy.tables))
 
-    policy = parse_policy(tpch.policy(tpch.ROOMY, epsilon=1_000_000))
+    policy = parse_policy(text)
     world = World(policy, build(filled, Limits(threads=1)))
     with duckdb.connect() as raw:
         tpch.fill(raw, tpch.TINY)
@@ -101,29 +113,73 @@ def test_without_noise_an_answer_is_that_of_plain_sql(
     tmp_path: Path,
 ) -> None:
     switch_off(monkeypatch)
-    world, raw = roomy
+    plain = re.sub(r"DP-SELECT 1 (DELTA \S+ )?", "SELECT ", str(query.runs))
     text = str(query.runs).replace("DP-SELECT 1 ", "DP-SELECT 1000 ")
+    assert _agree(text, plain, roomy=roomy, folder=tmp_path) > 0
+
+
+def _agree(text: str, plain: str, *, roomy: tuple[World, duckdb.DuckDBPyConnection], folder: Path) -> int:
+    """How many numbers that are not zero are the same in an answer without noise and in plain SQL; all are."""
+    world, raw = roomy
     made = world.plan(text)
     keys = [place for place, out in enumerate(made.outputs) if out.key is not None]
     measured = [place for place, out in enumerate(made.outputs) if out.key is None]
-    asked = world.curator(tmp_path).ask(text, session=Session("ana"))
+    asked = world.curator(folder).ask(text, session=Session("ana"))
     assert isinstance(asked, Release)
     answered = {tuple(str(row[place]) for place in keys): row for row in asked.rows}
-    wanted = raw.execute(re.sub(r"DP-SELECT 1 (DELTA \S+ )?", "SELECT ", str(query.runs))).fetchall()
-    assert wanted
-    assert any(row[place] for row in wanted for place in measured)  # it selects something
     compared = 0
-    for row in wanted:
+    for row in raw.execute(plain).fetchall():
         found = answered.pop(tuple(str(row[place]).removesuffix(" 00:00:00") for place in keys), None)
-        if found is None:  # a private key below its threshold
-            assert made.selection is not None
+        if found is None:  # a private key below its threshold, or NULL, which is in no domain
+            assert made.selection is not None or None in [row[place] for place in keys]
             continue
-        compared += 1
         for place in measured:
-            assert math.isclose(float(row[place] or 0), float(str(found[place])), rel_tol=1e-9)
-    assert compared
+            if row[place] is None and "avg" in asked.columns[place]:  # the average of nothing is noise
+                continue
+            assert math.isclose(float(row[place] or 0), float(str(found[place])), rel_tol=1e-9, abs_tol=1e-9), text
+            compared += bool(row[place])
     for row in answered.values():  # groups that plain SQL does not show, as there is nothing in them
         assert all(row[place] == 0 for place in measured if "avg" not in asked.columns[place])
+    return compared
+
+
+def _agree_at_random(seed: int, *, questions: int, roomy: tuple[World, duckdb.DuckDBPyConnection], folder: Path) -> int:
+    agreed = 0
+    for place in range(seed, seed + questions):
+        asked = relational.question(relational.Rng(place))
+        if "MEDIAN" in asked:  # which is chosen, not computed
+            continue
+        plain = re.sub(r"DP-SELECT 1 (DELTA \S+ )?", "SELECT ", asked)
+        (folder / str(place)).mkdir()
+        try:
+            agreed += _agree(asked.replace(" 1 ", " 1000 ", 1), plain, roomy=roomy, folder=folder / str(place)) > 0
+        except (tacit.QueryRefused, tacit.InvalidParameter):  # pairs of customers; more noise than whole numbers hold
+            continue
+    return agreed
+
+
+def test_nor_do_questions_at_random_mean_anything_else(
+    vast: tuple[World, duckdb.DuckDBPyConnection], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    switch_off(monkeypatch)
+    assert _agree_at_random(1, questions=60, roomy=vast, folder=tmp_path) > 15
+
+
+@pytest.mark.heavy
+def test_nor_do_many_questions_at_random(
+    vast: tuple[World, duckdb.DuckDBPyConnection], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    switch_off(monkeypatch)
+    assert _agree_at_random(1_001, questions=300, roomy=vast, folder=tmp_path) > 75
+
+
+@pytest.mark.parametrize("text", GROUPED, ids=range(len(GROUPED)))
+def test_constants_and_public_subqueries_are_domains(
+    text: str, roomy: tuple[World, duckdb.DuckDBPyConnection], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    switch_off(monkeypatch)
+    assert roomy[0].plan(priced(text)).selection is None  # no key is private
+    assert _agree(priced(text, "1000"), text, roomy=roomy, folder=tmp_path) > 1
 
 
 SHAPES = """
@@ -155,7 +211,7 @@ SELECT COUNT(*) FROM orders, customer WHERE o_custkey = c_custkey AND o_totalpri
 """.strip().split(";\n")
 
 
-@pytest.mark.parametrize("text", SHAPES, ids=range(len(SHAPES)))
+@pytest.mark.parametrize("text", [*SHAPES, *FORMS], ids=range(len(SHAPES) + len(FORMS)))
 def test_joins_and_subqueries_mean_what_sql_says(
     text: str,
     roomy: tuple[World, duckdb.DuckDBPyConnection],
@@ -163,7 +219,7 @@ def test_joins_and_subqueries_mean_what_sql_says(
     tmp_path: Path,
 ) -> None:
     switch_off(monkeypatch)
-    asked = roomy[0].curator(tmp_path).ask(text.replace("SELECT", "DP-SELECT 1000", 1), session=Session("ana"))
+    asked = roomy[0].curator(tmp_path).ask(priced(text, "1000"), session=Session("ana"))
     assert isinstance(asked, Release)
     (wanted,) = roomy[1].execute(text).fetchall()
     assert all(wanted)

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 import tacit
 from conformance import sql_questions_relational as relational
+from conformance.sql_forms_relational import FORMS, GROUPED, priced
 from conformance.sql_sensitivity import Violation
 from conformance.sql_sensitivity_relational import Database, check, check_others, database
 from e2e.tpch_queries import RUNNING, Query
@@ -15,7 +16,7 @@ from support import tpch
 from tacit.policy import Policy, Schema, TablePolicy, parse_policy
 from tacit.sql import bounding, planner
 from tacit.sql.bounding import Reach
-from tacit.sql.relations import joins, membership, parts
+from tacit.sql.relations import correlated, joins, parts
 
 BITING = tpch.Caps(orders=(3, 2), lines=(6, 3))
 CUSTOMERS = (1, 2, 3, 4, 5, 7, 11, 22, 24, 27, 1000)  # heavy, sharing orders, without any, with orders alone
@@ -46,6 +47,7 @@ FROM (SELECT DISTINCT l_orderkey, l_suppkey FROM lineitem) AS t JOIN supplier ON
     JOIN nation ON s_nationkey = n_nationkey JOIN region ON n_regionkey = r_regionkey
 GROUP BY r_name
 """.strip().split(";\n\n")
+MORE += [priced(text) for text in (*FORMS, *GROUPED)]
 
 
 def _odd(policy: str, *, size: tpch.Size = tpch.TINY) -> Database:
@@ -165,15 +167,9 @@ def keys_believed(patch: pytest.MonkeyPatch) -> None:
 
 
 def membership_across_units(patch: pytest.MonkeyPatch) -> None:
-    right = membership._within
-
-    def across(*args: object) -> object:
-        exists = right(*args)  # type: ignore[arg-type]  # as it is called
-        inner = exists.this
-        kept = [each for each in inner.args["where"].this.flatten() if " u" not in each.sql()]
-        return type(exists)(this=inner.where(*kept, append=False))
-
-    patch.setattr(membership, "_within", across)
+    """A subquery in a condition is tied to the row outside by its keys alone."""
+    right = correlated.Correlated._same_owner
+    patch.setattr(correlated.Correlated, "_same_owner", lambda inner, part: right(inner, part)[:-1])
 
 
 def every_order_a_unit(patch: pytest.MonkeyPatch) -> None:

@@ -75,9 +75,8 @@ unit = "l_orderkey -> orders.o_orderkey"
 public = true
 ```
 
-Bounds, domains and caps are declared as well; [several tables](../how-to/several-tables.md) says how. In all of them
-dates are worked out beforehand (`DATE '1998-12-01' - INTERVAL '90' DAY` is `DATE '1998-09-02'`), columns that the
-policy does not name (names, addresses and comments of customers) are left out, and ε is 1.
+Bounds, domains and caps are declared as well; [several tables](../how-to/several-tables.md) says how. Columns that the
+policy does not name (names, addresses and comments of customers) are left out of all of them, and ε is 1.
 
 | | query | runs | how |
 |---|---|---|---|

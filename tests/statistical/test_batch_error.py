@@ -20,8 +20,10 @@ from support.laws import FALSE_ALARM
 from support.sources import Seeded
 from tacit.core import Loss
 from tacit.curator import Session
-from tacit.curator.batch import _classes, _derived
+from tacit.curator.answer import answer
+from tacit.curator.batch import _histograms
 from tacit.curator.batch_plan import plan_batch
+from tacit.curator.batch_shown import _derived
 from tacit.mechanisms import Laplace
 from tacit.mechanisms.strategy import (
     LAPLACE,
@@ -145,7 +147,7 @@ def differencing():
         made = world(POLICY, f"CREATE TABLE staff AS SELECT CAST(age AS INTEGER) AS age, dept FROM ({rows})")
         planned = plan_batch(DIFFERENCING, POLICY, schema=made.engine.schema(), session=ANA, price=Loss(1))
         (joint,) = planned.pieces
-        cells.append(_classes(joint, made.engine.execute(joint.plan.statements[0].sql("duckdb"))))
+        cells.append(_histograms(joint, made.engine.execute(joint.plan.statements[0].sql("duckdb")))[0])
     assert np.abs(cells[1] - cells[0]).sum() == 1
     return joint, *cells
 
@@ -214,7 +216,7 @@ def test_the_difference_of_two_answers_is_worth_no_more_either(differencing):
         unit[place] = 1_000
         values = [unit[a:b].reshape(shape) for a, b, shape in zip(ends, ends[1:], shapes, strict=False)]
         cells = joint.noise.cells(values)
-        answers = [_derived(joint, member, cells)[1][0][0] for member in (0, 1)]
+        answers = [answer(*_derived(joint, member, [cells])).rows[0][0] for member in (0, 1)]
         weights[place] = (answers[0] - answers[1]) / 1_000
     assert np.abs(weights).sum() > 0
 
@@ -233,8 +235,8 @@ def test_stated_errors_hold_as_often_as_they_say(differencing):
     for _ in range(trials):
         cells = joint.noise.cells(joint.noise.release(without, source))
         for member, exact in enumerate(true):
-            _, rows, errors = _derived(joint, member, cells)
-            misses[member] += abs(rows[0][0] - exact) > errors[0][0]
+            table = answer(*_derived(joint, member, [cells]))
+            misses[member] += abs(table.rows[0][0] - exact) > table.errors[0][0]
     allowed = stats.binom.isf(FALSE_ALARM, trials, 0.05)
     assert np.all(misses <= allowed)
     assert misses.max() > trials * 0.005  # and they are not stated ten times too wide

@@ -193,10 +193,10 @@ def test_replacing_a_unit_moves_the_law_by_no_more_than_its_price_either(databas
 def test_counting_rows_instead_of_units_would_be_noticed(databases: Databases, monkeypatch: pytest.MonkeyPatch) -> None:
     honest = room._values_sql
 
-    def per_row(target: Target, table: TablePolicy, types: dict[str, str]) -> str:
+    def per_row(target: Target, table: TablePolicy, *, types: dict[str, str], owned: str) -> str:
         if target.quantity is Quantity.UPPER:
-            return f"SELECT v0 AS v FROM ({room._owned_sql(table, target.columns, types)}) AS owned"
-        return honest(target, table, types)
+            return f"SELECT v0 AS v FROM ({owned}) AS owned"
+        return honest(target, table, types=types, owned=owned)
 
     monkeypatch.setattr(room, "_values_sql", per_row)
     with pytest.raises(AssertionError, match="upper"):

@@ -12,9 +12,10 @@ import pytest
 from conformance.sql_clinic import HALF, clinic, row_clinic, visits
 from conformance.sql_world import ANALYSTS, policy_of, world
 from tacit.core import Loss
-from tacit.curator import Session, batch_plan
-from tacit.curator.batch import _classes
-from tacit.curator.batch_plan import Joint, Lone, plan_batch
+from tacit.curator import Session, batch_pieces
+from tacit.curator.batch import _histograms
+from tacit.curator.batch_pieces import Joint, Lone
+from tacit.curator.batch_plan import plan_batch
 from tacit.errors import BudgetExceeded, EngineError, InvalidParameter, QueryRefused
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.policy import BudgetPolicy, ColumnPolicy, TablePolicy
@@ -77,7 +78,7 @@ def test_gaussian_noise_costs_no_more_than_the_price_in_rho(adjacency):
     (piece,) = planned(made, RANGES, 1, Fraction(1, 10**6)).pieces
     assert isinstance(piece.noise.noises[0], Gaussian)
     rho = sum((noise.rho(piece.plan.measurements[0].l1) for noise in piece.noise.noises), Fraction(0))
-    assert rho * made.policy.adjacency.steps**2 <= batch_plan._rho_for(Loss(1, Fraction(1, 10**6)))
+    assert rho * made.policy.adjacency.steps**2 <= batch_pieces._rho_for(Loss(1, Fraction(1, 10**6)))
 
 
 def test_gaussian_noise_is_taken_where_it_is_better():
@@ -111,7 +112,7 @@ def test_one_unit_moves_the_cells_by_no_more_than_is_claimed(bounding):
         reads = (
             joint.plan.statements[0].sql("duckdb").replace('FROM "visits"', f'FROM (SELECT * FROM "visits" {where})', 1)
         )
-        return _classes(joint, made.engine.execute(reads))
+        return _histograms(joint, made.engine.execute(reads))[0]
 
     whole = cells("")
     assert whole.any()

@@ -153,6 +153,16 @@ def test_a_plot_has_a_bar_and_an_error_bar_for_each_key():
     mpl.pyplot.close("all")
 
 
+def test_a_plot_leaves_the_key_of_a_total_and_a_missing_number_blank():
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    axes = release(((None, 8), ("b", None))).plot()
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["–", "b"]
+    assert [str(float(bar.get_height())) for bar in axes.patches] == ["8.0", "nan"]
+    mpl.pyplot.close("all")
+
+
 def test_the_footer_says_cost_rest_confidence_and_unit(hostile):
     footer = hostile.to_markdown().splitlines()[-1]
     for part in ("ε = 0.5", "left ε = 3", "95% confidence", "one row (add/remove)"):

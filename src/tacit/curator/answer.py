@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.curator.noisy import Noisy, NoisyColumn
-from tacit.mechanisms import Gaussian, Laplace
+from tacit.mechanisms import Gaussian, Laplace, strategy
 from tacit.mechanisms.sums import sum_reach
 from tacit.sql import Additive, Counted, Measurement, Plan, post
 from tacit.sql.bind import Output
@@ -38,7 +38,7 @@ def answer(plan: Plan, noisy: Noisy) -> Table:
         keep = np.broadcast_to(plan.having.holds(bands), (count,)).copy()
     places = np.flatnonzero(keep)
     for item in reversed(plan.order):
-        places = _sorted(places, _sort_values(item.output, plan, noisy, bands), descending=item.descending)
+        places = in_order(places, _sort_values(item.output, plan, noisy, bands), descending=item.descending)
     end = None if plan.limit is None else plan.offset + plan.limit
     places = places[plan.offset : end]
     columns = [_column(out, plan, noisy) for out in plan.outputs]
@@ -50,6 +50,7 @@ def answer(plan: Plan, noisy: Noisy) -> Table:
 def bands_of(plan: Plan, noisy: Noisy, refs: int) -> list[post.Band]:
     """The noised columns with their intervals; `refs` of them share the stated confidence."""
     bands = []
+    width: float | NDArray[np.float64]
     confidence = shared_confidence(plan.confidence, refs)
     for measurement, column in zip(plan.measurements, noisy.columns, strict=True):
         if column.numbers is not None:
@@ -58,7 +59,7 @@ def bands_of(plan: Plan, noisy: Noisy, refs: int) -> list[post.Band]:
             width = _half_width(measurement, column, confidence)
         else:
             value = column.values if column.values is not None else np.zeros(len(noisy.keys))
-            width = np.inf
+            width = _estimate_width(measurement, column, confidence)
         bands.append(post.Band(value, value - width, value + width))
     return bands
 
@@ -68,6 +69,13 @@ def _half_width(measurement: Measurement, column: NoisyColumn, confidence: Fract
     if column.cells == 1 or not isinstance(measurement.noise, (Laplace, Gaussian)):
         return half_width(measurement, confidence)
     return float(sum_reach(measurement.noise, count=column.cells, confidence=confidence) * measurement.step)
+
+
+def _estimate_width(measurement: Measurement, column: NoisyColumn, confidence: Fraction) -> float | NDArray[np.float64]:
+    """The error of each estimate; of a choice none is known."""
+    if column.variances is None or not isinstance(measurement.noise, (Laplace, Gaussian)):
+        return np.inf
+    return strategy.half_width(column.variances, noise=measurement.noise, confidence=confidence)
 
 
 def _column(out: Output, plan: Plan, noisy: Noisy) -> tuple[Sequence[Cell], Sequence[float | None]]:
@@ -82,7 +90,17 @@ def _column(out: Output, plan: Plan, noisy: Noisy) -> tuple[Sequence[Cell], Sequ
     value = np.broadcast_to(band.value, (count,))
     error = np.broadcast_to(band.error, (count,))
     shown: Sequence[Cell] = _whole(value) if _is_count(out.value, plan) else value.tolist()
-    return shown, [float(width) if np.isfinite(width) and refs else None for width in error]
+    noised = np.broadcast_to(_noised(refs, noisy), (count,))
+    return shown, [float(w) if np.isfinite(w) and some else None for w, some in zip(error, noised, strict=True)]
+
+
+def _noised(refs: frozenset[int], noisy: Noisy) -> NDArray[np.bool_]:
+    """Where a value has noise in it: an estimate that nothing contributes to is exactly zero."""
+    found = np.zeros(1, dtype=bool)
+    for ref in refs:
+        variances = noisy.columns[ref].variances
+        found = found | (np.ones(1, dtype=bool) if variances is None else variances > 0)
+    return found
 
 
 def _picked(row: tuple[object, ...]) -> Cell:
@@ -112,8 +130,8 @@ def _sort_values(out: Output, plan: Plan, noisy: Noisy, bands: Sequence[post.Ban
     return values
 
 
-def _sorted(places: NDArray[np.int64], values: Sequence[object], *, descending: bool) -> NDArray[np.int64]:
-    """A stable sort, NULL last."""
+def in_order(places: NDArray[np.int64], values: Sequence[object], *, descending: bool) -> NDArray[np.int64]:
+    """The places of rows in the order of their values: a stable sort, NULL last."""
     present = [place for place in places.tolist() if values[place] is not None]
     absent = [place for place in places.tolist() if values[place] is None]
     present.sort(key=lambda place: _comparable(values[place]), reverse=descending)

@@ -1,58 +1,29 @@
-"""Several questions priced together: which share a workload, which stand alone, and what each is given."""
+"""Several questions priced together: bound, planned, and given their shares of one price."""
 
 from __future__ import annotations
 
 import hashlib
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 from typing import TypeVar
 
-import numpy as np
-
-from tacit.accounting import group_rho, pure_rho, rho_for
+from tacit.accounting import group_rho, pure_rho
 from tacit.core import Loss
+from tacit.curator.batch_pieces import Fits, Joint, Lone, Maker, Piece
 from tacit.curator.pricing import Session, check_limit, concentrated
 from tacit.errors import QueryRefused
 from tacit.ledger import Zcdp
 from tacit.ledger.amounts import round_up
-from tacit.mechanisms import Gaussian, Laplace
-from tacit.mechanisms.strategy import GAUSSIAN, LAPLACE, StrategyNoise, choose, whole_grains
-from tacit.policy import Accounting, Policy, Schema
-from tacit.sql import BoundQuery, DefaultPrice, Parameters, Plan, bind, parse, plan
-from tacit.sql.workload import Cells, Fitting, fitting, joined
+from tacit.policy import Policy, Schema
+from tacit.sql import BoundQuery, DefaultPrice, Parameters, bind, parse, plan
+from tacit.sql.workload import fitting, joined
 
 MAX_QUESTIONS = 2_000
-_BETTER = 0.999  # a workload is only made where it gains at least this
-_GRAIN = 1 << 20
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 Question = str | tuple[str, Parameters]
-
-
-@dataclass(frozen=True, slots=True)
-class Lone:
-    """A question that is answered on its own, at a price of its own."""
-
-    plan: Plan
-
-
-@dataclass(frozen=True, slots=True)
-class Joint:
-    """Questions answered from the same noised histograms. `plan` reads the cells; `noise` is what they are given."""
-
-    plan: Plan
-    cells: Cells
-    noise: StrategyNoise
-    loss: Loss
-    rho: Fraction | None  # of Gaussian noise, between neighbours one step apart
-    members: tuple[Plan, ...]  # each question as it would be answered alone: its columns, order and confidence
-
-
-Piece = Lone | Joint
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +43,7 @@ class BatchPlan:
         for piece in self.pieces:
             parts.append(piece.plan.hash)
             if isinstance(piece, Joint):
-                parts += [str(piece.noise), *(member.hash for member in piece.members)]
+                parts += [str(piece.noises), *(member.hash for member in piece.members)]
         object.__setattr__(self, "hash", hashlib.sha256("\x1f".join(parts).encode()).hexdigest())
 
     def zcdp(self, policy: Policy) -> Zcdp:
@@ -98,6 +69,13 @@ def plan_batch(
     A workload has the shares of all its questions. Within one, and among questions that would have shared one but are
     better off alone, the budget is split for the least sum of squared errors.
     """
+    return made_batch(batch_maker(questions, policy, schema=schema, session=session, price=price))
+
+
+def batch_maker(
+    questions: Sequence[Question], policy: Policy, *, schema: Schema, session: Session, price: Loss
+) -> Maker:
+    """The questions, bound, each of them planned at the price of all."""
     if not 1 <= len(questions) <= MAX_QUESTIONS:
         raise QueryRefused(f"a batch has 1 to {MAX_QUESTIONS:,} questions: it has {len(questions):,}")
     check_limit(price.epsilon, policy)
@@ -105,14 +83,24 @@ def plan_batch(
     private = any(not key.is_public for bound in bounds for key in bound.keys)
     if private and price.is_pure:
         price = Loss(price.epsilon, session.delta or policy.budget.default_delta or 0)
-    whole = _numbered(bounds, lambda bound: plan(bound, policy, schema=schema, price=price))
-    firsts: dict[str, int] = {}
-    for place, made in enumerate(whole):
-        firsts.setdefault(made.hash, place)
-    maker = _Maker(bounds, whole, policy, schema, price, len(firsts))
-    pieces, found = maker.made(list(firsts.values()))
-    places = tuple(found[firsts[made.hash]] for made in whole)
-    return BatchPlan(pieces, places, price, any(bound.query.fresh for bound in bounds), policy.version)
+    whole = _numbered(bounds, lambda bound: plan(bound, policy, price=price))
+    return Maker(bounds, whole, policy, price, _fits(bounds))
+
+
+def made_batch(maker: Maker) -> BatchPlan:
+    """What will run and be paid."""
+    pieces, places = maker.made()
+    fresh = any(bound.query.fresh for bound in maker.bounds)
+    return BatchPlan(pieces, places, maker.price, fresh, maker.policy.version)
+
+
+def _fits(bounds: Sequence[BoundQuery]) -> Fits:
+    found = {place: fit for place, bound in enumerate(bounds) if (fit := fitting(bound)) is not None}
+    return Fits(
+        kinds={place: fit.kind for place, fit in found.items()},
+        names={place: frozenset(fit.lines) for place, fit in found.items()},
+        joined=lambda places: joined([found[place] for place in places]),
+    )
 
 
 def _bound(question: Question, policy: Policy, schema: Schema) -> BoundQuery:
@@ -123,9 +111,15 @@ def _bound(question: Question, policy: Policy, schema: Schema) -> BoundQuery:
             "a question of a batch has no price of its own: the batch has one", hint="write a plain SELECT …"
         )
     try:
-        return bind(query, policy, schema=schema)
+        bound = bind(query, policy, schema=schema)
     except RecursionError:
         raise QueryRefused("the query is nested too deeply") from None
+    if bound.sets is not None:
+        raise QueryRefused(
+            "ROLLUP, CUBE and GROUPING SETS are refused in a batch: each of them is one already",
+            hint="ask it on its own, or write a question for each set",
+        )
+    return bound
 
 
 def _numbered(items: Sequence[_T], act: Callable[[_T], _R]) -> list[_R]:
@@ -137,133 +131,3 @@ def _numbered(items: Sequence[_T], act: Callable[[_T], _R]) -> list[_R]:
         except QueryRefused as error:
             raise type(error)(f"question {place}: {error.message}", hint=error.hint) from None
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Maker:
-    """Makes the pieces of one batch."""
-
-    bounds: Sequence[BoundQuery]
-    whole: Sequence[Plan]  # each question at the price of all
-    policy: Policy
-    schema: Schema
-    price: Loss
-    count: int
-
-    def made(self, places: Sequence[int]) -> tuple[tuple[Piece, ...], dict[int, tuple[int, int]]]:
-        """The pieces, and for each question its piece and its place in that."""
-        fits = {place: fit for place in places if (fit := fitting(self.bounds[place])) is not None}
-        kinds: dict[str, list[int]] = {}
-        for place, fit in fits.items():
-            kinds.setdefault(fit.kind, []).append(place)
-        made = [part for members in kinds.values() for part in self._grouped(members, fits)]
-        for place in places:
-            if place not in fits:
-                made.append(([place], self._alone(place, Fraction(1, self.count))))
-        found = {place: (i, j) for i, (members, _) in enumerate(made) for j, place in enumerate(members)}
-        return tuple(piece for _, piece in made), found
-
-    def _grouped(self, places: list[int], fits: Mapping[int, Fitting]) -> list[tuple[list[int], Piece]]:
-        """One workload; else one for each set of questions that share columns, or name the same; else none at all."""
-        joint = self._joint(places, fits) if len(places) > 1 else None
-        if joint is not None:
-            return [(places, joint)]
-        for apart in (_components(places, fits), _alike(places, fits)):
-            if len(apart) > 1:
-                return [part for members in apart for part in self._grouped(members, fits)]
-        shares = self._split(places)
-        return [([place], self._alone(place, share)) for place, share in zip(places, shares, strict=True)]
-
-    def _alone(self, place: int, share: Fraction) -> Lone:
-        price = self.price * share
-        return Lone(plan(self.bounds[place], self.policy, schema=self.schema, price=price))
-
-    def _split(self, places: Sequence[int]) -> list[Fraction]:
-        """For Laplace noise the least Σ v / s² is at s ∝ v^(1/3); for Gaussian noise, Σ v / s at s ∝ v^(1/2)."""
-        errors = np.array([_variance(self.whole[place]) for place in places])
-        inner = whole_grains(errors ** (1 / (1 + self._power(places))), _GRAIN)
-        return [share * Fraction(len(places), self.count) for share in inner]
-
-    def _power(self, places: Sequence[int]) -> int:
-        gaussian = all(isinstance(self.whole[place].measurements[0].noise, Gaussian) for place in places)
-        return GAUSSIAN if gaussian else LAPLACE
-
-    def _lone_error(self, places: Sequence[int]) -> float:
-        """The least sum of squared errors of these questions one by one, for their share of the price."""
-        errors = np.array([_variance(self.whole[place]) for place in places])
-        power = self._power(places)
-        given = len(places) / self.count
-        return float(np.sum(errors ** (1 / (1 + power))) ** (1 + power) / given**power)
-
-    def _joint(self, places: list[int], fits: Mapping[int, Fitting]) -> Joint | None:
-        cells = joined([fits[place] for place in places])
-        if cells is None:
-            return None
-        loss = self.price * Fraction(len(places), self.count)
-        try:  # with pure noise, so that the cells are bounded in L1: what a strategy makes of L2 bounds is not known
-            made = plan(cells.histogram, self.policy, schema=self.schema, price=Loss(loss.epsilon))
-        except QueryRefused:  # the caps of a single count are known, those of many groups are not
-            return None
-        noise, rho, error = self._best_noise(cells, made, loss)
-        if error * float(made.measurements[0].step) ** 2 > _BETTER * self._lone_error(places):
-            return None
-        return Joint(made, cells, noise, loss, rho, tuple(self.whole[place] for place in places))
-
-    def _best_noise(self, cells: Cells, made: Plan, loss: Loss) -> tuple[StrategyNoise, Fraction | None, float]:
-        measured = made.measurements[0]
-        if not isinstance(measured.noise, Laplace):
-            raise TypeError("cells without a delta are given Laplace noise")
-        found: list[tuple[StrategyNoise, Fraction | None, float]] = []
-        concentrated_budget = self.policy.budget.accounting is Accounting.ZCDP
-        if loss.is_pure or not concentrated_budget:
-            choice = choose(cells.workload, power=LAPLACE)
-            scale = measured.noise.scale
-            found.append((StrategyNoise.laplace(choice.strategy, scale), None, choice.error * 2 * float(scale) ** 2))
-        if not loss.is_pure:
-            choice = choose(cells.workload, power=GAUSSIAN)
-            rho = _rho_for(loss) / self.policy.adjacency.steps**2
-            noise = StrategyNoise.concentrated(choice.strategy, rho, sensitivity=measured.l1, delta=loss.delta)
-            found.append((noise, rho, choice.error * measured.l1**2 / (2 * float(rho))))
-        return min(found, key=lambda each: each[2])
-
-
-@lru_cache(maxsize=64)
-def _rho_for(loss: Loss) -> Fraction:
-    return rho_for(loss)
-
-
-def _variance(made: Plan) -> float:
-    """The sum of the variances of the answers to one counting question.
-
-    Of the continuous law: the discrete one's vanishes at a large epsilon, and would say nothing of a smaller one.
-    """
-    measured = made.measurements[0]
-    noise = measured.noise
-    if not isinstance(noise, (Laplace, Gaussian)):
-        raise TypeError("a count is given additive noise")
-    variance = 2 * float(noise.scale) ** 2 if isinstance(noise, Laplace) else float(noise.sigma) ** 2
-    groups = math.prod(len(key.values) for key in made.keys if isinstance(key.values, tuple))
-    return variance * float(measured.step) ** 2 * groups
-
-
-def _components(places: Sequence[int], fits: Mapping[int, Fitting]) -> list[list[int]]:
-    """Questions that share a column, directly or through others, belong together."""
-    found: list[tuple[set[str], list[int]]] = []
-    for place in places:
-        names, members = set(fits[place].lines), [place]
-        apart = []
-        for other, theirs in found:
-            if other & names:
-                names, members = names | other, [*theirs, *members]
-            else:
-                apart.append((other, theirs))
-        found = [*apart, (names, members)]
-    return [sorted(members) for _, members in found]
-
-
-def _alike(places: Sequence[int], fits: Mapping[int, Fitting]) -> list[list[int]]:
-    """Questions that name the same columns."""
-    found: dict[frozenset[str], list[int]] = {}
-    for place in places:
-        found.setdefault(frozenset(fits[place].lines), []).append(place)
-    return list(found.values())

@@ -16,7 +16,7 @@ from tacit.accounting import pure_rho
 from tacit.core import Adjacency, Loss, decimal_text
 from tacit.curator.measure import measure
 from tacit.curator.pricing import caps
-from tacit.engines import Engine, Exact
+from tacit.engines import Engine, Exact, one_state
 from tacit.errors import EngineError, PolicyError, TacitError
 from tacit.ledger import Charge, Ledger, Replay, Reservation, Zcdp
 from tacit.mechanisms import Exponential
@@ -25,6 +25,7 @@ from tacit.policy import AnalystPolicy, ColumnType, NullUnit, Policy, Schema, Ta
 from tacit.sql import AtEpsilon, Plan, bind, parse, plan
 from tacit.sql.dialects import emit
 from tacit.sql.query import Caps as QueryCaps
+from tacit.sql.relations import looked_up
 from tacit.sql.rules import Facts, UnitFacts
 from tacit.sql.rules.own_rows import own_rows
 
@@ -181,7 +182,8 @@ def _read(
 ) -> list[Outcome]:
     """Whatever fails here stays charged, and says nothing of the data."""
     try:
-        return [_outcome(step, [engine.execute(sql) for sql in step.sql], source) for step in made.steps]
+        with one_state(engine) as state:
+            return [_outcome(step, [state.execute(sql) for sql in step.sql], source) for step in made.steps]
     except BaseException as error:
         ledger.fail(reserved)
         if isinstance(error, TacitError) or not isinstance(error, Exception):
@@ -243,24 +245,19 @@ def _cell_step(target: Target, policy: Policy, *, schema: Schema, loss: Loss, sh
     inner = Loss(loss.epsilon / policy.adjacency.steps)  # replacing a unit is removing one and adding one
     noise = Exponential.costing(inner, _weight(share), adjacency=Adjacency.ADD_REMOVE)
     table = _owned_table(policy, target.table)
-    text = _cells_sql(target, _values_sql(target, table, _raw_types(schema, table)))
+    types = _raw_types(schema, table)
+    text = _cells_sql(target, _values_sql(target, table, types=types, owned=_owned_sql(target, table, policy, schema)))
     return Step(target, loss, (emit(parse(text).select, dialect),), noise=noise, share=share)
 
 
 def _owned_table(policy: Policy, name: str) -> TablePolicy:
     """The table, its units spelled as their own table says."""
     table = policy.table(name)
-    if lookups(policy.tables, table):
-        raise PolicyError(
-            f"{table.name} cannot be calibrated: whose a row is stands in another table",
-            hint="declare its bounds and caps, from what is known of it",
-        )
     return replace(table, unit_form=root_of(policy.tables, table).unit_form)
 
 
-def _values_sql(target: Target, table: TablePolicy, types: dict[str, str]) -> str:
+def _values_sql(target: Target, table: TablePolicy, *, types: dict[str, str], owned: str) -> str:
     """One row for each unit, with its value `v`."""
-    owned = _owned_sql(table, target.columns, types)
     if target.quantity is Quantity.MAX_ROWS:
         value = "COUNT(*)"
     elif target.quantity is Quantity.MAX_GROUPS:
@@ -275,9 +272,12 @@ def _values_sql(target: Target, table: TablePolicy, types: dict[str, str]) -> st
     return f"SELECT u, {value} AS v FROM ({owned}) AS owned GROUP BY u"
 
 
-def _owned_sql(table: TablePolicy, columns: Sequence[str], types: dict[str, str]) -> str:
-    """The rows with their owner, by the rule that every question uses."""
-    listed = [f'"{column}" AS v{place}' for place, column in enumerate(columns)] or ["1 AS one"]
+def _owned_sql(target: Target, table: TablePolicy, policy: Policy, schema: Schema) -> str:
+    """The rows with their owner, by the rule that every question uses: looked up where another table knows it."""
+    if lookups(policy.tables, table):
+        return looked_up(table, target.columns, policy=policy, schema=schema).sql(dialect="duckdb")
+    types = _raw_types(schema, table)
+    listed = [f'"{column}" AS v{place}' for place, column in enumerate(target.columns)] or ["1 AS one"]
     tree = parse(f'SELECT {", ".join(listed)} FROM "{table.name}"').select
     unit = None
     if table.unit_column is not None:
@@ -323,5 +323,5 @@ def _domain_step(target: Target, policy: Policy, *, schema: Schema, loss: Loss, 
     column = f'"{target.columns[0]}"'
     query = parse(f'SELECT {column}, COUNT(*) FROM "{table.name}" GROUP BY {column}')  # one row of a unit: units
     priced = replace(query, price=AtEpsilon(loss.epsilon), delta=loss.delta, caps=QueryCaps(1, 1))
-    made = plan(bind(priced, policy, schema=schema), policy, schema=schema, price=loss)
+    made = plan(bind(priced, policy, schema=schema), policy, price=loss)
     return Step(target, loss, tuple((s.settled or s).sql(dialect) for s in made.statements), keys=made)

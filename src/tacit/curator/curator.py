@@ -8,23 +8,25 @@ from dataclasses import dataclass, replace
 from tacit.core import NOTHING, Budget, Loss, Number
 from tacit.curator import reuse
 from tacit.curator.answer import answer
-from tacit.curator.batch import Desk, ask_batch
-from tacit.curator.batch_plan import Question
+from tacit.curator.batch import Desk, ask_batch, asked_price
+from tacit.curator.batch_explain import BatchExplanation, explain_batch
+from tacit.curator.batch_plan import Question, batch_maker
 from tacit.curator.batch_release import BatchRelease
 from tacit.curator.caps import as_budget, caps
 from tacit.curator.execute import execute
 from tacit.curator.explain import Explanation, accuracy_notes, bounding_text, describe, explain, selection_text
-from tacit.curator.measure import PublicTables, measure
+from tacit.curator.grouping_sets import SetsPlan, ask_sets, explain_sets, plan_sets, refuse_within
+from tacit.curator.measure import PublicTables, listed, measure
 from tacit.curator.noisy import Noisy
 from tacit.curator.pricing import Session, concentrated, price
 from tacit.curator.release import Receipt, Release
 from tacit.curator.within import Planned, least_price, needs_pilot, pilot_price, planner_of
-from tacit.engines import Engine, Exact
+from tacit.engines import Engine, Exact, one_state
 from tacit.errors import EngineError, QueryRefused, TacitError
 from tacit.ledger import Balance, Charge, Entry, Ledger, Replay, Reservation, Shelf, Zcdp
 from tacit.noise import SYSTEM, Source
 from tacit.policy import AnalystPolicy, Policy, TableDomain
-from tacit.sql import BoundQuery, Parameters, Plan, WithinError, bind, parse, plan
+from tacit.sql import BoundQuery, Histogram, Mode, Parameters, Plan, WithinError, bind, parse, plan
 from tacit.sql.dialects import values_of
 
 
@@ -59,16 +61,17 @@ class Curator:
         self.policy, self._engine, self._ledger, self._source = policy, engine, ledger, source
         self._schema = engine.schema()
 
-    def prepare(self, text: str, parameters: Parameters = (), *, session: Session) -> Asked:
+    def prepare(self, text: str, parameters: Parameters = (), *, session: Session) -> Asked | SetsPlan:
         """Parse, bind and plan. Data-free; raises QueryRefused."""
         query = parse(text, parameters)
         try:
             bound = bind(query, self.policy, schema=self._schema)
+            refuse_within(bound)
+            if bound.sets is not None:
+                return plan_sets(bound, self.policy, price=price(bound, self.policy, session))
             if not isinstance(query.price, WithinError):
-                return Asked(
-                    bound, plan(bound, self.policy, schema=self._schema, price=price(bound, self.policy, session))
-                )
-            planned = planner_of(bound, self.policy, schema=self._schema, session=session)
+                return Asked(bound, plan(bound, self.policy, price=price(bound, self.policy, session)))
+            planned = planner_of(bound, self.policy, session=session)
             if needs_pilot(bound):
                 return Asked(bound, planned(pilot_price(self.policy)), planned)
             return Asked(bound, least_price(bound, self.policy, planned=planned))
@@ -79,7 +82,9 @@ class Curator:
         """What the question would cost and run, free of charge."""
         return self._explained(self.prepare(text, parameters, session=session))
 
-    def _explained(self, asked: Asked) -> Explanation:
+    def _explained(self, asked: Asked | SetsPlan) -> Explanation:
+        if isinstance(asked, SetsPlan):
+            return explain_sets(asked, self._engine.dialect)
         shown = explain(asked.plan, self._engine.dialect)
         if asked.planned is None:
             return shown
@@ -94,6 +99,8 @@ class Curator:
         asked = self.prepare(text, parameters, session=session)
         if asked.bound.query.explain:
             return self._explained(asked)
+        if isinstance(asked, SetsPlan):
+            return ask_sets(self._desk(), asked, analyst, request_id=request_id)
         fresh = asked.bound.query.fresh
         first = self._answered(asked.plan, analyst, fresh=fresh, request_id=None if asked.planned else request_id)
         if asked.planned is None:
@@ -114,10 +121,21 @@ class Curator:
         request_id: str | None = None,
     ) -> BatchRelease:
         """Answer several questions as a whole, for one price."""
-        desk = Desk(
+        return ask_batch(self._desk(), questions, session=session, epsilon=epsilon, delta=delta, request_id=request_id)
+
+    def explain_batch(
+        self, questions: Sequence[Question], *, session: Session, epsilon: Number, delta: Number | None = None
+    ) -> BatchExplanation:
+        """What a batch would cost, how it would be answered, and what that gains: free of charge."""
+        self.policy.analyst(session.analyst)
+        asked = asked_price(epsilon, delta)
+        maker = batch_maker(questions, self.policy, schema=self._schema, session=session, price=asked)
+        return explain_batch(maker, questions, dialect=self._engine.dialect)
+
+    def _desk(self) -> Desk:
+        return Desk(
             self.policy, self._schema, self._engine, self._ledger, self._source, public=self._public, left=self._left
         )
-        return ask_batch(desk, questions, session=session, epsilon=epsilon, delta=delta, request_id=request_id)
 
     def _answered(self, made: Plan, analyst: AnalystPolicy, *, fresh: bool, request_id: str | None) -> _Answered:
         if self.policy.budget.reuse and not fresh:
@@ -139,7 +157,8 @@ class Curator:
     def _read(self, made: Plan, reserved: Reservation) -> Noisy:
         """Execute and measure. Whatever fails here stays charged, and says nothing of the data."""
         try:
-            exact: list[Exact] = [execute(statement, self._engine) for statement in made.statements]
+            with one_state(self._engine) as state:
+                exact: list[Exact] = [execute(statement, state) for statement in made.statements]
             return measure(made, exact, public=self._public(made), source=self._source)
         except BaseException as error:
             self._ledger.fail(reserved)
@@ -151,14 +170,15 @@ class Curator:
     def _public(self, made: Plan) -> PublicTables:
         """The values of public tables that serve as domains."""
         found: dict[TableDomain, tuple[object, ...]] = {}
-        for key in made.keys:
-            if isinstance(key.values, TableDomain):
-                found[key.values] = self._public_values(key.values)
+        asked = (m.measure for m in made.measurements if isinstance(m.measure, (Mode, Histogram)))
+        for domain in (*(key.values for key in made.keys), *(choice.values for choice in asked)):
+            if isinstance(domain, TableDomain):
+                found[domain] = self._public_values(domain)
         return found
 
     def _public_values(self, domain: TableDomain) -> tuple[object, ...]:
         result = self._engine.execute(values_of(domain.table, domain.column, dialect=self._engine.dialect))
-        return tuple(sorted(result.keys("k"), key=str))
+        return tuple(sorted(listed(result.keys("k")), key=str))
 
     def _charge(self, made: Plan, analyst: AnalystPolicy, request_id: str | None) -> Charge:
         zcdp = concentrated(made, self.policy.adjacency)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,9 +12,41 @@ import numpy as np
 from tacit.core import Loss, decimal_text
 from tacit.curator.ranks import rank_error
 from tacit.mechanisms import Exponential, Gaussian, Laplace
-from tacit.sql import Histogram, Measurement, Plan, Quantile, post
+from tacit.sql import Histogram, Measurement, Output, Plan, Quantile, post
 from tacit.sql.errors_expected import NOMINAL_ROWS, nominal
 from tacit.sql.rules import Spread
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """One of several questions that are paid for together: what it, or the workload it is in, costs and will give."""
+
+    name: str
+    how: str
+    loss: Loss
+    outputs: tuple[str, ...]
+    errors: tuple[float | None, ...]
+    alone: tuple[float | None, ...]  # the errors it would have one by one, by the best split of the same price
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values, as the command line prints them."""
+        return {
+            "name": self.name,
+            "how": self.how,
+            "epsilon": decimal_text(self.loss.epsilon),
+            "delta": decimal_text(self.loss.delta),
+            "columns": list(self.outputs),
+            "errors": list(self.errors),
+            "errors_alone": list(self.alone),
+        }
+
+    def __str__(self) -> str:
+        shown = [
+            f"{name} ± {error:,.6g}" + (f" (alone ± {alone:,.6g})" if alone is not None and alone != error else "")
+            for name, error, alone in zip(self.outputs, self.errors, self.alone, strict=True)
+            if error is not None
+        ]
+        return f"{self.name}: {', '.join([*shown, self.how])}, for {self.loss}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +65,7 @@ class Explanation:
     sql: tuple[str, ...]
     pretty: tuple[str, ...]  # the same, laid out for a person
     plan: str
+    sets: tuple[Priced, ...] = ()  # of ROLLUP, CUBE and GROUPING SETS
 
     def to_dict(self) -> dict[str, object]:
         """Plain values, as the command line prints them."""
@@ -40,6 +74,7 @@ class Explanation:
             "delta": decimal_text(self.loss.delta),
             "columns": list(self.outputs),
             "errors": list(self.errors),
+            **({"sets": [each.to_dict() for each in self.sets]} if self.sets else {}),
             "confidence": float(self.confidence),
             "unit": self.unit,
             "measurements": list(self.measurements),
@@ -60,33 +95,44 @@ class Explanation:
         lines += [f"keys         {self.selection}"] if self.selection else []
         for name, error in zip(self.outputs, self.errors, strict=True):
             lines.append(f"error        {name}: " + ("exact" if error is None else f"± {error:,.6g}"))
+        lines += [f"set          {each}" for each in self.sets]
         lines += [f"note         {note}" for note in self.notes]
-        for text in self.pretty:
-            first, *rest = text.split("\n")
-            lines += [f"runs         {first}", *(f"             {line}" for line in rest)]
-        return "\n".join(lines)
+        return "\n".join([*lines, *running(self.pretty)])
+
+
+def running(statements: Sequence[str]) -> list[str]:
+    """The SQL that will run, beside its word."""
+    lines = []
+    for text in statements:
+        first, *rest = text.split("\n")
+        lines += [f"runs         {first}", *(f"             {line}" for line in rest)]
+    return lines
+
+
+def expected_errors(outputs: Sequence[Output], bands: Sequence[post.Band]) -> tuple[float | None, ...]:
+    """The half-width of each output, where the measurements might come out as `bands`; None where none is known."""
+    errors: list[float | None] = []
+    for out in outputs:
+        noised = out.value is not None and post.refs(out.value)
+        width = float(np.max(post.evaluate(out.value, bands).error)) if out.value is not None and noised else np.inf
+        errors.append(width if np.isfinite(width) else None)
+    return tuple(errors)
+
+
+def nominal_notes(outputs: Sequence[Output]) -> tuple[str, ...]:
+    """What must be said where an error depends on the answer."""
+    if all(out.value is None or post.is_linear(out.value) for out in outputs):
+        return ()
+    return (f"errors of averages and ratios are stated for a group of {NOMINAL_ROWS:,.0f} rows",)
 
 
 def explain(plan: Plan, dialect: str) -> Explanation:
     """What `plan` will do."""
-    bands = nominal(plan.measurements, plan.confidence)
-    errors: list[float | None] = []
-    nonlinear = False
-    for out in plan.outputs:
-        if out.value is None:
-            errors.append(None)
-            continue
-        width = float(np.max(post.evaluate(out.value, bands).error))
-        errors.append(width if np.isfinite(width) else None)
-        nonlinear |= not post.is_linear(out.value)
-    notes = list(plan.notes)
-    if nonlinear:
-        notes.append(f"errors of averages and ratios are stated for a group of {NOMINAL_ROWS:,.0f} rows")
-    notes += accuracy_notes(plan)
+    notes = [*plan.notes, *nominal_notes(plan.outputs), *accuracy_notes(plan)]
     return Explanation(
         loss=plan.loss,
         outputs=tuple(out.name for out in plan.outputs),
-        errors=tuple(errors),
+        errors=expected_errors(plan.outputs, nominal(plan.measurements, plan.confidence)),
         confidence=plan.confidence,
         unit=str(plan.unit),
         measurements=tuple(describe(m) for m in plan.measurements),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 
@@ -19,6 +20,7 @@ from tacit.noise import IntArray, Source
 from tacit.policy import TableDomain
 from tacit.sql import Additive, Histogram, Measurement, Mode, Plan, Quantile
 from tacit.sql.keys import Key
+from tacit.sql.measures import Measure
 
 PublicTables = Mapping[TableDomain, tuple[object, ...]]
 
@@ -44,8 +46,16 @@ def measure(plan: Plan, exact: Sequence[Exact], *, public: PublicTables, source:
         if place in numbers:
             columns.append(NoisyColumn(measurement.measure.signature, measurement.step, numbers=numbers[place][kept]))
         else:
-            columns.append(_chosen(plan, measurement, exact[measurement.statement], keys=keys, source=source))
+            known = replace(measurement, measure=_with_values(measurement.measure, public))
+            columns.append(_chosen(plan, known, exact[measurement.statement], keys=keys, source=source))
     return Noisy(_decoded(plan, keys), tuple(columns), plan.selection is not None)
+
+
+def _with_values(asked: Measure, public: PublicTables) -> Measure:
+    """The same with the values of its domain, where those are a public table's."""
+    if isinstance(asked, (Mode, Histogram)) and isinstance(asked.values, TableDomain):
+        return replace(asked, values=public[asked.values])  # type: ignore[arg-type]  # cells are of a column's types
+    return asked
 
 
 def _decoded(plan: Plan, keys: Sequence[KeyTuple]) -> tuple[KeyTuple, ...]:
@@ -54,7 +64,7 @@ def _decoded(plan: Plan, keys: Sequence[KeyTuple]) -> tuple[KeyTuple, ...]:
     return tuple(tuple(key.decode(value) for key, value in zip(plan.keys, values, strict=True)) for values in keys)
 
 
-def _listed(values: list[object]) -> list[object]:
+def listed(values: list[object]) -> list[object]:
     """Values as a policy lists them: a double is the decimal it prints as, so 0.1 is one tenth; a NaN is one NaN."""
     if float not in set(map(type, values)):
         return values
@@ -79,7 +89,7 @@ class _Groups:
         """For each exact row the place of its group, −1 for none."""
         if not self.names:
             return np.zeros(exact.rows, dtype=np.int64)
-        columns = [_listed(exact.keys(name)) for name in self.names]
+        columns = [listed(exact.keys(name)) for name in self.names]
         return np.array([self._places.get(key, -1) for key in zip(*columns, strict=True)], dtype=np.int64)
 
     def filled(self, exact: Exact, column: str) -> IntArray:
@@ -97,7 +107,7 @@ class _PrivateGroups(_Groups):
 
     def __init__(self, exact: Exact, names: Sequence[str]) -> None:
         super().__init__([], names)
-        self.keys = list(zip(*(_listed(exact.keys(name)) for name in names), strict=True))
+        self.keys = list(zip(*(listed(exact.keys(name)) for name in names), strict=True))
         self._first = exact
 
     def filled(self, exact: Exact, column: str) -> IntArray:
@@ -111,11 +121,11 @@ def _groups(plan: Plan, exact: Sequence[Exact], public: PublicTables) -> _Groups
     names = [f"k{place}" for place in range(len(plan.keys))]
     if plan.selection is not None:
         return _PrivateGroups(exact[plan.measurements[plan.selection.measurement].statement], names)
-    lists = [_encoded(key, public) for key in plan.keys]
+    lists = [encoded(key, public) for key in plan.keys]
     return _Groups(list(itertools.product(*lists)), names)
 
 
-def _encoded(key: Key, public: PublicTables) -> list[object]:
+def encoded(key: Key, public: PublicTables) -> list[object]:
     """The public values of a key, as the engine will return them."""
     values = public[key.values] if isinstance(key.values, TableDomain) else key.values
     if values is None:
@@ -171,8 +181,8 @@ def _chosen(
 
 def _tallies(plan: Plan, exact: Exact) -> dict[KeyTuple, list[tuple[object, int]]]:
     names = [f"k{place}" for place in range(len(plan.keys))]
-    columns = [_listed(exact.keys(name)) for name in names]
-    cells, counts = _listed(exact.keys("x")), exact.integers("c").tolist()
+    columns = [listed(exact.keys(name)) for name in names]
+    cells, counts = listed(exact.keys("x")), exact.integers("c").tolist()
     found: dict[KeyTuple, list[tuple[object, int]]] = {}
     rows = zip(*columns, strict=True) if columns else itertools.repeat((), len(cells))
     for key, cell, count in zip(rows, cells, counts, strict=True):
@@ -197,10 +207,16 @@ def _bars(
     asked: Histogram, noise: Laplace, tally: Sequence[tuple[object, int]], *, source: Source
 ) -> tuple[tuple[object, ...], ...]:
     """Every value of the domain with its noisy count, empty ones too."""
-    counted = dict(tally)
-    encoded = [value if asked.step is None else int(value / asked.step) for value in asked.values]  # type: ignore[operator]
+    counted, values = dict(tally), _values(asked)
+    encoded = [value if asked.step is None else int(value / asked.step) for value in values]  # type: ignore[operator]
     counts = noise.release(np.array([counted.get(value, 0) for value in encoded], dtype=np.int64), source)
-    return tuple(zip(asked.values, counts.tolist(), strict=True))
+    return tuple(zip(values, counts.tolist(), strict=True))
+
+
+def _values(asked: Mode | Histogram) -> tuple[object, ...]:
+    if isinstance(asked.values, TableDomain):
+        raise EngineError("a domain has no list of values")
+    return asked.values
 
 
 def _top(
@@ -208,9 +224,9 @@ def _top(
 ) -> tuple[object, ...]:
     """The most frequent values, one after another, each chosen privately from those that remain."""
     counted = dict(tally)
-    remaining = list(asked.values)
+    remaining = list(_values(asked))
     chosen: list[object] = []
-    for _ in range(asked.count):
+    for _ in range(min(asked.count, len(remaining))):
         encoded = [value if asked.step is None else int(value / asked.step) for value in remaining]  # type: ignore[operator]
         scores = np.array([counted.get(value, 0) for value in encoded], dtype=np.int64)
         chosen.append(remaining.pop(noise.release(scores, source)))

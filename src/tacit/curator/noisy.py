@@ -18,13 +18,17 @@ KeyTuple = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True)
 class NoisyColumn:
-    """One measurement over all released groups: whole numbers in steps, or values chosen from a public set."""
+    """One measurement over all released groups: whole numbers in steps, or values chosen from a public set.
+
+    Values that were estimated from several noised numbers have the variances of their errors beside them.
+    """
 
     signature: str
     step: Fraction
     numbers: IntArray | None = None
     values: NDArray[np.float64] | None = None
     choices: tuple[tuple[object, ...], ...] | None = None
+    variances: NDArray[np.float64] | None = None
     cells: int = 1  # how many noised numbers were added up for each of these, at most
 
 

@@ -138,10 +138,10 @@ class Release:
         noised = self._noised()
         place = noised.index(True) if True in noised else len(self.columns) - 1
         labels = [
-            " · ".join(str(plain(v)) for i, v in enumerate(row) if not noised[i] and i != place) or "all"
+            " · ".join(_label(v) for i, v in enumerate(row) if not noised[i] and i != place) or "all"
             for row in self.rows
         ]
-        heights = [float(str(row[place])) for row in self.rows]
+        heights = [math.nan if row[place] is None else float(str(row[place])) for row in self.rows]
         axes.bar(
             range(len(labels)),
             heights,
@@ -185,6 +185,11 @@ def plain(value: object) -> Any:
     if isinstance(value, dict):
         return {str(plain(name)): plain(item) for name, item in value.items()}
     return value
+
+
+def _label(key: object) -> str:
+    """A key below its bar; that of a total has none."""
+    return "–" if key is None else str(plain(key))
 
 
 def _in_json(value: object) -> object:

@@ -12,7 +12,7 @@ from tacit.curator.answer import bands_of
 from tacit.curator.noisy import Noisy
 from tacit.curator.pricing import Session, check_limit
 from tacit.errors import QueryRefused
-from tacit.policy import Policy, Schema
+from tacit.policy import Policy
 from tacit.sql import BoundQuery, Plan, WithinError, plan, post
 from tacit.sql.errors_expected import half_width, nominal, shared_confidence
 
@@ -37,13 +37,13 @@ def pilot_price(policy: Policy) -> Fraction:
     return PILOT if most is None else min(PILOT, most / 5)
 
 
-def planner_of(bound: BoundQuery, policy: Policy, *, schema: Schema, session: Session) -> Planned:
+def planner_of(bound: BoundQuery, policy: Policy, *, session: Session) -> Planned:
     """The plan at each epsilon."""
     private = any(not key.is_public for key in bound.keys)
     delta = bound.query.delta or ((session.delta or policy.budget.default_delta) if private else None) or Fraction(0)
 
     def planned(epsilon: Fraction) -> Plan:
-        return plan(bound, policy, schema=schema, price=Loss(epsilon, delta))
+        return plan(bound, policy, price=Loss(epsilon, delta))
 
     return planned
 

@@ -12,6 +12,7 @@ from typing import NoReturn, Protocol, Self
 
 from tacit.core import NOTHING, Budget, Number, positive, probability
 from tacit.curator import Curator, Explanation, Release, Session
+from tacit.curator.batch_explain import BatchExplanation
 from tacit.curator.batch_plan import Question
 from tacit.curator.batch_release import BatchRelease
 from tacit.errors import InvalidParameter
@@ -95,10 +96,7 @@ class Database:
         Raises QueryRefused and BudgetExceeded, at no charge.
         """
         self.__check_process()
-        if isinstance(questions, str):
-            raise InvalidParameter(
-                "a batch is a list of questions", hint='db.batch(["SELECT …", "SELECT …"], epsilon=1)'
-            )
+        _check_list(questions)
         answers = self.__answers.batch(
             list(questions), session=self.__session, epsilon=epsilon, delta=delta, request_id=request_id
         )
@@ -111,6 +109,13 @@ class Database:
     def explain(self, sql: str, parameters: Parameters = ()) -> Explanation:
         """What a question would cost, how far off its answer would be, and the SQL it would run. Free."""
         return self.__books.explain(sql, parameters, session=self.__session)
+
+    def explain_batch(
+        self, questions: Sequence[Question], *, epsilon: Number, delta: Number | None = None
+    ) -> BatchExplanation:
+        """How a batch would be answered: the strategy and what it gains, each question's error, the SQL. Free."""
+        _check_list(questions)
+        return self.__books.explain_batch(list(questions), session=self.__session, epsilon=epsilon, delta=delta)
 
     @property
     def budget(self) -> Standing:
@@ -214,6 +219,11 @@ def open_database(
         catalogue=catalogue(declared, opened.schema),
         rehearse=opened.rehearse,
     )
+
+
+def _check_list(questions: Sequence[Question]) -> None:
+    if isinstance(questions, str):
+        raise InvalidParameter("a batch is a list of questions", hint='db.batch(["SELECT …", "SELECT …"], epsilon=1)')
 
 
 def _marked(answer: Release, *, left: object) -> Release:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tacit.curator import Explanation, Release
+from tacit.curator.batch_explain import BatchExplanation
 from tacit.curator.extras import needs
 from tacit.curator.release import plain
 from tacit.errors import InvalidParameter
@@ -18,8 +19,10 @@ from tacit.faces.terminal import console, print_lines, print_table, show_json
 
 __all__ = ["check_format", "show", "show_json"]
 
+Shown = Release | Explanation | BatchExplanation
 
-def show(answer: Release | Explanation, form: Format, *, output: Path | None = None) -> None:
+
+def show(answer: Shown, form: Format, *, output: Path | None = None) -> None:
     """Print the answer, or write it to a file and say what it cost."""
     if form is Format.PARQUET:
         _write_parquet(answer, output)
@@ -60,8 +63,8 @@ def _csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return out.getvalue()
 
 
-def _print(answer: Release | Explanation) -> None:
-    if isinstance(answer, Explanation):
+def _print(answer: Shown) -> None:
+    if isinstance(answer, (Explanation, BatchExplanation)):
         print_lines(*str(answer).split("\n"))
         return
     numbers = [place for place in range(len(answer.columns)) if any(row[place] is not None for row in answer.errors)]
@@ -69,8 +72,8 @@ def _print(answer: Release | Explanation) -> None:
     print_lines("", answer.footer(), *(f"note: {note}" for note in answer.notes), dim=True)
 
 
-def _text(answer: Release | Explanation, form: Format) -> str:
-    if isinstance(answer, Explanation):
+def _text(answer: Shown, form: Format) -> str:
+    if isinstance(answer, (Explanation, BatchExplanation)):
         if form is Format.JSON:
             return answer.to_json() + "\n"
         if form is Format.TABLE:
@@ -102,7 +105,7 @@ def _write(output: Path, text: str) -> None:
         raise InvalidParameter(f"{output.name} cannot be written: {error.strerror}") from None
 
 
-def _write_parquet(answer: Release | Explanation, output: Path | None) -> None:
+def _write_parquet(answer: Shown, output: Path | None) -> None:
     if not isinstance(answer, Release) or output is None:
         raise InvalidParameter("an explanation has no parquet form", hint="use --format table or json")
     try:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
-from tacit.policy import ColumnType
+from tacit.policy import ColumnType, TableDomain
 from tacit.sql import post
 from tacit.sql.grid import Grid, add, constant, integer, multiply, negate
 from tacit.sql.keys import Key, key
@@ -168,9 +168,18 @@ def _count(call: _Call) -> post.Post:
         return call.rows(None)
     if call.scope.is_unit(node.this):
         return call.rows(call.scope.unit_column(node.this))
+    if call.scope.link(node.this) is not None:
+        return call.rows(_link(node.this, call.scope))
     found = operand(node.this, call.scope)
     sql = found.sql if found is not None else call.grid().sql
     return call.rows(_counted(sql))
+
+
+def _link(node: exp.Expression, scope: Scope) -> exp.Expression:
+    """A key, which may be counted though its values are nobody's to see."""
+    found = scope.key(node)
+    assert found is not None  # noqa: S101 - it is a link
+    return exp.column(exp.to_identifier(found[0], quoted=True))
 
 
 def _count_distinct(call: _Call, distinct: exp.Distinct) -> post.Post:
@@ -179,8 +188,11 @@ def _count_distinct(call: _Call, distinct: exp.Distinct) -> post.Post:
     inner = distinct.expressions[0]
     if call.scope.is_unit(inner):
         return call.measures.ref(Additive(call.label, Counted.UNITS, call.only(call.scope.unit_column(inner))))
-    found = operand(inner, call.scope)
-    sql = found.sql if found is not None else number(inner, call.scope, predicate=predicate).sql
+    if call.scope.link(inner) is not None:
+        sql = _link(inner, call.scope)
+    else:
+        found = operand(inner, call.scope)
+        sql = found.sql if found is not None else number(inner, call.scope, predicate=predicate).sql
     call.measures.note(f"{call.label} counts at most max_distinct values of each unit, so it may be low")
     return call.measures.ref(Additive(call.label, Counted.DISTINCT, call.only(sql)))
 
@@ -289,7 +301,7 @@ def _mode(call: _Call) -> post.Post:
             )
         count = wanted
     made, values, value = _listed(call, arguments[0])
-    if len(values) < count:
+    if isinstance(values, tuple) and len(values) < count:
         raise QueryRefused(f"{call.label} asks for more values than the domain has")
     return call.measures.ref(Mode(call.label, value, values, made.kind or ColumnType.TEXT, made.step, count))
 
@@ -299,15 +311,17 @@ def _histogram(call: _Call) -> post.Post:
     return call.measures.ref(Histogram(call.label, value, values, made.step))
 
 
-def _listed(call: _Call, node: exp.Expression) -> tuple[Key, tuple[Value, ...], exp.Expression]:
+def _listed(call: _Call, node: exp.Expression) -> tuple[Key, tuple[Value, ...] | TableDomain, exp.Expression]:
     """The argument as a key with a public domain, its values, and its SQL where the row is in the domain."""
     made = key(node, call.scope)
-    if not isinstance(made.values, tuple):
+    if made.values is None:
         raise QueryRefused(
             f"{call.label} needs a public domain: without one its values are private",
             hint="declare a domain in the policy, or GROUP BY it and ORDER BY COUNT(*)",
         )
-    value = made.sql if made.keep is None else exp.Case(ifs=[exp.If(this=made.keep.copy(), true=made.sql)])
+    # what is not in a public table is left out when its values are counted: some engines look up in WHERE alone
+    kept = None if isinstance(made.values, TableDomain) else made.keep
+    value = made.sql if kept is None else exp.Case(ifs=[exp.If(this=kept.copy(), true=made.sql)])
     return made, made.values, call.only(value) or value
 
 

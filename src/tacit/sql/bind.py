@@ -12,7 +12,9 @@ from tacit.errors import QueryRefused
 from tacit.policy import Policy, Schema, TablePolicy
 from tacit.sql import post
 from tacit.sql.aggregates import Measures, aggregate, has_aggregate, is_aggregate
+from tacit.sql.clauses import refuse_clauses
 from tacit.sql.conditions import Condition, condition
+from tacit.sql.grouping_sets import Places, check_sets, distinct_sets, placed_sets, written_sets
 from tacit.sql.keys import Key, check_groups, key
 from tacit.sql.measures import Histogram, Measure, Mode
 from tacit.sql.predicates import predicate
@@ -56,6 +58,7 @@ class BoundQuery:
     limit: int | None
     offset: int
     notes: tuple[str, ...]
+    sets: Places | None = None  # ROLLUP, CUBE, GROUPING SETS: the places of each set's keys among `keys`
 
     @property
     def table(self) -> TablePolicy:
@@ -66,7 +69,7 @@ class BoundQuery:
 def bind(query: Query, policy: Policy, *, schema: Schema) -> BoundQuery:
     """Resolve `query` against what the curator declared. Raises QueryRefused; touches no data."""
     select = query.select
-    _refuse_clauses(select)
+    refuse_clauses(select)
     reading = Reading(policy, schema, query.parameters)
     relation = build(select, reading)
     table = relation.table
@@ -75,44 +78,6 @@ def bind(query: Query, policy: Policy, *, schema: Schema) -> BoundQuery:
     scope = scope_of(relation, reading.inside(select))
     filtered = None if relation.remaining is None else predicate(relation.remaining, scope)
     return _Binder(query, scope, relation).bound(filtered)
-
-
-_ALLOWED = {"kind", "expressions", "from_", "joins", "with_", "where", "group", "having", "order", "limit", "offset"}
-_CLAUSES = {
-    "laterals": "LATERAL",
-    "distinct": "DISTINCT",
-    "qualify": "QUALIFY",
-    "windows": "WINDOW",
-}
-
-
-def _refuse_clauses(select: exp.Select) -> None:
-    for name, value in select.args.items():
-        if value and name not in _ALLOWED:
-            raise QueryRefused(
-                f"{_CLAUSES.get(name, name.rstrip('_').upper())} is refused",
-                hint="tables and joins, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT",
-            )
-    for node in select.walk():
-        if isinstance(node, exp.Select) and not isinstance(
-            _around(node), (exp.From, exp.Join, exp.CTE, exp.Union, exp.In, exp.Exists, type(None))
-        ):
-            raise QueryRefused(
-                "a subquery is refused here", hint="ask for the inner number first, then write it as a constant"
-            )
-        if isinstance(node, exp.Window) and node.find_ancestor(exp.Select) is select:
-            raise QueryRefused(
-                "a window function is refused here: it would look at many units",
-                hint="GROUP BY gives one number per group; a subquery may have windows within one unit",
-            )
-
-
-def _around(select: exp.Select) -> exp.Expr | None:
-    """What a select stands in, without its parentheses."""
-    parent = select.parent
-    while isinstance(parent, (exp.Subquery, exp.Paren)):
-        parent = parent.parent
-    return parent
 
 
 def signature(node: exp.Expression, scope: Scope) -> str:
@@ -139,22 +104,28 @@ class _Binder:
         self.aliases: dict[str, exp.Expression] = {
             item.alias.casefold(): item.this for item in self.select.expressions if isinstance(item, exp.Alias)
         }
-        self.group = [self._positioned(node) for node in self._group_nodes()]
+        self.group, self.sets = self._grouping()
         self.keys = [key(node, scope) for node in self.group]
-        check_groups(self.keys)
+        if self.sets is None:
+            check_groups(self.keys)
+        else:
+            check_sets(self.keys, self.sets)
         self.places = {signature(node, scope): place for place, node in enumerate(self.group)}
 
-    def _group_nodes(self) -> list[exp.Expression]:
+    def _grouping(self) -> tuple[list[exp.Expression], Places | None]:
+        """The keys, and which of them each grouping set has, if there are any."""
         group = self.select.args.get("group")
         if group is None:
-            return []
-        for name, value in group.args.items():
-            if value and name not in {"expressions", "all"}:
-                raise QueryRefused(f"{name.upper()} is refused in GROUP BY", hint="ask each grouping on its own")
+            return [], None
+        sets = written_sets(group)
+        if sets is not None:
+            moved = [tuple(self._positioned(node) for node in each) for each in sets]
+            nodes, places = placed_sets(moved, lambda node: signature(node, self.scope))
+            return nodes, distinct_sets(places) if group.args.get("all") is False else places
         if group.args.get("all"):
             items = [_unaliased(item) for item in self.select.expressions]
-            return [item for item in items if not has_aggregate(item)]
-        return list(group.expressions)
+            return [item for item in items if not has_aggregate(item)], None
+        return [self._positioned(node) for node in group.expressions], None
 
     def _positioned(self, node: exp.Expression) -> exp.Expression:
         """GROUP BY 1 and GROUP BY alias mean the select list's expression."""
@@ -170,7 +141,7 @@ class _Binder:
     def bound(self, where: exp.Expression | None) -> BoundQuery:
         outputs = self._outputs()
         having = self.select.args.get("having")
-        held = condition(having.this, self._post) if having is not None else None
+        held = condition(having.this, self._held) if having is not None else None
         order = self._order(outputs)
         outputs, held, order = self._settled(outputs, held, order)
         self._refuse_arithmetic(outputs, held, order)
@@ -188,6 +159,7 @@ class _Binder:
             limit=self._whole("limit"),
             offset=self._whole("offset") or 0,
             notes=tuple(self.measures.notes),
+            sets=self.sets,
         )
 
     def _refuse_arithmetic(self, outputs: list[Output], having: Condition | None, order: list[Ordering]) -> None:
@@ -240,6 +212,8 @@ class _Binder:
             inner = self.aliases[node.name.casefold()]
             if has_aggregate(inner):
                 return self._post(inner)
+        if isinstance(node, (exp.Grouping, exp.GroupingId)):
+            return self._rolled_up(node)
         if is_aggregate(node):
             return aggregate(node, self.scope, self.measures)
         if self.scope.is_constant(node):
@@ -254,11 +228,29 @@ class _Binder:
             raise self._not_grouped(node)
         return build(node, self._post)
 
+    def _held(self, node: exp.Expression) -> post.Post:
+        """One side of a comparison in HAVING."""
+        if isinstance(node, exp.Column) and not has_aggregate(self.aliases.get(node.name.casefold(), node)):
+            raise QueryRefused(
+                f"{node.name[:60]} is refused in HAVING: only noisy numbers are compared there",
+                hint="put a condition on a column or a key into WHERE",
+            )
+        return self._post(node)
+
+    def _rolled_up(self, node: exp.Expression) -> post.Post:
+        """GROUPING(a, b): a fact about the set of a row, and so about no one."""
+        found = [self.places.get(signature(self._positioned(item), self.scope)) for item in node.expressions]
+        places = tuple(place for place in found if place is not None)
+        if not places or len(places) < len(found):
+            raise QueryRefused("GROUPING needs keys of GROUP BY", hint="write GROUPING(a) with GROUP BY ROLLUP (a, b)")
+        return post.Number(Fraction(0)) if self.sets is None else post.Grouping(places)
+
     def _not_grouped(self, node: exp.Expression) -> QueryRefused:
         if isinstance(node, (exp.Star, exp.Column)):
-            if isinstance(node, exp.Column) and not self.scope.is_unit(node):
+            star = isinstance(node, exp.Star) or isinstance(node.this, exp.Star)
+            if isinstance(node, exp.Column) and not star and not self.scope.is_unit(node):
                 self.scope.column(node)
-            what = "*" if isinstance(node, exp.Star) else node.name[:60]
+            what = "*" if star else node.name[:60]
             hint = (
                 f"GROUP BY {what}, or aggregate it: COUNT({what})"
                 if what != "*"

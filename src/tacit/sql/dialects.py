@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from sqlglot import exp
 
 from tacit.errors import EngineError, QueryRefused
+from tacit.sql.single_read import weighed_in_one_reading
 
 Rewrite = Callable[[exp.Expression], exp.Expression]
 Order = Callable[[Sequence[exp.Expression]], exp.Expression]  # how a unit's own rows or groups are ranked
 
 _SPACES = " \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u202f\u205f\u3000"  # what DuckDB's TRIM takes
-_TINY = "1e-290"  # a quotient of less than this could underflow, which is an error in PostgreSQL
+_TINY, _TINIEST = 1e-290, 1e-300  # a number below the one, a quotient below the other: dividing could underflow
 _INT64 = 1 << 63
 _MAX_REPEATED = 400  # parts of an expression that is written out twice
 
@@ -123,11 +124,12 @@ def _pg_extract(node: exp.Expression) -> exp.Expression:
 
 
 def _pg_divide(node: exp.Expression) -> exp.Expression:
-    """Doubles: too small a quotient is zero rather than an error."""
+    """Doubles: too small a quotient is zero rather than an error, which underflow is in PostgreSQL."""
     if not isinstance(node.expression, exp.Literal):
         return node
+    least = repr(max(_TINY, _TINIEST * float(node.expression.this)))
     above = node.this
-    tiny = exp.LT(this=exp.Abs(this=above.copy()), expression=_cast(_text(_TINY), "DOUBLE PRECISION"))
+    tiny = exp.LT(this=exp.Abs(this=above.copy()), expression=_cast(_text(least), "DOUBLE PRECISION"))
     zero = _cast(_text("0"), "DOUBLE PRECISION")
     return exp.paren(exp.Case(ifs=[exp.If(this=tiny, true=zero)], default=node.copy()))
 
@@ -281,11 +283,6 @@ def _spark_upper(node: exp.Expression) -> exp.Expression:
     return exp.Upper(this=_call("REPLACE", node.this, _text("ß"), _text("ẞ")))
 
 
-def _spark_with(node: exp.Expression) -> exp.Expression:
-    node.set("materialized", None)  # not a word of Spark's
-    return node
-
-
 def _spark_having(node: exp.Expression) -> exp.Expression:
     """A name in HAVING is a column of what is grouped; Sail would take it for the sum of the same name."""
     grouped = node.parent.args.values() if node.parent is not None else ()
@@ -297,10 +294,19 @@ def _spark_having(node: exp.Expression) -> exp.Expression:
 
 
 def _spark_order(parts: Sequence[exp.Expression]) -> exp.Expression:
-    """NULL leaves no trace in the hash, so that it is said beside each value."""
-    columns = [part for part in parts if isinstance(part, exp.Column)]
+    """NULL leaves no trace in the hash, so that it is said beside each value that can differ among those ranked."""
+    window = parts[0].find_ancestor(exp.Window)
+    same = {part.name for part in window.args["partition_by"]} if window is not None else set()
+    columns = [part for part in parts if isinstance(part, exp.Column) and part.name not in same]
     missing = [exp.Is(this=column.copy(), expression=exp.null()) for column in columns]
     return _call("XXHASH64", *(part.copy() for part in parts), *missing)
+
+
+def _spark_ranked(node: exp.Expression) -> exp.Expression:
+    """A hash is never NULL; told where NULL would go, Sail takes longer to sort."""
+    if isinstance(node.this, exp.Anonymous) and node.this.this == "XXHASH64":
+        node.set("nulls_first", True)  # which is where Spark puts it by itself
+    return node
 
 
 _SPARK: dict[type, Rewrite] = {
@@ -316,8 +322,9 @@ _SPARK: dict[type, Rewrite] = {
     exp.Length: lambda node: _cast(_call("CHAR_LENGTH", node.this), "BIGINT"),
     exp.Like: _spark_like,
     exp.ILike: _spark_ilike,
-    exp.CTE: _spark_with,
+    exp.Select: weighed_in_one_reading,
     exp.Having: _spark_having,
+    exp.Ordered: _spark_ranked,
     exp.TimestampTrunc: _spark_truncate,
 }
 

@@ -57,7 +57,14 @@ def key(node: exp.Expression, scope: Scope) -> Key:
         raise QueryRefused("GROUP BY a constant is refused: it makes one group", hint="leave GROUP BY out")
     if scope.is_unit(node):
         raise QueryRefused(
-            f"GROUP BY {node.name} is refused: a group for each person", hint="group by something many people share"
+            f"GROUP BY {node.name} is refused: a group for each person",
+            hint="group by something many people share; a subquery may be grouped by it",
+        )
+    link = scope.link(node)
+    if link is not None:
+        raise QueryRefused(
+            f"GROUP BY {node.name} is refused: it is the link to {link}, so that each group would be one person's",
+            hint="group by something many people share; a subquery may be grouped by it",
         )
     if isinstance(node, exp.Column):
         return _column_key(node, scope)
@@ -211,8 +218,12 @@ def _grid_key(cells: Grid) -> Key:
 
 def check_groups(keys: Sequence[Key]) -> None:
     """Refuse keys that make too many groups together."""
-    lists = [key.values for key in keys if isinstance(key.values, tuple)]
-    _check_size(math.prod(len(values) for values in lists), "these keys")
+    _check_size(known_groups(keys), "these keys")
+
+
+def known_groups(keys: Sequence[Key]) -> int:
+    """How many groups the keys make whose values are listed; the others count as one."""
+    return math.prod(len(key.values) for key in keys if isinstance(key.values, tuple))
 
 
 def _check_size(count: int, name: str) -> None:

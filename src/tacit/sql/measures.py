@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from tacit.policy import ColumnType
+from tacit.policy import ColumnType, TableDomain
 from tacit.sql.grid import Grid
 from tacit.sql.scope import Value
 
@@ -68,7 +68,7 @@ class Mode:
 
     label: str
     value: exp.Expression
-    values: tuple[Value, ...]
+    values: tuple[Value, ...] | TableDomain
     kind: ColumnType
     step: Fraction | None
     count: int = 1
@@ -85,13 +85,14 @@ class Histogram:
 
     label: str
     value: exp.Expression
-    values: tuple[Value, ...]
+    values: tuple[Value, ...] | TableDomain
     step: Fraction | None
 
     @property
     def signature(self) -> str:
         """The same for the same measurement, however it was asked."""
-        return f"histogram|{self.value.sql(dialect='duckdb')}|{len(self.values)}"
+        size = len(self.values) if isinstance(self.values, tuple) else self.values
+        return f"histogram|{self.value.sql(dialect='duckdb')}|{size}"
 
 
 Measure = Additive | Quantile | Mode | Histogram

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
@@ -25,6 +26,11 @@ def number(node: exp.Expression, scope: Scope, *, predicate: Predicate) -> g.Gri
     if isinstance(node, exp.Column):
         return bounded_column(node, scope)
     build = _BUILDERS.get(type(node))
+    if isinstance(node, exp.AggFunc):
+        raise QueryRefused(
+            f"{name_of(node)} is refused here: a condition on rows comes before any number of them",
+            hint="write HAVING; or, of one unit's own rows, a subquery that is grouped by the unit",
+        )
     if build is None:
         raise QueryRefused(
             f"{name_of(node)} is refused here",
@@ -59,14 +65,28 @@ def grid_of(found: ColumnPolicy, kind: ColumnType, scope: Scope) -> g.Grid:
         )
         return g.Grid(sql, Fraction(1), 0, 1, nullable=True)
     if not kind.is_numeric:
-        raise QueryRefused(f"the column {found.name} is {kind}: only numbers can be added up")
+        raise QueryRefused(
+            f"the column {found.name} is {kind}: only numbers can be computed with",
+            hint="compare it with a constant, GROUP BY it, or count it",
+        )
     if found.bounds is None:
         raise UnboundedColumn(
             f"the column {found.name} has no bounds: one row could move the answer without limit",
-            hint=f"add {found.name} = {{ lower = …, upper = …, step = … }} to [tables.{scope.table.name}.columns]",
+            hint=_bounds_hint(found.name, scope),
         )
     public = isinstance(found.domain, RangeDomain)
-    return g.column(found.name, found.bounds, nullable=found.null is None, public=public)
+    cell = g.column(found.name, found.bounds, nullable=found.null is None, public=public)
+    matched = None if found.null is None else scope.matched(found.name)
+    if matched is None:
+        return cell
+    return replace(cell, sql=exp.Case(ifs=[exp.If(this=matched, true=cell.sql)]), nullable=True)
+
+
+def _bounds_hint(name: str, scope: Scope) -> str:
+    table, column = scope.origin(name)
+    if table is None:
+        return f"{column} is computed in a subquery: declare bounds for the columns it is computed from"
+    return f"add {column} = {{ lower = …, upper = …, step = … }} to [tables.{table}.columns]"
 
 
 def _case(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:

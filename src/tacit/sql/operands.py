@@ -106,6 +106,10 @@ def operand(node: exp.Expression, scope: Scope) -> Operand | None:
     if isinstance(node, exp.Column):
         found, kind = scope.column(node)
         return Operand(exp.column(exp.to_identifier(found.name, quoted=True)), kind)
+    if isinstance(node, exp.Subquery):
+        if scope.scalar is None:
+            raise QueryRefused("a subquery is refused here", hint="write it after WHERE")
+        return Operand(*scope.scalar(node))
     build = _FUNCTIONS.get(type(node))
     return None if build is None else build(node, scope)
 

@@ -14,7 +14,7 @@ from tacit.core import Adjacency, Loss, PrivacyUnit, sqrt_above
 from tacit.errors import QueryRefused
 from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 from tacit.noise.probability import exp_interval
-from tacit.policy import Accounting, Policy, Schema
+from tacit.policy import Accounting, Policy
 from tacit.sql import post
 from tacit.sql.bind import BoundQuery
 from tacit.sql.bounding import MOST_GROUPS, Reach, caps_of, reach, weight_of
@@ -30,8 +30,10 @@ CONFIDENCE = Fraction(95, 100)
 _ROUNDING = Fraction(1, 10**12)  # what the check of a replaced unit's loss may round up by
 
 
-def plan(bound: BoundQuery, policy: Policy, *, schema: Schema, price: Loss) -> Plan:
+def plan(bound: BoundQuery, policy: Policy, *, price: Loss) -> Plan:
     """The best plan at this price: Laplace or Gaussian noise, whichever states the smaller error."""
+    if bound.sets is not None:
+        raise TypeError("grouping sets are planned one by one: see tacit.sql.workload_sets")
     private = any(not key.is_public for key in bound.keys)
     if private and price.is_pure:
         raise QueryRefused(
@@ -39,9 +41,9 @@ def plan(bound: BoundQuery, policy: Policy, *, schema: Schema, price: Loss) -> P
             hint="write DP-SELECT 1 DELTA 1e-6 …, set default_delta in the policy, or declare the column's domain",
         )
     inner = _add_remove(price, policy.dataset.adjacency)
-    makers = [_Maker(bound, policy, schema, price, inner, gaussian=False)]
+    makers = [_Maker(bound, policy, price, inner, gaussian=False)]
     if not inner.is_pure and all(isinstance(measure, Additive) for measure in bound.measures):
-        makers.append(_Maker(bound, policy, schema, price, inner, gaussian=True))
+        makers.append(_Maker(bound, policy, price, inner, gaussian=True))
     if policy.budget.accounting is Accounting.ZCDP:  # there Gaussian noise costs far less for the same epsilon
         return makers[-1].made()
     plans = [maker.made() for maker in makers]
@@ -77,7 +79,6 @@ class _Maker:
 
     bound: BoundQuery
     policy: Policy
-    schema: Schema
     price: Loss
     inner: Loss
     gaussian: bool

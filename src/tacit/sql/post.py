@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -96,14 +96,21 @@ class Rounded:
     places: int
 
 
-Post = Ref | Number | Sum | Product | Quotient | Clamped | Root | Absolute | Rounded
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """Which of these keys are rolled up, as bits, the first key's the highest: a number once its set is known."""
+
+    keys: tuple[int, ...]
+
+
+Post = Ref | Number | Grouping | Sum | Product | Quotient | Clamped | Root | Absolute | Rounded
 
 
 def refs(post: Post) -> frozenset[int]:
     """The measurements an expression reads."""
     if isinstance(post, Ref):
         return frozenset([post.measure])
-    if isinstance(post, Number):
+    if isinstance(post, (Number, Grouping)):
         return frozenset()
     if isinstance(post, (Sum, Product, Quotient)):
         return refs(post.left) | refs(post.right)
@@ -112,7 +119,7 @@ def refs(post: Post) -> frozenset[int]:
 
 def is_linear(post: Post) -> bool:
     """Whether the error is the same whatever is measured: sums of measurements times constants."""
-    if isinstance(post, (Ref, Number)):
+    if isinstance(post, (Ref, Number, Grouping)):
         return True
     if isinstance(post, Sum):
         return is_linear(post.left) and is_linear(post.right)
@@ -123,13 +130,27 @@ def is_linear(post: Post) -> bool:
 
 def substitute(post: Post, replacements: Mapping[int, Post]) -> Post:
     """The expression with measured columns replaced."""
-    if isinstance(post, Ref):
-        return replacements.get(post.measure, post)
-    if isinstance(post, Number):
-        return post
+    return _mapped(post, lambda leaf: replacements.get(leaf.measure, leaf) if isinstance(leaf, Ref) else leaf)
+
+
+def grouped_by(post: Post, keys: Collection[int]) -> Post:
+    """The expression in the rows of one grouping set, whose keys these are."""
+
+    def bits(leaf: Ref | Number | Grouping) -> Post:
+        if not isinstance(leaf, Grouping):
+            return leaf
+        return Number(Fraction(sum((key not in keys) << place for place, key in enumerate(reversed(leaf.keys)))))
+
+    return _mapped(post, bits)
+
+
+def _mapped(post: Post, act: Callable[[Ref | Number | Grouping], Post]) -> Post:
+    """The expression with each of its leaves replaced."""
+    if isinstance(post, (Ref, Number, Grouping)):
+        return act(post)
     if isinstance(post, (Sum, Product, Quotient)):
-        return replace(post, left=substitute(post.left, replacements), right=substitute(post.right, replacements))
-    return replace(post, inner=substitute(post.inner, replacements))
+        return replace(post, left=_mapped(post.left, act), right=_mapped(post.right, act))
+    return replace(post, inner=_mapped(post.inner, act))
 
 
 def evaluate(post: Post, bands: Sequence[Band]) -> Band:
@@ -137,6 +158,8 @@ def evaluate(post: Post, bands: Sequence[Band]) -> Band:
     match post:
         case Ref(measure):
             return bands[measure]
+        case Grouping():
+            raise TypeError("the grouping set of these rows is not known")
         case Number(value):
             point = np.full(1, float(value))
             return Band(point, point, point)

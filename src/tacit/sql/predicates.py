@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime, time
 
 from sqlglot import exp
 
@@ -20,6 +21,7 @@ _READ_AS_MOMENT = {
     (ColumnType.TEXT, ColumnType.TIMESTAMP),
     (ColumnType.DATE, ColumnType.TIMESTAMP),
 }
+_MOMENTS = {ColumnType.DATE, ColumnType.TIMESTAMP}
 _NUMERIC = {ColumnType.INTEGER, ColumnType.NUMBER}
 _WIDEST = 1 << 126  # what 128 bits hold, with room to spare
 _MAX_LIST = 5_000
@@ -37,7 +39,8 @@ def predicate(node: exp.Expression, scope: Scope) -> exp.Expression:
     if found is not None and found.kind is ColumnType.BOOLEAN:
         return found.sql
     raise QueryRefused(
-        f"{name_of(node)} is refused in a condition", hint="compare a column with a constant, as in age >= 18"
+        f"{name_of(node)} is refused in a condition",
+        hint="compare a column with a constant, as in age >= 18; of text, LIKE 'A%' as well",
     )
 
 
@@ -61,6 +64,9 @@ def _joined(node: exp.Expression, scope: Scope) -> exp.Expression:
 def _comparison(node: exp.Expression, scope: Scope) -> exp.Expression:
     left, right = comparable(node.this, scope), comparable(node.expression, scope)
     kind = type(node)
+    for side, other in ((left, node.expression), (right, node.this)):
+        if side is not None and side.kind in _MOMENTS and (right if side is left else left) is None:
+            raise _beside_a_moment(other, str(side.kind))
     if left is None or right is None:
         return _grid_comparison(kind, node, scope)
     left, right = _same_kind(left, right, node, scope)
@@ -89,6 +95,8 @@ def _same_kind(left: Operand, right: Operand, node: exp.Expression, scope: Scope
         return left, right
     if right.constant and (right.kind, left.kind) in _READ_AS_MOMENT:
         right = _as_moment(right, left.kind, node, scope)
+    elif right.constant and (right.kind, left.kind) == (ColumnType.TIMESTAMP, ColumnType.DATE):
+        right = _as_day(right, node, scope)
     elif right.constant and left.sql_type:
         right = replace(right, sql=constant(scope.value(node.expression), left.sql_type))
     kinds = {left.kind, right.kind} - {None}
@@ -96,7 +104,20 @@ def _same_kind(left: Operand, right: Operand, node: exp.Expression, scope: Scope
         return left, right
     raise QueryRefused(
         f"{left.kind} is compared with {right.kind}: tacit does not convert cells",
-        hint="quote text ('CS'), do not quote numbers",
+        hint="write DATE '2026-01-31'" if kinds & _MOMENTS else "quote text ('CS'), do not quote numbers",
+    )
+
+
+def _beside_a_moment(node: exp.Expression, kind: str) -> QueryRefused:
+    """Arithmetic with the dates of rows would be each engine's own, and may fail on some; that of constants is ours."""
+    if node.find(exp.CurrentDate, exp.CurrentTimestamp) or name_of(node) in {"NOW", "TODAY"}:
+        return QueryRefused(
+            "the current date is refused: a question must mean the same whenever it is asked",
+            hint="write the day, as in DATE '2026-01-31' - INTERVAL '1' YEAR",
+        )
+    return QueryRefused(
+        f"{name_of(node)} is refused beside a {kind}: only constants are moved by an interval",
+        hint="move the other side: day >= DATE '2026-01-31' - INTERVAL '90' DAY",
     )
 
 
@@ -109,6 +130,14 @@ def _as_moment(right: Operand, kind: ColumnType | None, node: exp.Expression, sc
     text = scope.value(node.expression)  # of a date too: its ISO form is midnight
     value = scope.value(exp.cast(exp.Literal.string(str(text)), name))
     return Operand(literal(value), kind, constant=True)
+
+
+def _as_day(right: Operand, node: exp.Expression, scope: Scope) -> Operand:
+    """Midnight as its day; any other time would be held against a day by each engine in its own way."""
+    value = scope.value(node.expression)
+    if not isinstance(value, datetime) or value.time() != time():
+        raise QueryRefused("a date is compared with a time of day", hint="compare it with a DATE")
+    return Operand(literal(value.date()), ColumnType.DATE, constant=True)
 
 
 def _between(node: exp.Expression, scope: Scope) -> exp.Expression:

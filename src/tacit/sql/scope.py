@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -14,8 +14,10 @@ from tacit.core import rational
 from tacit.errors import InvalidParameter, QueryRefused, UnknownName
 from tacit.policy import ColumnPolicy, ColumnType, Owner, TablePolicy, fold
 from tacit.policy.names import meant
+from tacit.sql.calendar import is_moved, moved
 
 _TIMESTAMPS = (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ)
+_MAX_LISTED = 200  # characters of a list of columns
 MAX_REPEATED = 50  # parts of an expression that is written out for every comparison with it
 Value = bool | int | Fraction | str | date | datetime | None
 
@@ -30,6 +32,9 @@ class Source:
     keys: Mapping[str, tuple[str, Owner]] = field(default_factory=dict)  # columns that lead to an owner, folded
     plain: Mapping[str, str] = field(default_factory=dict)  # what a name means without a qualifier, after USING
     missing: bool = False  # an outer join may have left all of its columns NULL
+    matched: str | None = None  # the column that is NULL just where it has, if that is to be told from an empty cell
+    table: str | None = None  # the table of the policy; None for a subquery
+    public: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +46,22 @@ class Scope:
     parameters: Mapping[str, object]
     sql_types: Mapping[str, str] = field(default_factory=dict)  # the engine's own words, by the column's name, folded
     member: Callable[[exp.Expression], exp.Expression] | None = None  # what binds IN and EXISTS over a subquery
+    scalar: Callable[[exp.Expression], tuple[exp.Expression, ColumnType]] | None = None  # a subquery for one value
 
     def column(self, node: exp.Column) -> tuple[ColumnPolicy, ColumnType]:
         """The declared column behind a name. An undeclared one is refused in the same words as an absent one."""
-        found = self.table.column(self._name(node))
+        link = self.link(node)
+        if link is not None:
+            raise QueryRefused(
+                f"{node.name} is refused here: it is the link to {link}, and a value of it is one person's",
+                hint=f"it joins tables, ties subqueries and is counted: COUNT({node.name})",
+            )
+        name = self._name(node)
+        try:
+            found = self.table.column(name)
+        except UnknownName as unknown:
+            known = [column.name for column in self.table.visible]
+            raise UnknownName(unknown.message, hint=_hint(node, known)) from None
         kind = found.type or ColumnType.from_sql(self.sql_types.get(found.name.casefold(), ""))
         if kind is None:
             raise QueryRefused(f"the column {found.name} has a type that cannot be asked about")
@@ -69,6 +86,49 @@ class Scope:
         found = [source.keys[fold(node.name)] for source in self._named(node) if fold(node.name) in source.keys]
         return found[0] if found else None
 
+    def knows(self, node: exp.Column) -> bool:
+        """Whether a name is one of its tables' columns or keys; after a table of its own, whatever it is."""
+        if node.table:
+            return bool(self._named(node))
+        name = fold(node.name)
+        return any(name in source.columns or name in source.keys or name in source.plain for source in self.sources)
+
+    def table_has(self, name: str) -> bool:
+        """Whether the relation has a column of this name, its keys among them."""
+        keys = [internal for source in self.sources for internal, _ in source.keys.values()]
+        known = (self.table.unit_column or "", *keys, *(column.name for column in self.table.columns))
+        return fold(name) in map(fold, known)
+
+    def matched(self, name: str) -> exp.Expression | None:
+        """The condition that a column of the relation has a cell, where an outer join may have left it without one."""
+        held = next((source for source in self.sources if name in source.columns.values()), None)
+        if held is None or held.matched is None:
+            return None
+        marker = exp.column(exp.to_identifier(held.matched, quoted=True))
+        return exp.Not(this=exp.Is(this=marker, expression=exp.null()))
+
+    def origin(self, name: str) -> tuple[str | None, str]:
+        """The table of the policy that a column of the relation is from, and its name there; no table: a subquery."""
+        for source in self.sources:
+            for written, internal in source.columns.items():
+                if internal == name:
+                    return source.table, written if fold(name) != written else name
+        return None, name
+
+    @property
+    def private_tables(self) -> tuple[str, ...]:
+        """The tables of the policy whose rows have owners."""
+        named = (source.table or source.alias for source in self.sources if not source.public)
+        return tuple(dict.fromkeys(named))
+
+    def link(self, node: exp.Expression) -> Owner | None:
+        """What a name is the key of, where it is a key and no column that the policy gives to analysts."""
+        found = self.key(node)
+        if found is None or not isinstance(node, exp.Column):
+            return None
+        declared = any(fold(node.name) in source.columns for source in self._named(node))
+        return None if declared else found[1]
+
     def known_as(self, node: exp.Column) -> str:
         """What the relation calls a column, or what the analyst does where it is none."""
         try:
@@ -92,9 +152,7 @@ class Scope:
             raise QueryRefused(f"{node.name} is in {one} and in {other}", hint=f"write {one}.{node.name}")
         if not found and len(self.sources) > 1:
             known = [name for source in sources for name in source.columns]
-            raise UnknownName(
-                f"unknown column {node.name!r}: the policy does not name it", hint=meant(node.name, known)
-            )
+            raise UnknownName(f"unknown column {node.name!r}: the policy does not name it", hint=_hint(node, known))
         return found[0].columns[fold(node.name)] if found else node.name
 
     def _named(self, node: exp.Column) -> list[Source]:
@@ -111,6 +169,8 @@ class Scope:
             return self._parameter(node)
         if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal):
             return _typed_literal(node)
+        if is_moved(node, self._is_moment):
+            return moved(node, self.value)
         return _plain_literal(node)
 
     def is_constant(self, node: exp.Expression) -> bool:
@@ -119,13 +179,32 @@ class Scope:
             return self.is_constant(node.this)
         if isinstance(node, exp.Cast):
             return isinstance(node.this, exp.Literal) and node.to.this in (exp.DType.DATE, *_TIMESTAMPS)
-        return isinstance(node, (exp.Literal, exp.Boolean, exp.Null, exp.Placeholder))
+        return isinstance(node, (exp.Literal, exp.Boolean, exp.Null, exp.Placeholder)) or is_moved(
+            node, self._is_moment
+        )
+
+    def _is_moment(self, node: exp.Expression) -> bool:
+        """Whether a constant is a date or a timestamp, by its form or its parameter's value."""
+        if isinstance(node, exp.Paren):
+            return self._is_moment(node.this)
+        if isinstance(node, exp.Placeholder):
+            return isinstance(self.parameters.get(str(node.args.get("this") or "")), date)
+        return is_moved(node, self._is_moment) or (isinstance(node, exp.Cast) and self.is_constant(node))
 
     def _parameter(self, node: exp.Placeholder) -> Value:
         key = str(node.args.get("this") or "")
         if key not in self.parameters:
             raise QueryRefused(f"the parameter {key or '?'} has no value", hint="give one value for each ? or :name")
         return _parameter_value(self.parameters[key], key)
+
+
+def _hint(node: exp.Column, known: Sequence[str]) -> str:
+    """What was probably meant by a name that nobody knows."""
+    if isinstance(node.this, exp.Identifier) and node.this.quoted:
+        return f"text stands between single quotes: '{node.name[:40]}'"
+    listed = ", ".join(dict.fromkeys(known))
+    shown = listed if len(listed) <= _MAX_LISTED else f"{listed[:_MAX_LISTED].rpartition(',')[0]}, …"
+    return meant(node.name, known) or (f"the columns are {shown}" if shown else "")
 
 
 def _parameter_value(value: object, name: str) -> Value:

@@ -2,8 +2,8 @@
 -- note: customers with more orders than max_rows are left out
 DP-SELECT 1 c_count, COUNT(*) AS custdist
 FROM (
-    SELECT c_custkey, COUNT(o_orderkey) AS c_count
-    FROM customer LEFT OUTER JOIN orders ON c_custkey = o_custkey AND NOT (o_comment LIKE '%special%requests%')
-    GROUP BY c_custkey) AS c_orders
+    SELECT c_custkey, COUNT(o_orderkey)
+    FROM customer LEFT OUTER JOIN orders ON c_custkey = o_custkey AND o_comment NOT LIKE '%special%requests%'
+    GROUP BY c_custkey) AS c_orders (c_custkey, c_count)
 GROUP BY c_count
 ORDER BY custdist DESC, c_count DESC

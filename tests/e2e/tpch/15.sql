@@ -1,10 +1,10 @@
 -- Top supplier
--- refused: a subquery is refused here
+-- refused: mix the rows of several units
 -- because: the largest exact sum would pick the supplier
 WITH revenue AS (
     SELECT l_suppkey AS supplier_no, SUM(l_extendedprice * (1 - l_discount)) AS total_revenue
     FROM lineitem
-    WHERE l_shipdate >= DATE '1996-01-01' AND l_shipdate < DATE '1996-04-01'
+    WHERE l_shipdate >= DATE '1996-01-01' AND l_shipdate < DATE '1996-01-01' + INTERVAL '3' MONTH
     GROUP BY l_suppkey)
 DP-SELECT 1 s_suppkey, s_name, s_address, s_phone, total_revenue
 FROM supplier, revenue
@@ -13,7 +13,8 @@ ORDER BY s_suppkey
 -- instead: grouped by supplier, and the largest noisy sum taken
 DP-SELECT 1 s_name, SUM(l_extendedprice * (1 - l_discount)) AS total_revenue
 FROM supplier, lineitem
-WHERE s_suppkey = l_suppkey AND l_shipdate >= DATE '1996-01-01' AND l_shipdate < DATE '1996-04-01'
+WHERE s_suppkey = l_suppkey AND l_shipdate >= DATE '1996-01-01'
+    AND l_shipdate < DATE '1996-01-01' + INTERVAL '3' MONTH
 GROUP BY s_name
 ORDER BY total_revenue DESC
 LIMIT 1

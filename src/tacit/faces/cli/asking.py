@@ -93,11 +93,22 @@ def explain(  # noqa: PLR0913 - the options of a command
     epsilon: Epsilon = None,
     delta: Delta = None,
     output: Output = None,
+    batch: BatchFile = None,
 ) -> None:
-    """See what a question costs, how far off it will be, and the SQL it runs: free, and without touching the data."""
+    """See what a question costs, how far off it will be, and the SQL it runs: free, and without touching the data.
+
+    With --batch, the same of all the questions of a file: how they share one price, and what that gains.
+    """
     from tacit.faces.shown import check_format, show
 
     check_format(form, output)
+    if batch is not None:
+        asked = check_batch(batch, form, epsilon=epsilon, others=(sql, file, param))
+        with door(policy, analyst, epsilon=epsilon, delta=delta, dummy=False) as database:
+            with working("planning"):
+                shown = database.explain_batch(asked.questions, epsilon=asked.epsilon, delta=delta)
+            show(shown, form, output=output)
+        return
     text = sql_text(sql, file)
     with door(policy, analyst, epsilon=epsilon, delta=delta, dummy=False) as database:
         show(database.explain(text, typed_values(param or [])), form, output=output)

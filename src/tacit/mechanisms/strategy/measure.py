@@ -18,6 +18,7 @@ from tacit.mechanisms.strategy.picks import Floats
 from tacit.mechanisms.strategy.plan import Strategy, bars, inverse, precision
 from tacit.noise import SYSTEM, IntArray, Source, whole_numbers
 
+_LOWER = 0xFFFFFFFF
 _LATTICE = 0.25  # in steps²: what a half-width needs on top where noise is a whole number
 
 
@@ -107,6 +108,15 @@ def padded(histogram: IntArray, chains: Sequence[Chain]) -> IntArray:
 
 
 def _added_up(cells: IntArray, shape: tuple[int, ...]) -> IntArray:
+    """Sums over blocks, held at the ends of 64 bits: one that wrapped round would move by 2^64 for a single unit."""
+    upper, lower = _block_sums(cells >> 32, shape), _block_sums(cells & _LOWER, shape)  # neither can overflow
+    upper, lower = upper + (lower >> 32), lower & _LOWER
+    held = np.clip(upper, -(1 << 31), (1 << 31) - 1)
+    total: IntArray = (held << 32) + np.where(upper > held, _LOWER, np.where(upper < held, 0, lower))
+    return total
+
+
+def _block_sums(cells: IntArray, shape: tuple[int, ...]) -> IntArray:
     for axis, blocks in enumerate(shape):
         split = (*cells.shape[:axis], blocks, cells.shape[axis] // blocks, *cells.shape[axis + 1 :])
         cells = cells.reshape(split).sum(axis=axis + 1)

@@ -1,6 +1,7 @@
 """What stands after FROM: one table, or several joined, as one relation whose every row has one owner."""
 
 from tacit.sql.relations.build import Reading, build, scope_of
+from tacit.sql.relations.parts import looked_up
 from tacit.sql.relations.relation import Relation
 
-__all__ = ["Reading", "Relation", "build", "scope_of"]
+__all__ = ["Reading", "Relation", "build", "looked_up", "scope_of"]

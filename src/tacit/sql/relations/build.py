@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from tacit.errors import PolicyError, QueryRefused
-from tacit.policy import Bounding, ColumnPolicy, Policy, Schema, TablePolicy, fold
+from tacit.policy import Bounding, ColumnPolicy, ColumnType, Policy, Schema, TablePolicy, fold
 from tacit.sql.predicates import predicate
 from tacit.sql.relations.derived import Derivation, ctes_of
 from tacit.sql.relations.joins import Joins
-from tacit.sql.relations.membership import Asker, Public, member, public_rows
+from tacit.sql.relations.membership import Asker, member, scalar
 from tacit.sql.relations.parts import Named, Part, base, named_apart
 from tacit.sql.relations.relation import Relation
+from tacit.sql.relations.renamed import renamed
 from tacit.sql.relations.unions import union_all
 from tacit.sql.relations.views import parsed
 from tacit.sql.scope import Scope, Source, all_of, conjuncts
@@ -26,6 +27,14 @@ _REASONS = {
     "limit": "LIMIT is refused in a subquery: which rows stay would depend on everybody",
     "order": "ORDER BY is refused in a subquery: its rows have no order",
     "offset": "OFFSET is refused in a subquery: which rows stay would depend on everybody",
+    "qualify": "QUALIFY is refused in a subquery",
+}
+_OF_EACH = "of each unit: ROW_NUMBER() OVER (PARTITION BY the unit ORDER BY …) AS r inside, WHERE r <= 10 around it"
+_HINTS = {"limit": _OF_EACH, "offset": _OF_EACH, "qualify": _OF_EACH, "order": "leave it out"}
+_INSTEAD = {
+    "union": "write UNION ALL, and SELECT DISTINCT with the unit's key around it",
+    "except": "write WHERE key NOT IN (SELECT …) or NOT EXISTS",
+    "intersect": "write WHERE key IN (SELECT …) or EXISTS",
 }
 
 
@@ -48,6 +57,7 @@ class Subquery:
 
     tree: exp.Expression
     before: Mapping[str, Subquery]
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +74,21 @@ class Reading:
     def inside(self, select: exp.Query) -> Reading:
         """The same with what this select's WITH names; each of those sees the ones before it."""
         named = dict(self.named)
-        for name, tree in ctes_of(select).items():
-            named[name] = Subquery(tree, dict(named))
+        for cte in ctes_of(select):
+            self._refuse_itself(cte, named)
+            columns = tuple(column.name for column in cte.args["alias"].columns)
+            named[fold(cte.alias)] = Subquery(cte.this, dict(named), columns)
         return replace(self, named=named)
+
+    def _refuse_itself(self, cte: exp.CTE, named: Mapping[str, Subquery]) -> None:
+        name = fold(cte.alias)
+        tables, views = ({fold(each.name) for each in self.policy.tables}, {fold(v.name) for v in self.policy.views})
+        known = name in named or name in tables | views
+        if not known and any(fold(table.name) == name for table in cte.this.find_all(exp.Table)):
+            raise QueryRefused(
+                f"{cte.alias} reads from itself: recursion is refused, for what one unit brings could not be bounded",
+                hint="write out as many levels as are needed",
+            )
 
     def beneath(self, view: str) -> Reading:
         """What a view is read against: the curator's words, none of the analyst's."""
@@ -76,7 +98,17 @@ class Reading:
 
 
 def build(select: exp.Select, reading: Reading) -> Relation:
-    """The rows a query reads."""
+    """The rows a query reads: those of people. What is public needs no privacy."""
+    relation = read(select, reading)
+    if relation.table.public:
+        if relation.remaining is not None and relation.remaining.find(exp.Select):
+            predicate(relation.remaining, scope_of(relation, reading.inside(select)))  # people may be in there
+        raise QueryRefused(f"{relation.table.name} is public: it needs no privacy", hint="read it directly")
+    return relation
+
+
+def read(select: exp.Select, reading: Reading) -> Relation:
+    """The rows of a FROM, private or public."""
     reading = reading.inside(select)
     source = select.args.get("from_")
     if source is None:
@@ -92,18 +124,25 @@ def build(select: exp.Select, reading: Reading) -> Relation:
 
 def _part(node: exp.Expression, reading: Reading) -> Part:
     reading.work.one_more()
-    alias = node.args.get("alias")
-    if isinstance(alias, exp.TableAlias) and alias.columns:
-        raise QueryRefused(f"{node.alias}(…) is refused after FROM", hint="name the columns in its SELECT")
     if isinstance(node, exp.Subquery):
-        return _subquery(_unwrapped(node), node.alias or "subquery", reading)
+        return _with_names(_subquery(_unwrapped(node), node.alias or "subquery", reading), node)
     if isinstance(node, exp.Table) and not node.db and fold(node.name) in reading.named:
         found = reading.named[fold(node.name)]
-        return _subquery(found.tree, node.alias or node.name, replace(reading, named=found.before))
+        part = _subquery(found.tree, node.alias or node.name, replace(reading, named=found.before))
+        return _with_names(renamed(part, found.columns) if found.columns else part, node)
     view = reading.policy.view(node.name) if isinstance(node, exp.Table) and not node.db else None
     if view is not None:
-        return _subquery(parsed(view), node.alias or view.name, reading.beneath(view.name))
-    return base(node, reading.policy, schema=reading.schema)
+        part = _subquery(parsed(view), node.alias or view.name, reading.beneath(view.name))
+        return _with_names(part, node)
+    return _with_names(base(node, reading.policy, schema=reading.schema), node)
+
+
+def _with_names(part: Part, node: exp.Expression) -> Part:
+    alias = node.args.get("alias")
+    names = [column.name for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
+    if names and part.derived is None:
+        raise QueryRefused(f"{node.alias}(…) is refused after FROM", hint="name the columns in a SELECT of their own")
+    return renamed(part, names) if names else part
 
 
 def _unwrapped(node: exp.Expression) -> exp.Expression:
@@ -111,7 +150,7 @@ def _unwrapped(node: exp.Expression) -> exp.Expression:
     while isinstance(node, exp.Subquery):
         extra = [name for name, value in node.args.items() if value and name not in {"this", "alias"}]
         if extra:
-            raise QueryRefused(_REASONS.get(extra[0], f"{extra[0].upper()} is refused after a subquery"))
+            raise _refused(extra[0])
         node = node.this
     return node
 
@@ -123,14 +162,19 @@ def _subquery(select: exp.Expression, alias: str, reading: Reading) -> Part:
         return union_all(left, _subquery(select.expression, alias, reading.inside(select)))
     if not isinstance(select, exp.Select):
         raise QueryRefused(
-            f"{select.key.upper()} is refused in a subquery", hint="a subquery is a SELECT, or several with UNION ALL"
+            f"{select.key.upper()} is refused in a subquery",
+            hint=_INSTEAD.get(select.key, "a subquery is a SELECT, or several with UNION ALL"),
         )
     for name, value in select.args.items():
         if value and name not in _SUBQUERY_CLAUSES:
-            raise QueryRefused(_REASONS.get(name, f"{name.rstrip('_').upper()} is refused in a subquery"))
-    inside = reading.inside(select)
-    relation = build(select, reading)
-    return Derivation(select, relation, scope_of(relation, inside), alias).part()
+            raise _refused(name)
+    relation = read(select, reading)
+    return Derivation(select, relation, scope_of(relation, reading.inside(select)), alias).part()
+
+
+def _refused(clause: str) -> QueryRefused:
+    name = clause.rstrip("_").upper()
+    return QueryRefused(_REASONS.get(clause, f"{name} is refused in a subquery"), hint=_HINTS.get(clause, ""))
 
 
 def _clauses(union: exp.Union) -> list[str]:
@@ -141,26 +185,22 @@ def scope_of(relation: Relation, reading: Reading) -> Scope:
     """The names that may be used over a relation, subqueries in conditions among them."""
 
     def bound(node: exp.Expression) -> exp.Expression:
-        return member(node, Asker(relation, scope, derive, public))
+        return member(node, asker)
 
-    def derive(select: exp.Select) -> Part:
+    def one(node: exp.Expression) -> tuple[exp.Expression, ColumnType]:
+        return scalar(node, asker)
+
+    def derive(select: exp.Expression) -> Part:
         return _subquery(select, "s", reading)
 
-    def public(select: exp.Select) -> Public | None:
-        source = select.args.get("from_")
-        if source is None or not isinstance(source.this, exp.Table) or fold(source.this.name) in reading.named:
-            return None
-        if reading.policy.view(source.this.name) is not None:
-            return None
-        part = base(source.this, reading.policy, schema=reading.schema)
-        if part.is_private or select.args.get("joins"):
-            return None
-        columns = {fold(column.name): column.name for column in part.columns}
-        types = {name.casefold(): kind for name, kind in part.types.items()}
-        table = replace(part.table, columns=part.columns)
-        return public_rows(select, part, Scope(table, (Source(part.alias, columns),), reading.parameters, types))
+    def names(select: exp.Select) -> Scope:
+        inside = read(select, reading)
+        first = inside.sources[0]  # FROM orders AS z: inside, orders is the one outside
+        own = [source for source in inside.sources if source is first or source.columns is not first.columns]
+        return Scope(inside.table, tuple(own), reading.parameters, inside.sql_types)
 
-    scope = Scope(relation.table, relation.sources, reading.parameters, relation.sql_types, bound)
+    scope = Scope(relation.table, relation.sources, reading.parameters, relation.sql_types, bound, one)
+    asker = Asker(relation, scope, derive, names)
     return scope
 
 
@@ -172,28 +212,25 @@ def _is_looked_up(single: Part, policy: Policy) -> bool:
 
 def _refuse_parts(parts: Sequence[Part]) -> None:
     private = [part for part in parts if part.is_private]
-    if not private:
-        raise QueryRefused(f"{parts[0].table.name} is public: it needs no privacy", hint="read it directly")
     if len(parts) > _MAX_PARTS:
         raise QueryRefused(f"too many tables: at most {_MAX_PARTS} are joined")
     for each in private:
         if each.table.unit_column is None:
             raise QueryRefused(
                 f"{each.table.name} cannot be joined: each row is a unit, and a join may copy a row",
-                hint=f"name a column of {each.table.name} as its unit",
+                hint=f"write IN or EXISTS, which copy nothing; or name a column of {each.table.name} as its unit",
             )
 
 
 def _single(only: Part, where: exp.Expression | None) -> Relation:
-    table = only.table
-    if table.public:
-        raise QueryRefused(f"{table.name} is public: it needs no privacy", hint="read it directly")
+    table = replace(only.table, columns=only.columns) if only.table.public else only.table
     sql = exp.to_table(exp.to_identifier(table.name, quoted=True).sql(dialect="duckdb"), dialect="duckdb")
     units = frozenset() if table.unit_column is None else frozenset({fold(table.unit_column)})
     columns = {fold(column.name): column.name for column in only.columns}
     written = {fold(name): name for name in only.types}
     keys = {name: (written[name], key) for name, key in only.keys.items()}
-    sources = tuple(Source(alias, columns, units, keys) for alias in dict.fromkeys((only.alias, table.name)))
+    source = Source(only.alias, columns, units, keys, table=table.name, public=table.public)
+    sources = tuple(replace(source, alias=alias) for alias in dict.fromkeys((only.alias, table.name)))
     types = {name.casefold(): kind for name, kind in only.types.items()}
     return Relation(sql, table, types, sources, only.owner, where)
 
@@ -218,13 +255,16 @@ def _joined(asked: _Asked, reading: Reading) -> Relation:
     rows = [named.rows(reading.policy, schema=reading.schema) for named in parts]
     tree = joins.tree(rows, asked.joins, where=conditions)
     owners: list[exp.Expression] = [named.owner for named in parts if named.part.is_private]
-    owner = owners[0] if len(owners) == 1 else exp.Coalesce(this=owners[0], expressions=owners[1:])
-    listed = [exp.column(exp.to_identifier(column.name, quoted=True)) for column in table.columns]
+    if owners:
+        owner = owners[0] if len(owners) == 1 else exp.Coalesce(this=owners[0], expressions=owners[1:])
+        tree = tree.select(exp.alias_(owner, table.unit_column or "", quoted=True))
+    sources = _sources(parts, joins)
+    names = [*(column.name for column in table.columns), *(source.matched for source in sources if source.matched)]
+    listed = [exp.column(exp.to_identifier(name, quoted=True)) for name in names]
     keys = [named.key(name) for named in parts for name in named.part.keys]
-    tree = tree.select(exp.alias_(owner, table.unit_column or "", quoted=True), *listed, *keys)
-    sql = exp.Subquery(this=tree, alias=exp.TableAlias(this=exp.to_identifier("joined")))
-    owned = next(named.part.owner for named in parts if named.part.is_private)
-    return Relation(sql, table, sql_types, _sources(parts, joins), owned, all_of(conditions))
+    sql = exp.Subquery(this=tree.select(*listed, *keys), alias=exp.TableAlias(this=exp.to_identifier("joined")))
+    owned = next((named.part.owner for named in parts if named.part.is_private), None)
+    return Relation(sql, table, sql_types, sources, owned, all_of(conditions))
 
 
 def _described(parts: Sequence[Named]) -> tuple[TablePolicy, dict[str, str]]:
@@ -238,6 +278,9 @@ def _described(parts: Sequence[Named]) -> tuple[TablePolicy, dict[str, str]]:
             name = named.columns[fold(column.name)]
             columns.append(replace(column, name=name))
             sql_types[name.casefold()] = types.get(fold(column.name), "")
+    name = ", ".join(dict.fromkeys(named.part.table.name for named in parts))
+    if not private:
+        return TablePolicy(name, public=True, columns=columns), sql_types
     owner = private[0].owner
     unit = "" if owner is None else owner.column
     taken = {fold(column.name) for column in columns}
@@ -245,7 +288,7 @@ def _described(parts: Sequence[Named]) -> tuple[TablePolicy, dict[str, str]]:
         unit = f"{owner.table}.{unit}"
     ways = {part.table.bounding for part in private}
     table = TablePolicy(
-        ", ".join(dict.fromkeys(named.part.table.name for named in parts)),
+        name,
         unit,
         columns=columns,
         max_groups=_most([part.table.max_groups for part in private]),
@@ -269,4 +312,8 @@ def _sources(parts: Sequence[Named], joins: Joins) -> tuple[Source, ...]:
     for name, place in joins.merged.items():
         if place < len(parts) and name in sources[place].columns:
             plain[name] = sources[place].columns[name]
-    return tuple(replace(source, plain=plain, missing=place in joins.missing) for place, source in enumerate(sources))
+    missing = [replace(source, plain=plain, missing=place in joins.missing) for place, source in enumerate(sources)]
+    return tuple(
+        replace(source, matched=named.marker) if source.missing else source
+        for named, source in zip(parts, missing, strict=True)
+    )

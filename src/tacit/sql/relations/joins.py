@@ -13,6 +13,10 @@ from tacit.sql.relations.parts import Named
 from tacit.sql.scope import all_of, bare, conjuncts
 
 Bind = Callable[[exp.Expression, int], exp.Expression]  # a condition, over so many parts from the left
+_INSTEAD = {
+    "SEMI": "write WHERE EXISTS (SELECT 1 FROM … WHERE …)",
+    "ANTI": "write WHERE NOT EXISTS (SELECT 1 FROM … WHERE …)",
+}
 _KINDS = {"", "INNER", "CROSS", "OUTER"}
 
 
@@ -73,7 +77,8 @@ class Joins:
         kind = str(join.args.get("kind") or "").upper()
         if extra or kind not in _KINDS:
             raise QueryRefused(
-                f"{(kind or extra[0].upper())} JOIN is refused", hint="JOIN … ON, LEFT, RIGHT, FULL, CROSS"
+                f"{(kind or extra[0].upper())} JOIN is refused",
+                hint=_INSTEAD.get(kind, "JOIN … ON, LEFT, RIGHT, FULL, CROSS, NATURAL and USING are understood"),
             )
         method = str(join.args.get("method") or "").upper()
         if method not in {"", "NATURAL"}:
@@ -107,23 +112,39 @@ class Joins:
             before = {name for part in self.parts[:place] for name in (*part.columns, *part.part.keys)}
             names = sorted(here & before)
             if not names:
-                raise QueryRefused("NATURAL JOIN has no column in common", hint="write JOIN … ON")
+                one, other = self.parts[place - 1].part.alias, self.parts[place].part.alias
+                raise QueryRefused(
+                    f"NATURAL JOIN of {one} and {other} has no column in common: every row would meet every other",
+                    hint=f"write JOIN … ON {one}.… = {other}.…, or CROSS JOIN if that is meant",
+                )
         return [self._equal(name, place, side=str(join.args.get("side") or "").upper()) for name in names]
 
     def _equal(self, name: str, place: int, *, side: str) -> exp.Expression:
         holders = [p for p in self.parts[:place] if fold(name) in {*p.columns, *p.part.keys}]
-        if len(holders) != 1:
-            raise QueryRefused(f"USING ({name}): the column must be in one table before", hint="write ON a.x = b.x")
+        if len(holders) != 1 or fold(name) not in {*self.parts[place].columns, *self.parts[place].part.keys}:
+            raise self._not_shared(name, place, holders)
         if side == "FULL":
             raise QueryRefused("FULL JOIN with USING is refused", hint="write ON a.x = b.x")
         self.merged[fold(name)] = place if side == "RIGHT" else holders[0].place
         sides = [exp.column(name, table=p.part.alias) for p in (holders[0], self.parts[place])]
         return exp.EQ(this=sides[0], expression=sides[1])
 
+    def _not_shared(self, name: str, place: int, holders: Sequence[Named]) -> QueryRefused:
+        here = self.parts[place]
+        shared = [_shared(before, here) for before in self.parts[:place]]
+        hint = next((f"write ON {condition}" for condition in shared if condition), "write ON a.x = b.x")
+        if len(holders) > 1:
+            tables = " and ".join(holder.part.alias for holder in holders)
+            return QueryRefused(f"USING ({name}) could mean several columns: {tables} have one", hint=hint)
+        lacking = self.parts[place - 1] if not holders else here
+        return QueryRefused(f"USING ({name}) needs the column on both sides: {lacking.part.alias} has none", hint=hint)
+
     def _keeps_owners(self, place: int, side: str, *, keyed: bool) -> None:
         """No row may be kept that nobody owns: whether it is there would depend on everybody."""
         right = self.parts[place]
         before = [part for part in self.parts[:place] if part.part.is_private]
+        if not before and not right.part.is_private:  # public tables among themselves
+            return
         if side and before and right.part.is_private and not keyed:
             raise self._two_owners(before[0], right)
         unowned = {
@@ -154,9 +175,25 @@ class Joins:
         if None in sides:
             return None
         (left, one), (right, other) = (side for side in sides if side is not None)
-        if left.place == right.place or left.part.keys[fold(one)] != right.part.keys[fold(other)]:
+        if left.place == right.place:
             return None
+        if left.part.keys[fold(one)] != right.part.keys[fold(other)]:
+            if fold(one) in left.columns and fold(other) in right.columns:  # which analysts may use as any other
+                return None
+            raise self._different(left, one, right=right, other=other)
         return Same(left, one, right, other)
+
+    def _different(self, left: Named, one: str, *, right: Named, other: str) -> QueryRefused:
+        """Two keys of different things: who is the one has nothing to do with who is the other."""
+        if left.part.owner != right.part.owner:
+            return self._two_owners(left, right)
+        names = f"{left.part.alias}.{one}", f"{right.part.alias}.{other}"
+        keys = left.part.keys[fold(one)], right.part.keys[fold(other)]
+        shared = _shared(left, right)
+        return QueryRefused(
+            f"{names[0]} is held against {names[1]}: one is a key of {keys[0]}, the other of {keys[1]}",
+            hint=f"write ON {shared}" if shared else "compare a key with the same key",
+        )
 
     def _key(self, node: exp.Expression) -> tuple[Named, str] | None:
         if not isinstance(node, exp.Column):
@@ -186,15 +223,23 @@ class Joins:
                 raise self._two_owners(private[0], other)
 
     def _two_owners(self, one: Named, other: Named) -> QueryRefused:
-        shared = [(a, b) for a, key in one.part.keys.items() for b, same in other.part.keys.items() if key == same]
+        shared = _shared(one, other)
         if shared:
-            a, b = shared[0]
-            hint = f"add ON {one.part.alias}.{a} = {other.part.alias}.{b}"
+            hint = f"add ON {shared}"
+        elif one.part.owner == other.part.owner:
+            lacking = one.part.alias if not one.part.keys else other.part.alias
+            hint = f"list a key in the subquery {lacking}, and compare it with the same key"
         else:
-            hint = f'the policy links neither: add unit = "column -> {one.part.table.name}.key" if they are the same'
+            hint = f'if both are the same people, say so in the policy: unit = "… -> {one.part.owner}"'
         return QueryRefused(
             f"a joined row would belong to two units: to {_path(one)}, and to {_path(other)}", hint=hint
         )
+
+
+def _shared(one: Named, other: Named) -> str:
+    """The equality that would make their rows one owner's, or nothing."""
+    pairs = [(a, b) for a, key in one.part.keys.items() for b, same in other.part.keys.items() if key == same]
+    return f"{one.part.alias}.{pairs[0][0]} = {other.part.alias}.{pairs[0][1]}" if pairs else ""
 
 
 def _refuse_comma_before_outer(joins: Sequence[exp.Join]) -> None:
@@ -210,9 +255,12 @@ _JOIN_ARGS = {"this", "on", "using", "side", "kind", "method"}
 
 def _path(named: Named) -> str:
     """How a table's rows lead to their owner."""
-    link, owner = named.part.table.link, named.part.owner
-    column = f"{named.part.alias}.{named.part.table.unit_column}"
-    return column if link is None else f"{column} -> {owner}"
+    part = named.part
+    if part.derived is not None:
+        key = next(iter(part.keys), None)
+        return f"{part.alias} -> {part.owner}" if key is None else f"{part.alias}.{key} -> {part.owner}"
+    column = f"{part.alias}.{part.table.unit_column}"
+    return column if part.table.link is None else f"{column} -> {part.owner}"
 
 
 def _sub(select: exp.Select, place: int) -> exp.Subquery:

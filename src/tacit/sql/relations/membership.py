@@ -1,157 +1,144 @@
-"""IN and EXISTS over a subquery: of a public table, or of the same unit's own rows."""
+"""A subquery in a condition: IN and EXISTS, over public tables or the same unit's own rows; one value of the former."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
-from tacit.policy import ColumnType, Owner, fold
+from tacit.policy import ColumnType, fold
+from tacit.sql import cells
 from tacit.sql.operands import comparable
-from tacit.sql.predicates import predicate
-from tacit.sql.relations.parts import OWNER, Part, key_column
-from tacit.sql.relations.relation import Relation
-from tacit.sql.scope import Scope, all_of, bare, conjuncts
+from tacit.sql.relations.correlated import NEAREST, Asker, Correlated
+from tacit.sql.relations.parts import Part
+from tacit.sql.scope import bare
 
-Public = tuple[exp.Select, ColumnType | None]
-_HINT = "look within the unit: compare a key of the subquery with the same key outside, or name a public table"
-
-
-@dataclass(frozen=True, slots=True)
-class Asker:
-    """The query around the subquery."""
-
-    relation: Relation
-    scope: Scope
-    derive: Callable[[exp.Select], Part]  # the subquery as rows that belong to one unit each
-    public: Callable[[exp.Select], Public | None]  # the subquery over public tables alone; None if it is not
+__all__ = ["Asker", "member", "scalar"]
+_ONE = (exp.Min, exp.Max, exp.Count)
+_FIRST = "ask for the inner number first, then write it as a constant"
+_ELSE = {
+    True: "put it after FROM, grouped by the unit, and join it",
+    False: "its tables are public: read it directly, then write it as a constant",
+}
+_NUMERIC = {ColumnType.INTEGER, ColumnType.NUMBER}
 
 
 def member(node: exp.Expression, asker: Asker) -> exp.Expression:
     """The condition, rebuilt."""
-    if isinstance(node, exp.Exists):
-        return _exists(node.this, asker)
-    query = node.args["query"]
-    select = query.this if isinstance(query, exp.Subquery) else query
-    if not isinstance(select, exp.Select) or len(select.expressions) != 1:
+    return _exists(_select(node.this, "EXISTS"), asker) if isinstance(node, exp.Exists) else _in(node, asker)
+
+
+def _select(query: exp.Expression, what: str) -> exp.Select:
+    while isinstance(query, exp.Subquery) and not any(value for name, value in query.args.items() if name != "this"):
+        query = query.this
+    if not isinstance(query, exp.Select) or query.args.get("from_") is None:
+        raise QueryRefused(
+            f"{what} needs a SELECT … FROM …",
+            hint="put UNION ALL one level deeper: FROM (… UNION ALL …)",
+        )
+    return query
+
+
+def _exists(select: exp.Select, asker: Asker) -> exp.Expression:
+    if any(item.find(exp.AggFunc) for item in select.expressions):
+        raise QueryRefused("EXISTS over an aggregate is refused: it would always hold", hint="write IN, or join")
+    if select.args.get("group") or select.args.get("having"):
+        raise QueryRefused("GROUP BY is refused in EXISTS", hint="write IN (SELECT key … GROUP BY key HAVING …)")
+    inner = Correlated(select, asker)
+    inner.take_apart()
+    inner.select.set("distinct", None)  # how often a row is there is not asked
+    part = inner.derived()
+    if _is_untied(part, inner):
+        raise QueryRefused(
+            "EXISTS is refused where nothing ties its rows to the unit outside: other people's rows would decide",
+            hint=inner.nearest,
+        )
+    return exp.Exists(this=inner.over(part, listed=[exp.Literal.number(1)], names=[]))
+
+
+def _is_untied(part: Part, inner: Correlated) -> bool:
+    """Whether it is about people, and nothing says that they are the one outside."""
+    return part.is_private and not inner.ties
+
+
+def _in(node: exp.Expression, asker: Asker) -> exp.Expression:
+    select = _select(node.args["query"], "IN")
+    if len(select.expressions) != 1 or select.expressions[0].find(exp.Star, exp.Columns):
         raise QueryRefused("IN needs a subquery of one column", hint="write x IN (SELECT y FROM …)")
-    public = asker.public(select)
-    if public is not None:
-        left = comparable(node.this, asker.scope)
-        if left is None or left.constant:
-            raise QueryRefused("IN needs a column before it")
-        rows, kind = public
-        if left.kind is not kind:
-            raise QueryRefused(f"{left.kind} is looked for among {kind}: tacit does not convert cells")
-        return exp.In(this=left.sql, query=exp.Subquery(this=rows))
+    inner = Correlated(select, asker)
+    inner.take_apart()
+    grouped = select.args.get("group") or select.args.get("distinct") or select.expressions[0].find(exp.AggFunc)
+    if grouped and inner.is_tied:
+        raise QueryRefused("a grouped subquery that looks at the row outside is refused", hint="move it into a join")
     outside = asker.scope.key(bare(node.this))
+    part = inner.derived(select.expressions)
+    if not part.is_private:
+        return _public(node, inner, part)
     if outside is None:
         raise QueryRefused(
-            "IN over other people's rows is refused: whether a row is counted would depend on everybody", hint=_HINT
+            "IN over other people's rows is refused: whether a row is counted would depend on everybody", hint=NEAREST
         )
-    item = select.expressions[0]
-    found = _within(select, [(outside, exp.column(exp.to_identifier(item.alias_or_name, quoted=True)))], asker)
-    missing = exp.Is(this=_outer(asker, outside[0]), expression=exp.null())
+    inner.ties.append((part.listed[0], outside))
+    found = exp.Exists(this=inner.over(part, listed=[exp.Literal.number(1)], names=[]))
+    missing = exp.Is(this=asker.relation.held(outside[0]), expression=exp.null())
     return exp.paren(exp.Case(ifs=[exp.If(this=exp.Not(this=exp.paren(missing)), true=found)]))  # NULL IN … is NULL
 
 
-def _exists(select: exp.Expression, asker: Asker) -> exp.Expression:
-    if isinstance(select, exp.Subquery):
-        select = select.this
-    if not isinstance(select, exp.Select) or select.args.get("from_") is None:
-        raise QueryRefused("EXISTS needs a SELECT … FROM …")
-    if any(item.find(exp.AggFunc) for item in select.expressions):
-        raise QueryRefused("EXISTS over an aggregate is refused: it would always hold")
-    if select.args.get("group") or select.args.get("having"):
-        raise QueryRefused("GROUP BY is refused in EXISTS", hint="write IN (SELECT key … GROUP BY key HAVING …)")
-    where = select.args.get("where")
-    conditions = [] if where is None else conjuncts(where.this)
-    inner = select.copy()
-    pairs: list[tuple[tuple[str, Owner], exp.Expression]] = []
-    kept: list[exp.Expression] = []
-    names = {_name(table) for table in (select.args["from_"].this, *(j.this for j in select.args.get("joins") or ()))}
-    for condition in conditions:
-        pair = _correlated(condition, asker, names)
-        if pair is None:
-            kept.append(condition)
-        else:
-            pairs.append(pair)
-    if not pairs:
-        raise QueryRefused("EXISTS is refused where nothing ties its rows to the unit outside", hint=_HINT)
-    whole = all_of([condition.copy() for condition in kept])
-    inner.set("where", exp.Where(this=whole) if whole is not None else None)
-    inner.set("expressions", [node.copy() for _, node in pairs])
-    return _within(inner, pairs, asker)
+def _public(node: exp.Expression, inner: Correlated, part: Part) -> exp.Expression:
+    """The engine's own IN: three-valued, so that NOT IN holds for nothing where the public column has a NULL."""
+    left = comparable(node.this, inner.asker.scope)
+    if left is None or left.constant:
+        raise QueryRefused("IN needs a column before it", hint="write x IN (SELECT y FROM …)")
+    column, kind = _first(part)
+    if left.kind is not kind and not {left.kind, kind} <= _NUMERIC:
+        raise QueryRefused(
+            f"{left.kind} is looked for among {kind}: tacit does not convert cells",
+            hint="compare columns of one type",
+        )
+    rows = inner.over(part, listed=[_cell(inner, part, column)], names=[column])
+    return exp.In(this=left.sql, query=exp.Subquery(this=rows))
 
 
-def _name(node: exp.Expression) -> str:
-    return node.alias_or_name.casefold()
+def scalar(node: exp.Expression, asker: Asker) -> tuple[exp.Expression, ColumnType]:
+    """(SELECT MIN(x) FROM …): one value, of public tables or of the same unit's own rows."""
+    select = _select(node, "a subquery")
+    call = select.expressions[0].unalias() if len(select.expressions) == 1 else None
+    if call is None or not call.find(exp.AggFunc) or select.args.get("group") or select.args.get("having"):
+        raise QueryRefused("a subquery is refused here: it may have more than one row", hint="write IN (SELECT …)")
+    inner = Correlated(select, asker)
+    inner.take_apart()
+    plain = isinstance(call, _ONE) and not call.expressions and not isinstance(call.this, (exp.Distinct, exp.Star))
+    value = call.this.copy() if plain else exp.Literal.number(1)
+    part = inner.derived([exp.Alias(this=value, alias=exp.to_identifier("value"))])
+    if _is_untied(part, inner):
+        raise QueryRefused("a subquery is refused here: other people's rows would decide", hint=_FIRST)
+    if not plain and not (isinstance(call, exp.Count) and isinstance(call.this, exp.Star)):
+        raise QueryRefused("a subquery is refused here unless it is MIN, MAX or COUNT", hint=_ELSE[part.is_private])
+    if not all(_is_plain_equality(condition) for condition in inner.conditions):  # other forms run on some engines only
+        raise QueryRefused(
+            "a subquery that stands for one value is tied to the row outside by = between columns",
+            hint="write EXISTS, which may compare as it likes; or " + _ELSE[part.is_private],
+        )
+    column, kind = _first(part)
+    made = type(call)(this=_cell(inner, part, column))
+    counted = isinstance(call, exp.Count)
+    return exp.Subquery(this=inner.over(part, listed=[made], names=[column])), ColumnType.INTEGER if counted else kind
 
 
-def _correlated(node: exp.Expression, asker: Asker, names: set[str]) -> tuple[tuple[str, Owner], exp.Expression] | None:
-    """`inner key = outer key`, in either order."""
-    if not isinstance(node, exp.EQ):
-        return None
-    left, right = bare(node.this), bare(node.expression)
-    for one, other in ((left, right), (right, left)):
-        if not isinstance(one, exp.Column) or not isinstance(other, exp.Column):
-            return None
-        if one.table and one.table.casefold() in names:
-            continue
-        found = asker.scope.key(one)
-        if found is not None and not (other.table and other.table.casefold() not in names):
-            return found, other
-    return None
+def _is_plain_equality(condition: exp.Expression) -> bool:
+    node = bare(condition)
+    sides = (bare(node.this), bare(node.expression)) if isinstance(node, exp.EQ) else ()
+    return bool(sides) and all(isinstance(side, exp.Column) for side in sides)
 
 
-def _within(select: exp.Select, pairs: list[tuple[tuple[str, Owner], exp.Expression]], asker: Asker) -> exp.Expression:
-    """EXISTS over the unit's own rows. The owners are compared too, whatever the keys promise."""
-    part = asker.derive(select)
-    if part.derived is None or part.owner != asker.relation.owner:
-        raise QueryRefused("the subquery's rows belong to other units than those outside", hint=_HINT)
-    conditions: list[exp.Expression] = []
-    for (outside, identity), node in pairs:
-        name = node.name.casefold() if isinstance(node, exp.Column) else ""
-        if part.keys.get(name) != identity:
-            raise QueryRefused("the subquery is tied to the unit outside by different keys", hint=_HINT)
-        if not _is_owner(identity, asker.relation):  # which is compared below, in its one spelling
-            conditions.append(exp.EQ(this=_of(key_column(name)), expression=_outer(asker, outside)))
-    conditions.append(exp.EQ(this=_of(OWNER), expression=asker.relation.unit))
-    columns = [_of(key_column(name)) for name in part.keys]
-    only = exp.select(*columns, _of(OWNER)).from_(
-        exp.Subquery(this=part.derived.copy(), alias=exp.TableAlias(this=exp.to_identifier("s")))
-    )
-    inner = exp.Subquery(this=only, alias=exp.TableAlias(this=exp.to_identifier("s")))
-    return exp.Exists(this=exp.select(exp.Literal.number(1)).from_(inner).where(*conditions))
+def _first(part: Part) -> tuple[str, ColumnType]:
+    """The column that a subquery of one column has, and its type."""
+    column = next((column for column in part.columns if fold(column.name) == part.listed[0]), None)
+    kind = None if column is None else column.type or ColumnType.from_sql(part.types[column.name])
+    if column is None or kind is None:
+        raise QueryRefused("the subquery's column has a type that cannot be asked about")
+    return column.name, kind
 
 
-def _is_owner(key: Owner, relation: Relation) -> bool:
-    owner = relation.owner
-    return owner is not None and (key.table, key.column) == (fold(owner.table), fold(owner.column))
-
-
-def public_rows(select: exp.Select, part: Part, scope: Scope) -> Public:
-    """A one-column subquery over a public table, rebuilt."""
-    extra = [
-        name for name, value in select.args.items() if value and name not in {"kind", "expressions", "from_", "where"}
-    ]
-    if extra:
-        raise QueryRefused(f"{extra[0].rstrip('_').upper()} is refused in a subquery over a public table")
-    value = comparable(select.expressions[0].unalias(), scope)
-    if value is None or value.constant:
-        raise QueryRefused("the subquery needs a column of its table")
-    table = exp.to_table(exp.to_identifier(part.table.name, quoted=True).sql(dialect="duckdb"), dialect="duckdb")
-    rows = exp.select(value.sql).from_(table)
-    where = select.args.get("where")
-    return (rows if where is None else rows.where(predicate(where.this, scope))), value.kind
-
-
-def _of(column: str) -> exp.Column:
-    return exp.column(exp.to_identifier(column, quoted=True), table=exp.to_identifier("s"))
-
-
-def _outer(asker: Asker, column: str) -> exp.Expression:
-    """A column of the query around: no name inside is like it, for those all begin with a space."""
-    return asker.relation.held(column)
+def _cell(inner: Correlated, part: Part, column: str) -> exp.Expression:
+    value = exp.column(exp.to_identifier(inner.called(column), quoted=True))
+    return cells.comparable(value, part.types[column])

@@ -52,7 +52,13 @@ class Part:
 def base(node: exp.Expression, policy: Policy, *, schema: Schema) -> Part:
     """The table of the policy behind one name after FROM."""
     if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
-        raise QueryRefused(f"{name_of(node)} is refused after FROM: a table of the policy is needed")
+        what = name_of(node.this) if isinstance(node, exp.Table) else name_of(node)
+        raise QueryRefused(
+            f"{what} is refused after FROM: a table of the policy is needed",
+            hint=f"the tables are {', '.join(table.name for table in policy.tables)[:200]}",
+        )
+    if node.args.get("sample"):
+        raise QueryRefused("TABLESAMPLE is refused: which rows stay would depend on everybody", hint="leave it out")
     extra = [name for name, value in node.args.items() if value and name not in {"this", "alias", "db", "joins"}]
     if extra or (node.db and node.db.casefold() != "main") or node.args.get("joins"):
         raise UnknownName(f"there is no table {node.sql()[:60]}", hint="write the table's name alone")
@@ -115,7 +121,22 @@ class Named:
         """What the analyst may write of it."""
         units = frozenset(name for name, key in self.part.keys.items() if self._is_owner(key))
         keys = {name: (self.key(name).name, key) for name, key in self.part.keys.items()}
-        return Source(self.part.alias, self.columns, units, keys)
+        table = self.part.table.name if self.part.derived is None else None
+        return Source(self.part.alias, self.columns, units, keys, table=table, public=self.part.table.public)
+
+    @property
+    def marker(self) -> str | None:
+        """A column that is never NULL in its rows, and so is where an outer join has none of them.
+
+        Only where the policy says what an empty cell counts as: elsewhere a cell that is missing is as good as empty.
+        """
+        ruled = any(column.null is not None for column in self.part.columns)
+        return f" m{self.place}" if ruled else None
+
+    def _marked(self) -> list[exp.Expression]:
+        marker = self.marker
+        one = exp.Literal.number(1)
+        return [] if marker is None else [exp.Alias(this=one, alias=exp.to_identifier(marker, quoted=True))]
 
     def names_owner(self, name: str) -> bool:
         """Whether a column holds the owner itself, in whatever spelling."""
@@ -147,7 +168,7 @@ class Named:
             owner, selected = _followed(selected, policy, table=table, schema=schema)
             listed.append(exp.alias_(owner, f" u{self.place}", quoted=True))
             selected = selected.where(exp.Not(this=exp.Is(this=owner.copy(), expression=exp.null())))
-        return selected.select(*listed)
+        return selected.select(*listed, *self._marked())
 
     def _derived_rows(self, rows: exp.Select) -> exp.Select:
         listed = [
@@ -156,10 +177,20 @@ class Named:
         ]
         for place, key in enumerate(sorted(self.part.keys)):
             listed.append(exp.alias_(_of("t", key_column(key)), f" j{self.place}_{place}", quoted=True))
-        listed.append(exp.alias_(_of("t", OWNER), f" u{self.place}", quoted=True))
-        return exp.select(*listed).from_(
+        if self.part.is_private:
+            listed.append(exp.alias_(_of("t", OWNER), f" u{self.place}", quoted=True))
+        return exp.select(*listed, *self._marked()).from_(
             exp.Subquery(this=rows.copy(), alias=exp.TableAlias(this=exp.to_identifier("t")))
         )
+
+
+def with_columns(table: TablePolicy, columns: tuple[ColumnPolicy, ...]) -> TablePolicy:
+    """The table with other columns; its unit goes by a name that none of them has."""
+    unit, column = table.unit, table.unit_column
+    taken = {fold(each.name) for each in columns}
+    while column is not None and fold(column) in taken:
+        unit = column = f"{column}'"
+    return replace(table, columns=columns, unit=unit)
 
 
 def key_column(name: str) -> str:
@@ -214,6 +245,15 @@ def _of(table: str, column: str) -> exp.Column:
     return exp.column(exp.to_identifier(column, quoted=True), table=exp.to_identifier(table))
 
 
+def looked_up(table: TablePolicy, columns: Sequence[str], *, policy: Policy, schema: Schema) -> exp.Select:
+    """The rows of a table whose owners another table knows: the owner `u`, and the columns as v0, v1, …"""
+    first = exp.to_table(exp.to_identifier(table.name, quoted=True).sql(dialect="duckdb"), dialect="duckdb")
+    owner, rows = _followed(exp.select().from_(exp.alias_(first, "t", table=True)), policy, table=table, schema=schema)
+    listed = [exp.alias_(_of("t", column), f"v{place}") for place, column in enumerate(columns)]
+    rows = rows.where(exp.Not(this=exp.Is(this=owner.copy(), expression=exp.null())))
+    return rows.select(exp.alias_(owner, "u"), *listed)
+
+
 def named_apart(parts: Sequence[Part]) -> list[Named]:
     """Every column under a name of its own: its plain one, or `alias.column` where two tables have it."""
     seen: dict[str, int] = {}
@@ -223,7 +263,10 @@ def named_apart(parts: Sequence[Part]) -> list[Named]:
     aliases = [fold(part_.alias) for part_ in parts]
     twice = next((part_.alias for part_ in parts if aliases.count(fold(part_.alias)) > 1), None)
     if twice is not None:
-        raise QueryRefused(f"{twice} is named twice after FROM", hint=f"write {twice} AS a and {twice} AS b")
+        raise QueryRefused(
+            f"{twice} is named twice after FROM: its columns could not be told apart",
+            hint=f"give each its own name: … AS a, … AS b, and write a.x for {twice}.x",
+        )
     return [
         Named(
             part_,

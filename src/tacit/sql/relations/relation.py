@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tacit.policy import ColumnType, Owner, TablePolicy
+from tacit.policy import ColumnType, Owner, TablePolicy, fold
 from tacit.sql.cells import comparable
 from tacit.sql.relations.parts import spelled
 from tacit.sql.scope import Source
@@ -35,9 +35,10 @@ class Relation:
 
     @property
     def all_columns(self) -> tuple[str, ...]:
-        """Every column that could leave: those that analysts may use, and the keys."""
+        """Every column that could leave or decide what does: those that analysts may use, the keys, the markers."""
         keys = (internal for source in self.sources for internal, _ in source.keys.values())
-        return tuple(dict.fromkeys((*(column.name for column in self.table.columns), *keys)))
+        markers = (source.matched for source in self.sources if source.matched is not None)
+        return tuple(dict.fromkeys((*(column.name for column in self.table.columns), *keys, *markers)))
 
     def held(self, name: str) -> exp.Expression:
         """A column of the relation as it may be compared with any other of its kind: no engine converts a cell."""
@@ -48,6 +49,10 @@ class Relation:
     def unit(self) -> exp.Expression:
         """The owner of a row, in its one spelling."""
         return self.spelled(self.held(self.table.unit_column or ""))
+
+    def is_owner(self, key: Owner) -> bool:
+        """Whether a key names the owner of a row itself."""
+        return self.owner is not None and (key.table, key.column) == (fold(self.owner.table), fold(self.owner.column))
 
     def spelled(self, owner: exp.Expression) -> exp.Expression:
         """The owner of a row in the one spelling that the policy gives it."""

@@ -10,28 +10,35 @@ from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, ColumnType, Domain, ListDomain, fold
 from tacit.sql.cells import comparable, compared_as
 from tacit.sql.grid import gcd
-from tacit.sql.relations.parts import OWNER, Part, key_column
+from tacit.sql.relations.parts import OWNER, Part, key_column, with_columns
 
 
 def union_all(left: Part, right: Part) -> Part:
     """The rows of both, under the names of the first. Bounds and domains are those that hold for either."""
     if left.derived is None or right.derived is None or left.owner != right.owner:
+        sides = [f"belongs to {part.owner}" if part.is_private else "is public" for part in (left, right)]
         raise QueryRefused(
-            f"UNION ALL would mix units: one side belongs to {left.owner}, the other to {right.owner}",
-            hint="the policy must link both tables to the same unit",
+            f"UNION ALL would mix units: one side {sides[0]}, the other {sides[1]}",
+            hint="the policy must link both tables to the same unit; a public table can be joined",
         )
     if len(left.listed) != len(right.listed):
-        raise QueryRefused("the sides of UNION ALL have different numbers of columns")
+        raise QueryRefused(
+            f"the sides of UNION ALL have different numbers of columns: {len(left.listed)} and {len(right.listed)}",
+            hint="list the same columns on both sides",
+        )
     columns: list[ColumnPolicy] = []
     keys = {}
-    sources: list[_Both] = [_Both(OWNER, OWNER)]
+    sources: list[_Both] = [_Both(OWNER, OWNER)] if left.is_private else []
     types: dict[str, str] = {}
     for one, other in zip(left.listed, right.listed, strict=True):
         if one in left.keys and left.keys[one] == right.keys.get(other):
             keys[one] = left.keys[one]
             sources.append(_Both(key_column(one), key_column(other)))
         elif one in left.keys or other in right.keys:
-            raise QueryRefused(f"UNION ALL puts {other} under {one}: a key stands under the same key only")
+            raise QueryRefused(
+                f"UNION ALL puts {other} under {one}: a key stands under the same key only",
+                hint="list the keys of both sides in the same order",
+            )
         else:
             a, b = _column(left, one), _column(right, other)
             kinds = left.types[a.name].lower(), right.types[b.name].lower()
@@ -41,8 +48,7 @@ def union_all(left: Part, right: Part) -> Part:
             types[a.name] = "double" if as_doubles else compared_as(kinds[0]) if not alike else left.types[a.name]
             sources.append(_Both(a.name, b.name, None if alike and not as_doubles else kinds, as_doubles=as_doubles))
     table = replace(
-        left.table,
-        columns=tuple(columns),
+        with_columns(left.table, tuple(columns)),
         max_rows=_sum(left.table.max_rows, right.table.max_rows),
         max_groups=_sum(left.table.max_groups, right.table.max_groups),
     )
@@ -73,17 +79,19 @@ def _rows(left: Part, right: Part, sources: list[_Both]) -> exp.Select:
         exp.select(*(both.sql(place) for both in sources)).from_(_sub(rows, "ab"[place]))
         for place, rows in enumerate((left.derived, right.derived))
     ]
-    union = exp.Subquery(this=exp.union(*sides, distinct=False), alias=exp.TableAlias(this=exp.to_identifier("both")))
+    union = exp.Subquery(this=exp.union(*sides, distinct=False), alias=exp.TableAlias(this=exp.to_identifier("united")))
     return exp.select(*(_name(both.name) for both in sources)).from_(union)
 
 
 def _as_doubles(a: ColumnPolicy, b: ColumnPolicy, kinds: tuple[str, str]) -> bool:
     """Whether two columns become one of doubles: numbers of different types, or on different grids."""
     numeric = all(column.type is not None and column.type.is_numeric for column in (a, b))
-    if a.type is not b.type and not numeric:
-        raise QueryRefused(f"UNION ALL puts {b.name} under {a.name}: they differ in type")
-    if not numeric and compared_as(kinds[0]) != compared_as(kinds[1]):
-        raise QueryRefused(f"UNION ALL puts {b.name} under {a.name}: they differ in type")
+    alike = a.type is b.type and compared_as(kinds[0]) == compared_as(kinds[1])
+    if not numeric and not alike:
+        raise QueryRefused(
+            f"UNION ALL puts {b.name} under {a.name}: one is {b.type or kinds[1]}, the other {a.type or kinds[0]}",
+            hint="put columns of one type under each other",
+        )
     return numeric and kinds[0] != kinds[1]
 
 
@@ -94,13 +102,17 @@ def _either(a: ColumnPolicy, b: ColumnPolicy, *, as_doubles: bool) -> ColumnPoli
         return replace(plain, lower=a.lower, upper=a.upper, step=a.step, domain=_domain(a, b))
     if a.bounds is not None and b.bounds is not None and a.type is not None and a.type.is_numeric:
         ends = min(a.bounds.lower, b.bounds.lower), max(a.bounds.upper, b.bounds.upper)
-        return replace(plain, lower=ends[0], upper=ends[1], step=gcd(a.bounds.step, b.bounds.step))
+        listed = None if as_doubles else _listed(a, b)
+        return replace(plain, lower=ends[0], upper=ends[1], step=gcd(a.bounds.step, b.bounds.step), domain=listed)
     return plain
 
 
 def _domain(a: ColumnPolicy, b: ColumnPolicy) -> Domain | None:
-    if a.domain == b.domain:
-        return a.domain
+    return a.domain if a.domain == b.domain else _listed(a, b)
+
+
+def _listed(a: ColumnPolicy, b: ColumnPolicy) -> ListDomain | None:
+    """The values of both, where both are listed."""
     if isinstance(a.domain, ListDomain) and isinstance(b.domain, ListDomain):
         return ListDomain(tuple(dict.fromkeys((*a.domain.values, *b.domain.values))))
     return None

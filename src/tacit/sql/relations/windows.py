@@ -31,6 +31,10 @@ def window(node: exp.Window, scope: Scope, relation: Relation) -> Grid:
     """
     function = node.this
     keys = node.args.get("partition_by") or []
+    if relation.table.public:
+        raise QueryRefused(
+            f"{name_of(function)} OVER is refused over public tables", hint="make a public table or view that has it"
+        )
     if not any(scope.key(bare(key)) for key in keys):
         raise QueryRefused(
             f"{name_of(function)} OVER would look at the rows of several units",
@@ -56,10 +60,10 @@ def window(node: exp.Window, scope: Scope, relation: Relation) -> Grid:
 def _function(function: exp.Expression, scope: Scope, relation: Relation, *, ordered: bool) -> Grid:
     cap = relation.table.max_rows
     if isinstance(function, (exp.Rank, exp.DenseRank)) and not ordered:
-        raise QueryRefused(f"{name_of(function)} needs an ORDER BY")
+        raise QueryRefused(f"{name_of(function)} needs an ORDER BY", hint="write OVER (PARTITION BY … ORDER BY …)")
     if isinstance(function, _RANKS) and not function.expressions:
         if cap is None:
-            raise QueryRefused(f"{name_of(function)} has no bound: max_rows is not declared")
+            raise _uncapped(function, scope)
         return Grid(type(function)(), Fraction(1), 0, cap)
     if isinstance(function, _NEIGHBOURS) and ordered and not function.args.get("default"):
         places = function.args.get("offset")
@@ -73,15 +77,22 @@ def _function(function: exp.Expression, scope: Scope, relation: Relation, *, ord
     if isinstance(function, _TOTALS) and not ordered and not isinstance(function.this, exp.Distinct):
         return _total(function, scope, cap)
     raise QueryRefused(
-        f"{name_of(function)} OVER is refused so",
+        f"{name_of(function)} OVER is refused in this form",
         hint="ROW_NUMBER, RANK, DENSE_RANK, LAG and LEAD with ORDER BY; COUNT, SUM, MIN and MAX without",
+    )
+
+
+def _uncapped(function: exp.Expression, scope: Scope) -> QueryRefused:
+    tables = " and ".join(f"[tables.{name}]" for name in scope.private_tables)
+    return QueryRefused(
+        f"{name_of(function)} OVER has no bound: max_rows is not declared", hint=f"add max_rows = … to {tables}"
     )
 
 
 def _total(function: exp.Expression, scope: Scope, cap: int | None) -> Grid:
     if isinstance(function, exp.Count):
         if cap is None:
-            raise QueryRefused("COUNT has no bound: max_rows is not declared")
+            raise _uncapped(function, scope)
         return Grid(
             exp.Count(this=exp.Star() if isinstance(function.this, exp.Star) else _plain(function.this, scope)),
             Fraction(1),
@@ -91,7 +102,7 @@ def _total(function: exp.Expression, scope: Scope, cap: int | None) -> Grid:
     values = number(function.this, scope, predicate=predicate)
     if isinstance(function, exp.Sum):
         if cap is None:
-            raise QueryRefused("SUM has no bound: max_rows is not declared")
+            raise _uncapped(function, scope)
         ends = cap * min(values.low, 0), cap * max(values.high, 0)
         return Grid(exp.Sum(this=values.sql), values.step, *ends, nullable=True)
     return replace(values, sql=type(function)(this=values.sql), nullable=True)

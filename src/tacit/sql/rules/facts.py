@@ -14,7 +14,7 @@ from tacit.policy import ColumnType, TablePolicy
 from tacit.sql.cells import in_steps
 from tacit.sql.measures import Counted
 
-_FLOATS = ("double", "float", "real", "float4", "float8")
+_FLOATS = ("double", "float", "real", "float4", "float8", "numeric")  # a NUMERIC, unlike a DECIMAL, may be NaN
 
 
 class Spread(Enum):

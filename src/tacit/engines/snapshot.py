@@ -1,0 +1,36 @@
+"""One state of the data for all the statements of a question."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol, runtime_checkable
+
+from tacit.engines.exact import Exact
+
+
+class State(Protocol):
+    """What a plan reads from: an engine, or one state of its data."""
+
+    @property
+    def dialect(self) -> str:
+        """What sqlglot calls the SQL it speaks."""
+
+    def execute(self, sql: str) -> Exact:
+        """Run one generated SELECT; see `Engine`."""
+
+
+@runtime_checkable
+class Snapshots(Protocol):
+    """An engine whose data can change between two statements, and that can hold on to one state of them."""
+
+    def snapshot(self) -> AbstractContextManager[State]:
+        """One state, until the context ends. Whatever goes wrong, the error is `unanswered()`."""
+
+
+def one_state(engine: State) -> AbstractContextManager[State]:
+    """One state of an engine's data, if it can tell one from another.
+
+    DuckDB needs none: while it is open, nobody can write to its file. Of Parquet, CSV and JSON files, and of Spark's
+    tables, there is none to be had.
+    """
+    return engine.snapshot() if isinstance(engine, Snapshots) else nullcontext(engine)

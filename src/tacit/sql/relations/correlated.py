@@ -1,0 +1,205 @@
+"""A subquery in a condition: what of it looks at the row around it, and what is its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from tacit.errors import QueryRefused
+from tacit.policy import Owner, TablePolicy, fold
+from tacit.sql.predicates import predicate
+from tacit.sql.relations.parts import OWNER, Part, key_column
+from tacit.sql.relations.relation import Relation
+from tacit.sql.rules import GRID_RULES, Facts, apply, grids_of
+from tacit.sql.scope import Scope, Source, all_of, bare, conjuncts
+
+NEAREST = "look within the unit: compare a key of the subquery with the same key outside, or name a public table"
+_INNER = "s"  # what the rebuilt subquery is called; every column of it has a name that no column outside has
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """The query around the subquery."""
+
+    relation: Relation
+    scope: Scope
+    derive: Callable[[exp.Expression], Part]  # the subquery as rows: of one unit each, or public
+    names: Callable[[exp.Select], Scope]  # the names that are known inside the subquery
+
+
+@dataclass(slots=True)
+class Correlated:
+    """A subquery taken apart: its own rows, and the conditions that also look outside.
+
+    A condition that looks at its own tables only stays in it. An equality of one of its keys with the same key outside
+    is a tie. Any other condition is put after the subquery, with a column of it for each of its names.
+    """
+
+    select: exp.Select
+    asker: Asker
+    ties: list[tuple[str, tuple[str, Owner]]] = field(default_factory=list)  # a key inside, the key outside
+    conditions: list[exp.Expression] = field(default_factory=list)
+    columns: dict[str, exp.Expression] = field(default_factory=dict)  # by the name we gave it
+    nearest: str = NEAREST  # what would tie it to the row outside
+    shown: dict[str, str] = field(default_factory=dict)  # what each goes by beside those outside
+
+    def take_apart(self) -> None:
+        """Sort the conditions of WHERE. What is left of the subquery depends on nothing outside."""
+        where = self.select.args.get("where")
+        plain = self.select.copy()
+        for clause in ("where", "group", "having", "order", "limit", "distinct"):
+            plain.set(clause, None)
+        inside = self.asker.names(plain)
+        kept: list[exp.Expression] = []
+        for condition in [] if where is None else conjuncts(where.this):
+            if not any(self._is_outer(column, inside) for column in _columns(condition)):
+                self._refuse_hidden(condition, inside)
+                kept.append(condition.copy())
+            elif not self._tied(condition, inside):
+                self.conditions.append(self._moved(condition, inside))
+        self.nearest = self._nearest(inside)
+        whole = all_of(kept)
+        self.select = self.select.copy()
+        self.select.set("where", None if whole is None else exp.Where(this=whole))
+
+    @property
+    def is_tied(self) -> bool:
+        """Whether anything in it looks outside."""
+        return bool(self.ties or self.conditions)
+
+    def derived(self, items: Sequence[exp.Expression] = ()) -> Part:
+        """Its rows: what is asked of them, and whatever the conditions need."""
+        needed = [exp.alias_(column.copy(), name, quoted=True) for name, column in self.columns.items()]
+        listed = [*(item.copy() for item in items), *needed]
+        self.select.set("expressions", listed or [exp.alias_(exp.Literal.number(1), "one")])
+        return self.asker.derive(self.select)
+
+    def over(self, part: Part, *, listed: list[exp.Expression], names: list[str]) -> exp.Select:
+        """SELECT `listed` FROM its rows WHERE they suit the row outside. `names` of its columns are taken along."""
+        columns = [*(name for name in self.columns if fold(name) not in part.keys), *names]
+        kept = [exp.alias_(_of(name), self.called(name), quoted=True) for name in columns]
+        conditions: list[exp.Expression] = []
+        if part.is_private:
+            kept += [_of(OWNER), *(_of(key_column(name)) for name, _ in self.ties)]
+            conditions = self._same_owner(part)
+        elif self.ties:
+            raise QueryRefused("a key stands against a public table: it tells one person from another", hint=NEAREST)
+        table, types = self._described(part)
+        source = Source("", {fold(self.called(name)): self.called(name) for name in columns})
+        both = Scope(table, (source, *self.asker.scope.sources), self.asker.scope.parameters, types)
+        conditions += [exp.paren(predicate(condition, both)) for condition in self.conditions]
+        rows = exp.select(*(kept or [exp.Literal.number(1)])).from_(_sub(part.derived))
+        made = exp.select(*listed).from_(_sub(rows))
+        made = made.where(*conditions) if conditions else made
+        return apply(GRID_RULES, made, facts=Facts(grids=grids_of(table, types)))
+
+    def called(self, name: str) -> str:
+        """What a column of the subquery goes by beside those outside: as the analyst writes it, if no other does."""
+        if name not in self.shown:
+            node = self.columns.get(name)
+            made = name if node is None else node.sql(dialect="duckdb", comments=False).replace('"', "")
+            while self.asker.scope.table_has(made) or fold(made) in map(fold, self.shown.values()):
+                made += "'"
+            self.shown[name] = made
+        return self.shown[name]
+
+    def _described(self, part: Part) -> tuple[TablePolicy, dict[str, str]]:
+        outside = self.asker.scope.table
+        inside = tuple(replace(column, name=self.called(column.name)) for column in part.columns)
+        types = {self.called(name).casefold(): kind for name, kind in part.types.items()}
+        table = replace(outside, columns=(*outside.columns, *inside))
+        return table, {**self.asker.scope.sql_types, **types}
+
+    def _same_owner(self, part: Part) -> list[exp.Expression]:
+        """The owners are compared too, whatever the keys promise."""
+        relation = self.asker.relation
+        if part.owner != relation.owner or relation.owner is None:
+            raise QueryRefused("the subquery's rows belong to other units than those outside", hint=NEAREST)
+        same: list[exp.Expression] = []
+        for name, (outside, identity) in self.ties:
+            if part.keys.get(fold(name)) != identity:
+                raise QueryRefused("the subquery is tied to the unit outside by different keys", hint=NEAREST)
+            if not relation.is_owner(identity):  # which is compared below, in its one spelling
+                same.append(exp.EQ(this=_of(key_column(name)), expression=relation.held(outside)))
+        return [*same, exp.EQ(this=_of(OWNER), expression=relation.unit)]
+
+    def _is_outer(self, column: exp.Column, inside: Scope) -> bool:
+        """As SQL has it, a name is of the subquery wherever it can be."""
+        return not inside.knows(column) and self.asker.scope.knows(column)
+
+    def _refuse_hidden(self, condition: exp.Expression, inside: Scope) -> None:
+        """z.id = id, where z has both: in SQL a name is the subquery's own wherever it can be."""
+        sides = [bare(side) for side in (condition.this, condition.expression)] if isinstance(condition, exp.EQ) else []
+        if not sides or not all(inside.key(side) for side in sides):
+            return
+        for side in sides:
+            if isinstance(side, exp.Column) and not side.table and self.asker.scope.key(side):
+                outside = self.asker.scope.sources[0].alias
+                raise QueryRefused(
+                    f"{side.name} is the subquery's own here: it hides the one outside",
+                    hint=f"write {outside}.{side.name} for the one outside",
+                )
+
+    def _nearest(self, inside: Scope) -> str:
+        """The equality that would tie the subquery to the unit outside."""
+        for here in inside.sources:
+            for there in self.asker.scope.sources:
+                for name, (_, key) in sorted(here.keys.items(), key=lambda item: item[0] not in here.units):
+                    twin = next((other for other, (_, same) in there.keys.items() if same == key), None)
+                    if twin is not None and fold(here.alias) != fold(there.alias):
+                        return f"look within the unit: add WHERE {here.alias}.{name} = {there.alias}.{twin}"
+        return NEAREST
+
+    def _tied(self, condition: exp.Expression, inside: Scope) -> bool:
+        """Take `inner key = outer key`, in either order."""
+        if not isinstance(condition, exp.EQ):
+            return False
+        sides = [side for side in map(bare, (condition.this, condition.expression)) if isinstance(side, exp.Column)]
+        if len(sides) < 2:
+            return False
+        outer = [self._is_outer(side, inside) for side in sides]
+        for here, there in ((0, 1), (1, 0)):
+            found = self.asker.scope.key(sides[there]) if outer[there] and not outer[here] else None
+            if found is not None and inside.key(sides[here]) is not None:
+                name = f"key {len(self.ties)}"
+                self.ties.append((name, found))
+                self.columns[name] = sides[here].copy()
+                return True
+        return False
+
+    def _moved(self, condition: exp.Expression, inside: Scope) -> exp.Expression:
+        """The condition with our names for the subquery's columns."""
+        if condition.find(exp.Select):
+            raise QueryRefused("a subquery in a condition that looks outside is refused", hint="nest one at a time")
+        moved = exp.paren(condition.copy())
+        for column in list(_columns(moved)):
+            if self._is_outer(column, inside):
+                continue
+            if inside.key(column) is not None:
+                raise QueryRefused(
+                    f"{column.name} is a key: it may be compared with the same key outside, and only by =",
+                    hint=f"write {column.name} = the same key of the table outside",
+                )
+            name = next((known for known, same in self.columns.items() if same == column), None)
+            name = name or f"column {len(self.columns)}"
+            self.columns[name] = column.copy()
+            column.replace(exp.column(exp.to_identifier(self.called(name), quoted=True)))
+        return moved
+
+
+def _columns(condition: exp.Expression) -> Iterator[exp.Column]:
+    """The names in a condition; those in a subquery of it are its own."""
+    for node in condition.walk(prune=lambda node: isinstance(node, exp.Select)):
+        if isinstance(node, exp.Column):
+            yield node
+
+
+def _of(column: str) -> exp.Column:
+    return exp.column(exp.to_identifier(column, quoted=True), table=exp.to_identifier(_INNER))
+
+
+def _sub(rows: exp.Select | None) -> exp.Subquery:
+    assert rows is not None  # noqa: S101 - a subquery is always derived
+    return exp.Subquery(this=rows.copy(), alias=exp.TableAlias(this=exp.to_identifier(_INNER)))

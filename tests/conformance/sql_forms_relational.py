@@ -1,0 +1,65 @@
+"""Questions over TPC-H in forms that need care: what looks outside, what is public, what is constant. In plain SQL."""
+
+from __future__ import annotations
+
+FORMS = """
+SELECT COUNT(*) FROM customer WHERE EXISTS (
+    SELECT 1 FROM nation, region WHERE n_regionkey = r_regionkey AND r_name = 'ASIA' AND n_nationkey = c_nationkey);
+SELECT COUNT(*) FROM lineitem l WHERE NOT EXISTS (
+    SELECT * FROM partsupp WHERE ps_partkey = l.l_partkey AND ps_suppkey = l.l_suppkey AND ps_availqty > 5000);
+SELECT COUNT(*) FROM lineitem WHERE NOT EXISTS (
+    SELECT 1 FROM partsupp WHERE ps_partkey = l_partkey AND ps_supplycost * 40 > l_extendedprice);
+SELECT COUNT(*) FROM customer WHERE c_nationkey NOT IN (
+    SELECT n_nationkey FROM nation JOIN region ON n_regionkey = r_regionkey WHERE r_name <> 'ASIA');
+SELECT COUNT(*) FROM lineitem WHERE l_suppkey IN (
+    SELECT ps_suppkey FROM partsupp JOIN supplier ON ps_suppkey = s_suppkey WHERE ps_partkey = l_partkey);
+SELECT COUNT(*) FROM lineitem WHERE l_suppkey NOT IN (
+    SELECT ps_suppkey FROM partsupp WHERE ps_partkey = l_partkey AND ps_availqty > 4000);
+WITH asian (nation) AS (
+    SELECT n_nationkey FROM nation WHERE n_regionkey IN (SELECT r_regionkey FROM region WHERE r_name = 'ASIA'))
+SELECT COUNT(*), SUM(c_acctbal) FROM customer JOIN asian ON c_nationkey = nation;
+SELECT COUNT(*) FROM orders o WHERE EXISTS (
+    SELECT 1 FROM orders z WHERE z.o_custkey = o.o_custkey AND z.o_totalprice > o.o_totalprice * 2);
+SELECT COUNT(*) FROM lineitem a WHERE NOT EXISTS (
+    SELECT 1 FROM lineitem b WHERE b.l_orderkey = a.l_orderkey AND b.l_quantity + 1 > a.l_quantity
+        AND b.l_suppkey <> a.l_suppkey);
+SELECT COUNT(*) FROM orders o WHERE o_orderkey IN (SELECT l_orderkey FROM lineitem WHERE l_shipdate < o.o_orderdate)
+    OR o_orderdate > DATE '1996-02-29' + INTERVAL '1' YEAR;
+SELECT COUNT(*), SUM(o_totalprice) FROM orders o
+    WHERE o_totalprice = (SELECT MAX(o_totalprice) FROM orders z WHERE z.o_custkey = o.o_custkey);
+SELECT COUNT(*) FROM customer WHERE 0 = (
+    SELECT COUNT(*) FROM orders WHERE o_custkey = c_custkey AND o_totalprice > 150000);
+SELECT COUNT(*), COUNT(o_orderkey), COUNT(DISTINCT o_orderkey) FROM customer LEFT JOIN orders ON c_custkey = o_custkey;
+SELECT COUNT(*) FROM customer WHERE 3 <= (SELECT COUNT(*) FROM orders WHERE o_custkey = c_custkey);
+SELECT COUNT(*) FROM lineitem JOIN partsupp ON l_partkey = ps_partkey AND l_suppkey = ps_suppkey
+    WHERE ps_supplycost = (SELECT MIN(ps_supplycost) FROM partsupp p WHERE p.ps_partkey = l_partkey);
+SELECT COUNT(*) FROM lineitem WHERE l_quantity < (SELECT MIN(p_size) FROM part WHERE p_size > 3);
+SELECT COUNT(*) FROM customer JOIN (SELECT n_regionkey, COUNT(*) AS nations, MIN(n_nationkey) AS least FROM nation
+    GROUP BY n_regionkey) AS g ON c_nationkey = least;
+SELECT COUNT(*) FROM nation a LEFT JOIN region b ON a.n_regionkey = b.r_regionkey AND b.r_name = 'ASIA'
+    JOIN customer ON c_nationkey = a.n_nationkey WHERE b.r_name IS NULL;
+SELECT COUNT(*), SUM(one), SUM(half) FROM (SELECT o_custkey, 1 AS one, 0.5 AS half FROM orders
+    UNION ALL SELECT c_custkey, 3, 0.25 FROM customer) AS t WHERE one <> 2;
+SELECT COUNT(*) FROM (SELECT 'o' AS source, o_custkey FROM orders UNION ALL SELECT 'c', c_custkey FROM customer) AS t
+    WHERE source = 'c' OR source > 'm';
+SELECT COUNT(*) FROM orders WHERE o_orderdate BETWEEN DATE '1994-01-31' + INTERVAL '1' MONTH
+    AND DATE '1998-12-01' - INTERVAL '90' DAY
+""".strip().split(";\n")
+GROUPED = """
+SELECT source, COUNT(*) AS n FROM (
+    SELECT 'orders' AS source, o_custkey FROM orders UNION ALL SELECT 'customers', c_custkey FROM customer) AS t
+GROUP BY source;
+SELECT place, COUNT(*) AS n FROM (
+    SELECT 7 AS place, o_custkey FROM orders UNION ALL SELECT 2, c_custkey FROM customer) AS t
+GROUP BY place;
+SELECT r_name, COUNT(*) AS n FROM customer
+    JOIN (SELECT n_nationkey, r_name FROM nation JOIN region ON n_regionkey = r_regionkey) AS home (nation, r_name)
+    ON c_nationkey = nation
+GROUP BY r_name
+""".strip().split(";\n")
+
+
+def priced(text: str, epsilon: str = "1") -> str:
+    """The same as a private question."""
+    before, select, after = text.rpartition("\nSELECT ") if text.startswith("WITH") else ("", "SELECT ", text[7:])
+    return f"{before}{select.replace('SELECT', f'DP-SELECT {epsilon}')}{after}"

@@ -1,0 +1,168 @@
+"""What public tables are good for beside a join: domains, of groups and of choices, and columns that nobody is in."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from sqlglot import exp
+
+from conformance.sql_noiseless import switch_off
+from conformance.sql_world import World, policy_of, world
+from tacit.curator import Release, Session
+from tacit.policy import ColumnPolicy, TablePolicy
+from tacit.sql.relations import correlated
+
+POLICY = policy_of(
+    [
+        TablePolicy("patients", "id", columns=[ColumnPolicy("city_id")], max_rows=5, max_groups=3),
+        TablePolicy(
+            "visits",
+            "patient_id -> patients.id",
+            columns=[
+                ColumnPolicy("cost", lower=0, upper=100, step=1, null=50),
+                ColumnPolicy("cents", lower=0, upper=1, step="0.1"),
+            ],
+            max_rows=20,
+            max_groups=5,
+        ),
+        TablePolicy("cities", public=True, columns=[ColumnPolicy("people", lower=0, upper=9, step=1, null=3)]),
+        TablePolicy("none", public=True),
+    ]
+)
+
+
+@pytest.fixture(scope="module")
+def clinic() -> World:
+    return world(
+        POLICY,
+        "CREATE TABLE patients AS SELECT i AS id, [0, 1, 1, 2, 7, NULL][1 + i % 6] AS city_id FROM range(60) t(i)",
+        "CREATE TABLE visits AS SELECT i // 2 AS patient_id, [10, NULL, 30][1 + i % 3] AS cost, 0.1 AS cents"
+        " FROM range(40) t(i)",
+        "CREATE TABLE cities AS SELECT i AS city_id, ['Rome', 'Pisa', 'Bari', 'Como'][1 + i] AS city,"
+        " [0.1, 0.25, 0.5, 0.1][1 + i]::DOUBLE AS share, [NULL, 2, 4, 6][1 + i] AS people FROM range(4) t(i)",
+        "CREATE TABLE none AS SELECT * FROM cities LIMIT 0",
+    )
+
+
+def answer(clinic, tmp_path, monkeypatch, text):
+    switch_off(monkeypatch)
+    release = clinic.curator(tmp_path).ask(f"DP-SELECT 100 {text}", session=Session("ana"))
+    assert isinstance(release, Release)
+    return release.rows
+
+
+JOINED = "FROM patients JOIN cities USING (city_id)"
+
+
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [
+        ("MODE(city)", ["Pisa"]),
+        ("TOP_K(city, 2)", [["Pisa", "Bari"], ["Pisa", "Rome"]]),
+        ("MODE(share)", [Fraction(1, 4)]),
+        ("HISTOGRAM(city)", [{"Bari": 10, "Como": 0, "Pisa": 20, "Rome": 10}]),
+    ],
+)
+def test_a_public_tables_column_is_a_domain_to_choose_from(clinic, tmp_path, monkeypatch, asked, wanted):
+    ((found,),) = answer(clinic, tmp_path, monkeypatch, f"{asked} {JOINED}")
+    assert (list(found) if isinstance(found, tuple) else found) in wanted
+
+
+def test_no_more_values_are_chosen_than_there_are(clinic, tmp_path, monkeypatch):
+    ((found,),) = answer(clinic, tmp_path, monkeypatch, f"TOP_K(city, 99) {JOINED}")
+    assert sorted(found) == ["Bari", "Como", "Pisa", "Rome"]
+
+
+def test_groups_of_a_public_double_are_found_again(clinic, tmp_path, monkeypatch):
+    """0.1 in the public table and 0.1 in a row are one key, though neither is one tenth."""
+    rows = answer(clinic, tmp_path, monkeypatch, f"share, COUNT(*) {JOINED} GROUP BY share")
+    assert sorted((float(share), count) for share, count in rows) == [(0.1, 10), (0.25, 20), (0.5, 10)]
+
+
+def test_a_mode_of_a_public_column_moves_with_a_unit_no_farther_than_its_plan_says(clinic):
+    made = clinic.plan(f"DP-SELECT 1 MODE(city) {JOINED}")
+    (measurement,) = made.measurements
+    tally = dict(clinic.engine._connection.execute(made.statements[0].sql("duckdb")).fetchall())
+    assert set(tally) == {"Rome", "Pisa", "Bari"}  # what is in no city is in no cell
+    assert measurement.l1 == 5
+
+
+# ── membership ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+MEMBERS = (
+    "city_id NOT IN (SELECT people FROM cities)",  # which has a NULL: it holds for nobody
+    "city_id NOT IN (SELECT people FROM cities WHERE people IS NOT NULL)",
+    "NOT city_id IN (SELECT a.people FROM cities a JOIN cities b ON a.city_id = b.city_id)",
+    "city_id IN (SELECT people FROM cities)",
+    "city_id NOT IN (SELECT people FROM cities WHERE cities.city_id < patients.city_id)",
+    "city_id NOT IN (SELECT people FROM none)",  # an empty list: it holds for all, also where there is no city
+    "CASE WHEN city_id IN (SELECT people FROM cities) THEN 1 ELSE 2 END = 2",
+    "NOT EXISTS (SELECT 1 FROM cities WHERE people = patients.city_id)",
+    "NOT EXISTS (SELECT 1 FROM none)",
+    "EXISTS (SELECT 1 FROM cities a LEFT JOIN none b ON a.city_id = b.city_id WHERE b.city IS NULL)",
+    "city_id < (SELECT MAX(people) FROM none)",
+    "city_id > (SELECT COUNT(*) FROM cities WHERE cities.city_id = patients.city_id)",
+)
+
+
+@pytest.mark.parametrize("condition", MEMBERS)
+def test_conditions_over_public_tables_are_three_valued_as_sqls_are(clinic, tmp_path, monkeypatch, condition):
+    ((found,),) = answer(clinic, tmp_path, monkeypatch, f"COUNT(*) FROM patients WHERE {condition}")
+    (wanted,) = clinic.engine._connection.execute(f"SELECT COUNT(*) FROM patients WHERE {condition}").fetchone()
+    assert found == wanted
+
+
+def test_not_in_without_its_nulls_would_be_noticed(clinic, tmp_path, monkeypatch):
+    right = correlated.Correlated.over
+
+    def without_nulls(inner, part, *, listed, names):
+        made = right(inner, part, listed=listed, names=names)
+        return made.where(exp.Not(this=exp.Is(this=listed[0].copy(), expression=exp.null())))
+
+    monkeypatch.setattr(correlated.Correlated, "over", without_nulls)
+    with pytest.raises(AssertionError):
+        test_conditions_over_public_tables_are_three_valued_as_sqls_are(clinic, tmp_path, monkeypatch, MEMBERS[0])
+
+
+# ── rows that an outer join leaves empty ─────────────────────────────────────────────────────────────────────────────
+
+LEFT = "FROM patients p LEFT JOIN visits v ON v.patient_id = p.id"
+WITH = "COALESCE(cost, CASE WHEN v.patient_id IS NOT NULL THEN 50 END)"
+
+
+@pytest.mark.parametrize(
+    ("asked", "plain"),
+    [
+        (f"SUM(cost), COUNT(*) {LEFT}", f"SELECT SUM({WITH}), COUNT(*) {LEFT}"),
+        (f"AVG(cost) {LEFT}", f"SELECT AVG({WITH}) {LEFT}"),
+        (f"COUNT(cost) {LEFT}", f"SELECT COUNT(cost) {LEFT}"),
+        (f"SUM(c) FROM (SELECT p.id, cost AS c {LEFT}) q", f"SELECT SUM({WITH}) {LEFT}"),
+        (f"SUM(c) FROM (SELECT p.id, SUM(cost) AS c {LEFT} GROUP BY p.id) q", f"SELECT SUM({WITH}) {LEFT}"),
+        ("SUM(cost) FROM visits", "SELECT SUM(COALESCE(cost, 50)) FROM visits"),
+        (
+            "SUM(people) FROM patients LEFT JOIN cities ON cities.city_id = patients.city_id",
+            (
+                "SELECT SUM(CASE WHEN city IS NOT NULL THEN COALESCE(people, 3) END)"
+                " FROM patients LEFT JOIN cities ON cities.city_id = patients.city_id"
+            ),
+        ),
+        (
+            "SUM(cost) FROM patients p LEFT JOIN (SELECT patient_id, cost FROM visits) v ON v.patient_id = p.id",
+            f"SELECT SUM({WITH}) {LEFT}",
+        ),
+    ],
+)
+def test_what_the_policy_says_of_empty_cells_is_not_about_rows_without_a_match(
+    clinic, tmp_path, monkeypatch, asked, plain
+):
+    (row,) = answer(clinic, tmp_path, monkeypatch, asked)
+    (wanted,) = clinic.engine._connection.execute(plain).fetchall()
+    assert [float(cell) for cell in row] == pytest.approx([float(cell) for cell in wanted])
+
+
+def test_counting_rows_without_a_match_as_that_value_would_be_noticed(clinic, tmp_path, monkeypatch):
+    monkeypatch.setattr("tacit.sql.scope.Scope.matched", lambda scope, name: None)
+    ((total,),) = answer(clinic, tmp_path, monkeypatch, f"SUM(cost) {LEFT}")
+    (wanted,) = clinic.engine._connection.execute(f"SELECT SUM({WITH}) {LEFT}").fetchone()
+    assert float(total) > wanted
