@@ -57,11 +57,11 @@ def behind_its_back(url: str, *statements: str) -> None:
 # ── a server that forgets ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("row", ["fsync", "pages", "synced", "standby"])
+@pytest.mark.parametrize("row", ["fsync", "pages", "synced", "standby", "path"])
 def test_a_server_that_may_forget_a_commit_is_refused(row: str) -> None:
-    from tacit.ledger.postgres_desk import _refuse_weak
+    from tacit.ledger.postgres_desk import _PATH, _refuse_weak
 
-    strong = {"fsync": "on", "pages": "on", "synced": "on", "standby": False, "encoding": "UTF8"}
+    strong = {"fsync": "on", "pages": "on", "synced": "on", "standby": False, "encoding": "UTF8", "path": _PATH}
     _refuse_weak(strong)
     with pytest.raises(LedgerError, match="cannot be kept on this server"):
         _refuse_weak(strong | {row: True if row == "standby" else "off"})
@@ -152,6 +152,91 @@ def test_another_chain_of_the_same_length_is_noticed(ledger: PostgresLedger, url
             other.reserve(charge("0.1"), CAPS)
     with pytest.raises(LedgerError, match="not the one its mark was set by"):
         ledger.reserve(charge(), CAPS)
+
+
+# ── a mark that cannot be read ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("damage", [b"\xff" * 1024, b"tacit mark 1 6 torn".ljust(1024, b"\0"), b"x"])
+def test_a_damaged_mark_is_not_taken_for_a_host_that_joins(
+    ledger: PostgresLedger, url: str, mark: Path, damage: bytes
+) -> None:
+    ledger.close()
+    mark.write_bytes(damage)
+    behind_its_back(url, *BACK_TO_THE_FIRST)
+    with pytest.raises(LedgerError, match="mark is damaged") as caught:
+        PostgresLedger(url, create=True, mark=mark)
+    assert "tacit ledger accept" in (caught.value.hint or "")
+    assert mark.read_bytes() == damage
+    assert any("missing or damaged" in problem for problem in verify_ledger(url, mark=mark).problems)
+    behind_its_back(url, "DROP SCHEMA tacit_ledger CASCADE")
+    with pytest.raises(LedgerError, match="its tables are gone"):
+        PostgresLedger(url, create=True, mark=mark)
+
+
+@pytest.mark.parametrize("damage", [b"\xff" * 1024, b""])
+def test_a_mark_that_is_damaged_or_emptied_while_in_use_stops_charges(
+    ledger: PostgresLedger, mark: Path, damage: bytes
+) -> None:
+    mark.write_bytes(damage)
+    with pytest.raises(LedgerError, match="mark is damaged"):
+        ledger.reserve(charge(), CAPS)
+    with pytest.raises(LedgerError, match="mark is damaged"):
+        ledger.balance("clinic", CAPS, analyst="ana")
+
+
+def test_a_damaged_mark_is_set_anew_by_accepting_on_record(ledger: PostgresLedger, url: str, mark: Path) -> None:
+    ledger.close()
+    mark.write_bytes(b"\xff" * 1024)
+    accept_ledger(url, "the disk of this host is new", mark=mark)
+    with open_ledger(url, create=False, mark=mark) as opened:
+        opened.reserve(charge(), CAPS)
+    assert verify_ledger(url, mark=mark).sound
+
+
+def test_a_host_without_a_mark_joins_and_says_so(
+    ledger: PostgresLedger, url: str, mark: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    mark.rename(mark.with_name("elsewhere"))
+    with caplog.at_level(logging.WARNING, logger="tacit.ledger"), PostgresLedger(url, create=False, mark=mark):
+        assert ["joins the ledger at entry 6" in record.getMessage() for record in caplog.records] == [True]
+    caplog.clear()
+    with caplog.at_level(logging.WARNING, logger="tacit.ledger"), PostgresLedger(url, create=False, mark=mark):
+        assert not caplog.records
+
+
+# ── behind a pooler ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_ledger_relies_on_no_setting_that_a_pooler_could_lose(
+    url: str, mark: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in transaction mode: every transaction begins on a backend that knows nothing of the one before."""
+    from tacit.ledger import postgres_desk
+
+    begun = postgres_desk._begun
+
+    def on_another_backend(connection: postgres_desk.Server, first: str) -> object:
+        isolation, read_only = connection.isolation_level, connection.read_only
+        connection.autocommit = True
+        shown = b"SELECT count(*) AS n FROM pg_settings WHERE source = 'session'"
+        assert connection.execute(shown).fetchone() == {"n": 0}  # nor was anything left for others
+        connection.execute("DISCARD ALL")
+        connection.autocommit = False
+        connection.isolation_level, connection.read_only = isolation, read_only
+        return begun(connection, first)
+
+    monkeypatch.setattr(postgres_desk, "_begun", on_another_backend)
+    behind_its_back(url, "CREATE TABLE public.entry (seq INT); CREATE TABLE public.account (dataset TEXT)")
+    with PostgresLedger(url, create=True, mark=mark) as ledger:
+        for _ in range(3):
+            ledger.reserve(charge(), CAPS)
+        assert ledger.balance("clinic", CAPS, analyst="ana").total.spent.epsilon == Loss("1.5").epsilon
+        assert ledger.verify().sound
+    with psycopg.connect(url) as owner:
+        found = owner.execute("SELECT schemaname FROM pg_tables WHERE tablename = 'answer'").fetchall()
+        assert found == [("tacit_ledger",)]
+        assert owner.execute("SELECT count(*) FROM public.entry").fetchone() == (0,)
 
 
 # ── many hosts, forks, lost connections ──────────────────────────────────────────────────────────────────────────────

@@ -13,7 +13,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from support.postgres import OWNER, server
 from tacit.engines import Engine, open_engine, read_schema
-from tacit.engines.postgres import Postgres, open_postgres
+from tacit.engines.postgres import Postgres, _address, open_postgres
 from tacit.errors import EngineError, LedgerError, PolicyError
 from tacit.ledger import open_ledger
 from tacit.policy import BudgetPolicy, ColumnPolicy, Dataset, Policy, TablePolicy, check_policy
@@ -55,7 +55,7 @@ def odd() -> Iterator[Engine]:
 def test_the_schema_speaks_of_types_as_every_engine_does_and_of_names_as_the_policy_does(odd):
     assert odd.schema() == {
         "Odd": {
-            "ID": "BIGINT", "small": "BIGINT", "amount": "DECIMAL(12,2)", "free": "DOUBLE", "rough": "FLOAT",
+            "ID": "BIGINT", "small": "BIGINT", "amount": "NUMERIC(12,2)", "free": "DOUBLE", "rough": "FLOAT",
             "price": "DOUBLE", "feeling": "VARCHAR", "code": "VARCHAR", "who": "UUID", "at": "TIMESTAMP",
             "seen": "TIMESTAMP", "doc": "JSONB", "raw": "BYTEA", "tags": "TEXT[]", "span": "INTERVAL",
         }
@@ -231,13 +231,67 @@ def test_a_forked_child_is_told_to_open_its_own(odd):
 # ── addresses in a policy ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("where", ["postgresql://ana:secret@host/db", "postgres://host/db?password=secret",
-                                   "postgresql://host/db?sslpassword=secret"])  # fmt: skip
+HOLDING = [
+    "postgresql://ana:secret@host/db",
+    "postgres://host/db?password=secret",
+    "postgresql://host/db?sslpassword=secret",
+    "postgresql://ana:sec?secret@host/db",
+    "postgresql://ana:sec#secret@host/db",
+    "postgresql://ana:sec/secret@host/db",
+    "postgresql://ana:sec%3Fsecret@host/db",
+    "postgresql://host/db?pass%77ord=secret",
+    "postgresql://host/db?ssl%70assword=secret",
+]
+
+
+@pytest.mark.parametrize("where", HOLDING)
 @pytest.mark.parametrize("key", ["source", "ledger"])
 def test_a_password_in_a_policy_is_refused(where, key):
     given = {"source": "postgresql://host/db"} | {key: where}
     with pytest.raises(PolicyError, match="holds a password") as caught:
         Dataset("d", engine="postgres", **given)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "postgresql://host:5432/db",
+        "postgresql://ana@host/db",
+        "postgresql://ana@one:5432,two:5433/db?sslmode=require",
+        "postgresql://host:5432/db?user=ana@clinic",
+        "postgresql://?service=clinic&passfile=/run/pgpass",
+    ],
+)
+def test_an_address_without_a_password_is_accepted(where):
+    Dataset("d", where, engine="postgres", ledger=where)
+
+
+@pytest.mark.parametrize("where", HOLDING)
+def test_a_password_is_refused_at_the_doors_as_libpq_reads_the_address(where):
+    """Also where no policy stood before: a ledger's address may come from elsewhere."""
+    with pytest.raises(LedgerError, match="holds a password") as caught:
+        open_ledger(where, create=True)
+    assert "secret" not in f"{caught.value} {caught.value.hint}"
+    with pytest.raises(PolicyError, match="holds a password") as told:
+        _address(where)
+    assert "secret" not in f"{told.value} {told.value.hint}"
+
+
+@pytest.mark.parametrize("where", ["postgresql://host:secret%zz/db", "postgresql://host/db?secret"])
+def test_an_address_that_cannot_be_read_is_not_repeated(where):
+    with pytest.raises(PolicyError) as caught:
+        _address(where)
+    assert "secret" not in f"{caught.value} {caught.value.hint}"
+    with pytest.raises(LedgerError) as told:
+        open_ledger(where, create=True)
+    assert "secret" not in f"{told.value} {told.value.hint}"
+
+
+def test_an_error_names_host_and_database_and_nothing_else_of_the_address():
+    with pytest.raises(EngineError) as caught:
+        opened("postgresql://ana@127.0.0.1:1/none?connect_timeout=1&options=-csecret.x%3D1")
+    assert "'127.0.0.1/none'" in str(caught.value)
     assert "secret" not in str(caught.value)
 
 

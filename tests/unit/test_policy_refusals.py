@@ -226,7 +226,7 @@ REFUSED = [
         "[dataset] engine: 'oracle' is not an engine tacit knows",
         "",
     ),
-    ('name = "clinic"', 'name = "clinic"\nengine = "sqlite"', 3, "[dataset] engine: 'sqlite' is not served yet", ""),
+    ('name = "clinic"', 'name = "clinic"\nengine = "sqlite"', 4, "source: must be one SQLite database", ".sqlite"),
     ('name = "clinic"', 'name = "clinic"\nadjacency = "swap"', 3, 'must be one of "add/remove", "replace"', ""),
     ('name = "clinic"', 'name = "clinic"\ndata_version = 2', 3, "[dataset] data_version: must be text", "in quotes"),
     (', cities = "cities.csv"', "", 25, "[tables.cities]: has no file: source does not name it", "to source"),

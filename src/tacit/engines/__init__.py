@@ -12,6 +12,7 @@ from tacit.engines.dummy import dummy_engine
 from tacit.engines.exact import Exact, IntArray
 from tacit.engines.owner import run_owner_sql
 from tacit.engines.reading import advice_on, shared_keys, unreadable_tables
+from tacit.engines.snapshot import State, one_state
 from tacit.errors import EngineError, PolicyError
 from tacit.policy import Dataset, Policy, Schema, TablePolicy
 
@@ -22,8 +23,10 @@ __all__ = [
     "Exact",
     "IntArray",
     "Limits",
+    "State",
     "advice_on",
     "dummy_engine",
+    "one_state",
     "open_engine",
     "read_schema",
     "run_owner_sql",
@@ -55,6 +58,12 @@ def _open_spark(dataset: Dataset, tables: Sequence[TablePolicy], *, every: bool,
     return open_spark(dataset, tables, every=every, limits=limits)
 
 
+def _open_sqlite(dataset: Dataset, tables: Sequence[TablePolicy], *, every: bool, limits: Limits) -> Engine:
+    from tacit.engines.sqlite import open_sqlite  # here, so that other sources need not wait for it
+
+    return open_sqlite(dataset, tables, every=every, limits=limits)
+
+
 def _extra(what: str, name: str) -> EngineError:
     return EngineError(f"{what} is not installed with tacit", hint=f"pip install 'tacit[{name}]'")
 
@@ -64,6 +73,7 @@ OPENERS: MappingProxyType[str, Opener] = MappingProxyType(
         "duckdb": open_duckdb,
         "postgres": _open_postgres,
         "spark": _open_spark,
+        "sqlite": _open_sqlite,
     }
 )
 

@@ -30,7 +30,7 @@ def run_owner_sql(
     if isinstance(source, Policy) and source.dataset.engine != "duckdb":
         raise PolicyError(
             f"the source is {source.dataset.engine}: tacit reads it and changes nothing there",
-            hint="use the database's own tools, such as psql",
+            hint="use the database's own tools, such as psql or sqlite3",
         )
     if isinstance(source, Policy) and not isinstance(source.dataset.source, DatabaseSource):
         return _look(source, sql, parameters)

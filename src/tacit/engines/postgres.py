@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import ExitStack, contextmanager, suppress
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -17,13 +17,14 @@ from tacit.engines.postgres_tables import Tables, find_tables
 from tacit.engines.postgres_types import fetch
 from tacit.errors import EngineError, InvalidParameter, PolicyError, TacitError
 from tacit.policy import DatabaseSource, Dataset, Schema, TablePolicy
+from tacit.policy.servers import KEEPALIVES, SECRET_PARAMETERS, holds_secret
 
 Connection = psycopg.Connection[tuple[object, ...]]
 
 OLDEST = 14_00_00  # the first server whose records can be hashed and whose numbers know infinity
 _PATIENCE = 10  # seconds to connect
 _SEE_LOG = "the curator's log says why"
-_SETTINGS = {
+_SETTINGS = {  # of a transaction: behind a pooler the next one may run on another backend
     "search_path": "pg_catalog, pg_temp",  # a table has a name only where the policy gives it one
     "timezone": "UTC",
     "datestyle": "ISO, YMD",
@@ -31,8 +32,6 @@ _SETTINGS = {
     "standard_conforming_strings": "on",
     "client_encoding": "UTF8",
     "client_min_messages": "error",
-    "default_transaction_read_only": "on",
-    "default_transaction_isolation": "repeatable read",
 }
 _MAY_CREATE = """
 SELECT rolsuper OR has_database_privilege(current_database(), 'CREATE') FROM pg_roles WHERE rolname = current_user"""
@@ -47,18 +46,20 @@ class Postgres:
         "_clean",
         "_closed",
         "_idle",
-        "_limits",
         "_live",
         "_lock",
         "_pid",
+        "_settings",
+        "_stopped",
         "_tables",
     )
 
     def __init__(self, address: dict[str, object], tables: Tables, *, limits: Limits) -> None:
-        self._address, self._tables, self._limits = address, tables, limits
+        self._address, self._tables, self._settings = address, tables, settings(limits)
         self._lock = threading.Lock()
         self._idle: list[Connection] = []
         self._live: set[Connection] = set()  # those with a question that is running
+        self._stopped: set[Connection] = set()  # and those of them that were interrupted
         self._pid, self._closed = os.getpid(), False
         self._clean = weakref.finalize(self, _discard, self._idle, self._pid)
 
@@ -73,24 +74,32 @@ class Postgres:
 
     def execute(self, sql: str) -> Exact:
         """Run one SELECT; see `Engine`."""
+        with self.snapshot() as state:
+            return state.execute(sql)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[State]:
+        """One state of the data for several SELECTs: one transaction, REPEATABLE READ and READ ONLY."""
         if os.getpid() != self._pid:
             raise EngineError("the engine was opened in another process", hint="open one in each process, after a fork")
-        try:
-            with self._connection() as connection, connection.cursor() as cursor:
-                with connection.pipeline():  # also: one statement and no more, whatever the text says
-                    cursor.execute(self._tables.before(sql).encode())
-                return Exact(fetch(cursor.pgresult))
-        except Exception as error:  # whatever it is, it may hold cells
-            log.warning("%s: %s", type(error).__name__, error)
-        # Outside the handler: the error has no __context__ that a traceback, a logger or a debugger could print.
-        raise unanswered()
+        with ExitStack() as held:
+            connection = None
+            try:
+                connection = held.enter_context(self._connection())
+            except Exception as error:  # whatever it is, it may hold cells
+                log.warning("%s: %s", type(error).__name__, error)
+            if connection is None:  # outside the handler: nothing of what was said is left in the error
+                raise unanswered()
+            yield State(connection, self._tables, stopped=self._stopped)
 
     def interrupt(self) -> None:
         """Stop every question that is running."""
         with self._lock:
-            for connection in self._live:
-                with suppress(psycopg.Error):
-                    connection.cancel_safe(timeout=5)
+            running = list(self._live)
+            self._stopped.update(running)  # not used again: a cancel that comes late would hit another's question
+        for connection in running:
+            with suppress(psycopg.Error):
+                connection.cancel_safe(timeout=5)
 
     def close(self) -> None:
         """Stop what runs and hang up."""
@@ -101,6 +110,16 @@ class Postgres:
 
     def advice(self) -> tuple[tuple[str, str], ...]:
         """What a careful curator would change about the role that asks. Reads the catalogue, never a row."""
+        computed = tuple(
+            (
+                f"table {name!r} is computed when it is read: one row that fails makes every question fail",
+                "ask a table, or a materialised view; or be sure that no row can fail",
+            )
+            for name in self._tables.computed
+        )
+        return (*computed, *self._advice_on_the_role())
+
+    def _advice_on_the_role(self) -> tuple[tuple[str, str], ...]:
         writes = "'INSERT, UPDATE, DELETE, TRUNCATE'"
         may = [f"has_table_privilege('{_literal(origin)}', {writes})" for origin in self._tables.origins]
         asked = f"SELECT {' OR '.join([*may, f'({_MAY_CREATE})'])}"
@@ -122,28 +141,59 @@ class Postgres:
             connection = self._idle.pop() if self._idle and not self._closed else None
         if self._closed:
             raise ValueError("the engine is closed")
-        if connection is None or not _answers(connection):
-            connection = connect(self._address, self._limits)
+        if connection is None or not _begins(connection, self._settings):
+            connection = connect(self._address)
+            begin(connection, self._settings)
         with self._lock:
             self._live.add(connection)
         try:
             yield connection
         finally:
             with self._lock:
+                interrupted = connection in self._stopped
                 self._live.discard(connection)
-            self._give_back(connection)
+                self._stopped.discard(connection)
+            self._give_back(connection, keep=not interrupted)
 
-    def _give_back(self, connection: Connection) -> None:
+    def _give_back(self, connection: Connection, *, keep: bool) -> None:
         """Keep it for the next question, if its transaction ended well."""
         try:
             connection.rollback()
         except psycopg.Error as error:
             log.warning("%s: %s", type(error).__name__, error)
         with self._lock:
-            if connection.closed or self._closed:
-                connection.close()
-            else:
+            if keep and not connection.closed and not self._closed:
                 self._idle.append(connection)
+                return
+        connection.close()
+
+
+class State:
+    """One state of the data, for as long as its transaction lasts."""
+
+    __slots__ = ("_connection", "_stopped", "_tables")
+
+    def __init__(self, connection: Connection, tables: Tables, *, stopped: Set[Connection]) -> None:
+        self._connection, self._tables, self._stopped = connection, tables, stopped
+
+    @property
+    def dialect(self) -> str:
+        """As the engine's."""
+        return "postgres"
+
+    def execute(self, sql: str) -> Exact:
+        """Run one SELECT; see `Engine`."""
+        if self._connection in self._stopped:  # between two statements of a question
+            raise unanswered()
+        try:
+            with self._connection.cursor() as cursor:
+                with self._connection.pipeline():  # also: one statement and no more, whatever the text says
+                    cursor.execute(self._tables.before(sql).encode())
+                return Exact(fetch(cursor.pgresult))
+        except Exception as error:  # whatever it is, it may hold cells
+            log.warning("%s: %s", type(error).__name__, error)
+        # Outside the handler: the error has no __context__ that a traceback, a logger or a debugger could print.
+        raise unanswered()
 
 
 def open_postgres(
@@ -152,61 +202,86 @@ def open_postgres(
     """Open a dataset's source for questions about these tables, or about `every` table it has."""
     if not isinstance(dataset.source, DatabaseSource):
         raise PolicyError("PostgreSQL's source is one database", hint='write source = "postgresql://host/database"')
-    what = f"the source {dataset.source.location!r}"
-    address = _address(dataset.source.location, what)
+    address = _address(dataset.source.location)
+    what = _named(address)
     unreachable = EngineError(f"{what} could not be opened: no answer, or not to this role", hint=_SEE_LOG)
-    connection = _or(unreachable, lambda: connect(address, UNLIMITED))
+    connection = _or(unreachable, lambda: _begun(address, UNLIMITED))
     with connection:
         _suitable(connection, what)
         found = find_tables(lambda text: connection.execute(text.encode()).fetchall(), tables, every=every)
     connection.close()
     if limits != UNLIMITED:
         unfit = InvalidParameter(f"PostgreSQL does not start with these limits: {limits}", hint='memory is as "64MB"')
-        _or(unfit, lambda: connect(address, limits)).close()
+        _or(unfit, lambda: _begun(address, limits)).close()
     return Postgres(address, found, limits=limits)
 
 
-def connect(address: dict[str, object], limits: Limits) -> Connection:
-    """A connection that can only read, and sees the catalogue and no table by its bare name."""
-    connection: Connection = psycopg.connect(**address, autocommit=True, prepare_threshold=None)  # type: ignore[arg-type] # parameters of libpq, by name
-    settings = dict(_SETTINGS)
-    if limits.threads is not None:
-        settings["max_parallel_workers_per_gather"] = str(limits.threads - 1)
-    if limits.memory is not None:
-        settings["work_mem"] = limits.memory
-    if limits.timeout is not None:
-        settings["statement_timeout"] = str(max(1, round(limits.timeout * 1000)))
-    try:
-        for name, value in settings.items():
-            connection.execute("SELECT pg_catalog.set_config(%s, %s, false)", (name, value))
-        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-        connection.read_only = True
-        connection.autocommit = False
-    except BaseException:
-        connection.close()
-        raise
+def connect(address: dict[str, object]) -> Connection:
+    """A connection whose transactions can only read, and that sets nothing for longer than one of them."""
+    connection: Connection = psycopg.connect(**address, autocommit=False, prepare_threshold=None)  # type: ignore[arg-type] # parameters of libpq, by name
+    connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+    connection.read_only = True
     return connection
 
 
-def _answers(connection: Connection) -> bool:
+def settings(limits: Limits) -> dict[str, str]:
+    """What holds in every transaction."""
+    made = dict(_SETTINGS)
+    if limits.threads is not None:
+        made["max_parallel_workers_per_gather"] = str(limits.threads - 1)
+    if limits.memory is not None:
+        made["work_mem"] = limits.memory
+    if limits.timeout is not None:
+        made["statement_timeout"] = str(max(1, round(limits.timeout * 1000)))
+    return made
+
+
+def begin(connection: Connection, made: dict[str, str]) -> None:
+    """Begin a transaction that sees the catalogue, and no table by its bare name: in one round trip."""
+    calls = ", ".join("pg_catalog.set_config(%s, %s, true)" for _ in made)
+    values = [word for pair in made.items() for word in pair]
+    try:
+        with connection.pipeline():
+            connection.execute(f"SELECT {calls}".encode(), values)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _begins(connection: Connection, made: dict[str, str]) -> bool:
     """Whether a connection that waited is still there. A question that is charged should not be the one to find out."""
     try:
-        connection.execute("SELECT 1")
+        begin(connection, made)
     except psycopg.Error as error:
         log.warning("%s: %s", type(error).__name__, error)
-        connection.close()
         return False
     return True
 
 
-def _address(location: str, what: str) -> dict[str, object]:
+def _begun(address: dict[str, object], limits: Limits) -> Connection:
+    connection = connect(address)
+    begin(connection, settings(limits))
+    return connection
+
+
+def _address(location: str) -> dict[str, object]:
     """The parameters of a connection. What is not in them comes from the environment, a service or a password file."""
-    malformed = PolicyError(f"{what} is not an address", hint='write source = "postgresql://host/database"')
+    malformed = PolicyError("the source is not an address", hint='write source = "postgresql://host/database"')
     try:
         found: dict[str, object] = dict(conninfo_to_dict(location))
     except psycopg.Error:
         raise malformed from None
-    return {"connect_timeout": _PATIENCE, "application_name": "tacit"} | found
+    if SECRET_PARAMETERS & found.keys() or holds_secret(location):
+        hint = "put it into the environment as PGPASSWORD, or into ~/.pgpass or a service file"
+        raise PolicyError("the source holds a password, which does not belong into a policy", hint=hint)
+    usual = {"connect_timeout": _PATIENCE, "application_name": "tacit"} | KEEPALIVES
+    return usual | found | {"client_encoding": "UTF8"}
+
+
+def _named(address: dict[str, object]) -> str:
+    """The source in an error: its host and database, and nothing else of the address."""
+    shown = "/".join(str(address[part]) for part in ("host", "dbname") if part in address)
+    return f"the source {shown!r}" if shown else "the source"
 
 
 def _suitable(connection: Connection, what: str) -> None:

@@ -7,24 +7,31 @@ from dataclasses import dataclass
 
 from tacit.engines.columns import quoted
 from tacit.engines.postgres_types import SourceColumn, reading
-from tacit.errors import PolicyError
+from tacit.errors import EngineError, PolicyError
 from tacit.policy import Schema, TableDomain, TablePolicy, fold
 
 Ask = Callable[[str], list[tuple[object, ...]]]
 
-# Tables, views, materialised views, foreign and partitioned tables; only columns that this role may read.
+# Tables, views, materialised views, foreign and partitioned tables; only columns that this role may read. A domain over
+# a domain is walked to its end; the first of them that has digits says how many.
 _COLUMNS = """
-SELECT s.nspname, c.relname, a.attname, b.typname, format_type(b.oid, NULL), b.typtype = 'e', a.atttypmod, d.typtypmod
+WITH RECURSIVE walked(first, type, digits) AS (
+    SELECT oid, oid, -1 FROM pg_type UNION ALL
+    SELECT w.first, t.typbasetype, CASE WHEN w.digits >= 0 THEN w.digits ELSE t.typtypmod END
+    FROM walked AS w JOIN pg_type AS t ON t.oid = w.type WHERE t.typtype = 'd')
+SELECT s.nspname, c.relname, a.attname, b.typname, format_type(b.oid, NULL), b.typtype = 'e',
+CASE WHEN a.atttypmod >= 0 THEN a.atttypmod ELSE w.digits END, a.attgenerated = 'v',
+c.relkind IN ('v', 'f') OR row_security_active(c.oid)
 FROM pg_class AS c JOIN pg_namespace AS s ON s.oid = c.relnamespace
 JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-JOIN pg_type AS d ON d.oid = a.atttypid
-JOIN pg_type AS b ON b.oid = CASE WHEN d.typtype = 'd' THEN d.typbasetype ELSE d.oid END
+JOIN walked AS w ON w.first = a.atttypid JOIN pg_type AS b ON b.oid = w.type AND b.typtype <> 'd'
 WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND s.nspname !~ '^pg_' AND s.nspname <> 'information_schema'
 AND has_schema_privilege(s.oid, 'USAGE') AND has_column_privilege(c.oid, a.attnum, 'SELECT')
 ORDER BY s.nspname, c.relname, a.attnum"""
 _COLLATIONS = """
-SELECT collname FROM pg_collation WHERE collname IN ('pg_c_utf8', 'C.utf8', 'C.UTF-8', 'C')
-AND collencoding IN (-1, 6) ORDER BY array_position(ARRAY['pg_c_utf8', 'C.utf8', 'C.UTF-8', 'C'], collname::text)"""
+SELECT collname FROM pg_collation WHERE collname IN ('pg_c_utf8', 'C.utf8', 'C.UTF-8') AND collencoding IN (-1, 6)
+AND collnamespace = CAST('pg_catalog' AS regnamespace)
+ORDER BY array_position(ARRAY['pg_c_utf8', 'C.utf8', 'C.UTF-8'], CAST(collname AS TEXT)) LIMIT 1"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +41,7 @@ class Tables:
     schema: Schema
     clause: str
     origins: tuple[str, ...]  # as the database names them
+    computed: tuple[str, ...] = ()  # those that are computed when they are read, so that reading a row can fail
 
     def before(self, select: str) -> str:
         """One SELECT that sees the tables as the schema describes them. Two statements are no SELECT."""
@@ -45,28 +53,56 @@ class Tables:
 def find_tables(ask: Ask, tables: Sequence[TablePolicy], *, every: bool) -> Tables:
     """The policy's tables, or `every` one of the schema `public`. Reads the catalogue, never a row."""
     there = _there(ask)
-    (collation,) = ask(_COLLATIONS)[0]
+    collation = _collation(ask)
     wanted = [name for schema, name in there if schema == "public"] if every else [table.name for table in tables]
     schema: dict[str, Mapping[str, str]] = {}
-    parts, origins = [], []
+    parts, origins, computed = [], [], []
     for name in wanted:
         found = _find(there, name)
         spellings = _spellings(tables, name)
-        read = {column.name: reading(column, collation=str(collation)) for column in there[found]}
+        stored = _stored(there[found], name, spellings)
+        read = {column.name: reading(column, collation=collation) for column in stored}
+        computed += [name] if any(column.is_computed for column in there[found]) else []
         names = _named(read, spellings)
         schema[name] = {names[column]: way.type for column, way in read.items()}
         origins.append(f"{quoted(found[0])}.{quoted(found[1])}")
         cells = ", ".join(f"{way.sql} AS {quoted(names[column])}" for column, way in read.items())
         parts.append(f"{quoted(name)} AS NOT MATERIALIZED (SELECT {cells} FROM {origins[-1]})")
-    return Tables(schema, f"WITH {', '.join(parts)}\n" if parts else "", tuple(origins))
+    return Tables(schema, f"WITH {', '.join(parts)}\n" if parts else "", tuple(origins), tuple(computed))
+
+
+def _collation(ask: Ask) -> str:
+    """One that compares bytes, and knows the small letter of É: by "C" alone, two spellings would be two units."""
+    found = ask(_COLLATIONS)
+    if not found:
+        raise EngineError(
+            "the database cannot fold case as other engines do: it has no collation that knows Unicode's letters",
+            hint="use PostgreSQL 17 or newer; or have the system's locale C.utf8 installed, and "
+            "SELECT pg_import_system_collations('pg_catalog')",
+        )
+    return str(found[0][0])
+
+
+def _stored(columns: Sequence[SourceColumn], table: str, spellings: Mapping[str, str]) -> list[SourceColumn]:
+    """The columns without those that are computed on reading, which may fail on a row and so tell that it is there."""
+    for column in columns:
+        if column.is_virtual and fold(column.name) in spellings:
+            raise PolicyError(
+                f"column {column.name!r} of table {table!r} cannot be used: it is generated anew whenever it is read, "
+                "which can fail on a row",
+                hint="declare it GENERATED ALWAYS AS … STORED",
+            )
+    return [column for column in columns if not column.is_virtual]
 
 
 def _there(ask: Ask) -> dict[tuple[str, str], list[SourceColumn]]:
     found: dict[tuple[str, str], list[SourceColumn]] = {}
-    for schema, table, column, base, shown, is_enum, own, of_domain in ask(_COLUMNS):
-        modifier = int(str(own)) if int(str(own)) >= 0 else int(str(of_domain))
+    for schema, table, column, base, shown, is_enum, packed, is_virtual, is_computed in ask(_COLUMNS):
+        modifier = int(str(packed))
         digits = _digits(modifier) if base == "numeric" and modifier >= 0 else None
-        made = SourceColumn(str(column), str(base), str(shown), bool(is_enum), digits)
+        made = SourceColumn(
+            str(column), str(base), str(shown), bool(is_enum), digits, bool(is_virtual), bool(is_computed)
+        )
         found.setdefault((str(schema), str(table)), []).append(made)
     return found
 

@@ -26,6 +26,8 @@ class SourceColumn:
     shown: str
     is_enum: bool = False
     digits: tuple[int, int] | None = None
+    is_virtual: bool = False  # generated when it is read
+    is_computed: bool = False  # of a view, a foreign table, or one with row security
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +61,12 @@ def reading(column: SourceColumn, *, collation: str) -> Reading:
 
 
 def _numeric(name: str, digits: tuple[int, int] | None) -> Reading:
-    """NUMERIC(18, 3) is exact. One without digits may hold what no double can, and converting it would fail."""
+    """NUMERIC(18, 3) is exact, but for NaN, which a DECIMAL of DuckDB cannot be: hence not by that word.
+
+    One without digits may hold what no double can, and converting it would fail.
+    """
     if digits is not None and 0 <= digits[1] <= digits[0] <= _WIDEST:
-        return Reading(name, f"DECIMAL({digits[0]},{digits[1]})")
+        return Reading(name, f"NUMERIC({digits[0]},{digits[1]})")
     cases = (
         f"WHEN {name} = 'NaN' THEN 'NaN' WHEN {name} > {_LARGEST} THEN 'Infinity' "
         f"WHEN {name} < -{_LARGEST} THEN '-Infinity' WHEN ABS({name}) < {_SMALLEST} THEN '0'"

@@ -79,6 +79,8 @@ def attach(connection: Connection, dataset: Dataset) -> None:
     what = f"the source {dataset.source.location!r}"
     path = str(dataset.resolve(dataset.source.location).absolute())
     readable(path, what)
+    if holds_sqlite(path):
+        raise PolicyError(f"{what} is a SQLite database", hint='write engine = "sqlite" beside it')
     with open(path, "rb") as file:
         if file.read(12)[8:] != b"DUCK":
             raise PolicyError(
@@ -94,6 +96,15 @@ def attach(connection: Connection, dataset: Dataset) -> None:
     if busy:
         raise EngineError(f"{what} is open for writing elsewhere", hint="close what writes to it and try again")
     raise EngineError(f"{what} could not be opened: it is damaged, encrypted or of another version", hint=_SEE_LOG)
+
+
+def holds_sqlite(path: str) -> bool:
+    """Whether a file is a SQLite database, by its first bytes. One that cannot be read is none."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False
 
 
 def is_busy(error: duckdb.Error) -> bool:

@@ -69,6 +69,7 @@ def _failed(code: str) -> str:
 def verify_database(address: str, *, mark: Path | None) -> Verdict:
     """Examine a ledger, also one that is too damaged to be opened. Without a mark a rollback cannot be noticed."""
     try:
+        known = _is_known(mark)
         stood = _stood(mark)
         with closing(connect(address)) as server:
             with reading(server) as view:
@@ -78,9 +79,8 @@ def verify_database(address: str, *, mark: Path | None) -> Verdict:
                 head = book.head(view)
             with reading(server, streaming=True) as view:
                 # without a mark of this host, the newest entry stands for it: only the chain itself is examined
-                return examine_all(
-                    view, stood or Point(head.seq, head.hash), rules=lambda: rules, failures=(psycopg.Error,)
-                )
+                against = stood if known else Point(head.seq, head.hash)
+                return examine_all(view, against, rules=lambda: rules, failures=(psycopg.Error,))
     except (psycopg.Error, OSError, LedgerError):
         return Verdict(0, "", ("the ledger cannot be opened: it is missing, damaged, or not a ledger",))
 
@@ -115,3 +115,11 @@ def _stood(mark: Path | None) -> Point | None:
         return None
     with closing(Mark(mark, create=False)) as high_water:
         return high_water.read()
+
+
+def _is_known(mark: Path | None) -> bool:
+    """Whether this host has a mark, be it damaged."""
+    if mark is None or not os.path.exists(mark):
+        return False
+    with closing(Mark(mark, create=False)) as high_water:
+        return not high_water.is_blank()

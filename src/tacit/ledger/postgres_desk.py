@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -14,14 +15,17 @@ from psycopg.rows import dict_row
 from tacit.errors import LedgerError
 from tacit.ledger import book, postgres_schema
 from tacit.ledger.desk import NOWHERE, Clock, milliseconds, passes_through, unbroken
-from tacit.ledger.mark import Mark, Point, sync_directory
+from tacit.ledger.mark import HINT, Mark, Point, sync_directory
+from tacit.ledger.postgres_address import parameters
 from tacit.ledger.postgres_schema import SCHEMA
 from tacit.ledger.rows import Rows
 
 Server = psycopg.Connection[dict[str, Any]]
 
-_SETTINGS = {
-    "search_path": f"{SCHEMA}, pg_temp",
+_log = logging.getLogger("tacit.ledger")
+_PATH = f"{SCHEMA}, pg_temp"
+_SETTINGS = {  # of a transaction: behind a pooler the next one may run on another backend
+    "search_path": _PATH,
     "timezone": "UTC",
     "client_encoding": "UTF8",
     "synchronous_commit": "on",  # a COMMIT that returns has reached the disk, and the standbys that were asked for
@@ -33,7 +37,7 @@ _LOCK = 0x7AC17_1ED6E5  # of the writers of the ledger in this database
 _BEGIN = f"""
 SELECT pg_advisory_xact_lock({_LOCK}), current_setting('fsync') AS fsync, current_setting('full_page_writes') AS pages,
 current_setting('synchronous_commit') AS synced, pg_is_in_recovery() AS standby,
-current_setting('server_encoding') AS encoding,
+current_setting('server_encoding') AS encoding, current_setting('search_path') AS path,
 CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT) AS now"""
 HARMLESS = {  # what leaves the connection and the ledger as they were
     psycopg.errors.LockNotAvailable: "another client holds it",
@@ -115,7 +119,7 @@ class PostgresDesk:
     def snapshot(self) -> Iterator[Writing]:
         """Read one state of the ledger, without waiting for writers."""
         self._same_process()
-        mark = None if self._mark is None else self._mark.read()  # before: afterwards it could be ahead, and rightly so
+        mark = self._stood()  # before: afterwards it could be ahead, and rightly so
         with reading(self._server) as view:
             if mark is not None:
                 passes_through(view, mark)
@@ -134,7 +138,7 @@ class PostgresDesk:
         """A transaction that waits for the other writers first, and commits unless something is raised."""
         self._same_process()
         try:
-            row = self._server.execute(_BEGIN.encode()).fetchone() or {}
+            row = _begun(self._server, _BEGIN)
             _refuse_weak(row)
             yield Writing(self._server, now=row["now"])
             self._warned.clear()
@@ -159,23 +163,45 @@ class PostgresDesk:
             return
         for problem in postgres_schema.problems(writing):
             raise LedgerError(f"the ledger cannot be trusted: {problem}", hint="run `tacit ledger verify`")
-        self._compare(writing)
+        if self._mark is not None and self._mark.is_blank():
+            self._join(writing)
+        else:
+            self._compare(writing)
 
     def _refuse_lost(self) -> None:
-        if self._mark is not None and self._mark.read() is not None:
-            raise LedgerError("the ledger was rolled back: its tables are gone", hint=_LOST)
+        if self._mark is not None and not self._mark.is_blank():
+            raise LedgerError("the ledger was rolled back: its tables are gone", hint=HINT)
+
+    def _join(self, writing: Writing) -> None:
+        """Set the first mark of a host. What came before is not known to it, so that somebody should hear of it."""
+        unbroken(writing, since=0)
+        head = book.head(writing)
+        if head.seq > 0:
+            _log.warning(
+                "this host joins the ledger at entry %d: it had no mark, so an older copy would not be noticed",
+                head.seq,
+            )
+        self._move(Point(head.seq, head.hash), sync=True)
 
     def _compare(self, writing: Writing) -> None:
         """Check the chain against the mark; from there on it must be unbroken, whoever wrote it."""
-        if self._mark is None:
+        mark = self._stood()
+        if mark is None:
             return
-        mark = self._mark.read()
         head = book.head(writing)
-        if mark is not None:
-            passes_through(writing, mark)
-        if mark is None or mark.seq < head.seq:
-            unbroken(writing, since=0 if mark is None else mark.seq)
+        passes_through(writing, mark)
+        if mark.seq < head.seq:
+            unbroken(writing, since=mark.seq)
             self._move(Point(head.seq, head.hash))
+
+    def _stood(self) -> Point | None:
+        """How far this host has seen the ledger come; None if it keeps no mark. One that cannot be read is no mark."""
+        if self._mark is None:
+            return None
+        found = self._mark.read()
+        if found is None:
+            raise LedgerError("the ledger's mark is damaged: it may have been rolled back", hint=HINT)
+        return found
 
     def _move(self, point: Point, *, sync: bool = False) -> None:
         """Move this host's mark on, never back: another process may have moved it farther."""
@@ -183,7 +209,7 @@ class PostgresDesk:
             return
         with self._mark.locked():
             stood = self._mark.read()
-            if stood is None or stood.seq < point.seq:
+            if self._mark.is_blank() if stood is None else stood.seq < point.seq:  # a damaged one stays so
                 self._mark.write(point, sync=sync)
         if sync:
             sync_directory(self._mark.path.parent)
@@ -193,24 +219,20 @@ class PostgresDesk:
             raise LedgerError("the ledger was opened in another process", hint="open it again after a fork")
 
 
-_LOST = "restore the newest ledger; or, knowing what is lost, `tacit ledger accept`"
-
-
 def connect(address: str) -> Server:
-    """A connection whose COMMIT is durable when it returns."""
-    server = psycopg.connect(
-        address, row_factory=dict_row, autocommit=True, prepare_threshold=None, application_name="tacit ledger",
-        connect_timeout=10,
-    )  # fmt: skip
-    try:
-        for name, value in _SETTINGS.items():
-            server.execute("SELECT set_config(%s, %s, false)", (name, value))
-        server.isolation_level = psycopg.IsolationLevel.READ_COMMITTED  # every statement sees what the lock waited for
-        server.autocommit = False
-    except BaseException:
-        server.close()
-        raise
+    """A connection that sets nothing for longer than a transaction."""
+    server = psycopg.connect(**parameters(address), row_factory=dict_row, autocommit=False, prepare_threshold=None)
+    server.isolation_level = psycopg.IsolationLevel.READ_COMMITTED  # every statement sees what the lock waited for
     return server
+
+
+def _begun(server: Server, first: str) -> dict[str, Any]:
+    """Begin a transaction with its settings and a first SELECT, in one round trip; the row it gave."""
+    settings = ", ".join(f"pg_catalog.set_config('{name}', '{value}', true)" for name, value in _SETTINGS.items())
+    with server.pipeline():
+        server.execute(f"SELECT {settings}".encode())
+        row = server.execute(first.encode())
+    return row.fetchone() or {}
 
 
 @contextmanager
@@ -218,8 +240,8 @@ def reading(server: Server, *, streaming: bool = False) -> Iterator[Writing]:
     """One state of the ledger."""
     server.isolation_level, server.read_only = psycopg.IsolationLevel.REPEATABLE_READ, True
     try:
-        row = server.execute(b"SELECT CAST(FLOOR(EXTRACT(EPOCH FROM now()) * 1000) AS BIGINT) AS now").fetchone()
-        yield Writing(server, now=0 if row is None else row["now"], streaming=streaming)
+        row = _begun(server, "SELECT CAST(FLOOR(EXTRACT(EPOCH FROM now()) * 1000) AS BIGINT) AS now")
+        yield Writing(server, now=row["now"], streaming=streaming)
     finally:
         with suppress(psycopg.Error):
             server.rollback()
@@ -234,6 +256,7 @@ def _refuse_weak(row: dict[str, Any]) -> None:
         f"synchronous_commit is {row['synced']}": row["synced"] not in {"on", "remote_apply"},
         "it is a standby": bool(row["standby"]),
         "its encoding is not UTF-8": row["encoding"] != "UTF8",
+        "a transaction does not keep its settings": row["path"] != _PATH,
     }
     for why, found in weak.items():
         if found:

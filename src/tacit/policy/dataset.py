@@ -130,6 +130,8 @@ def _fits(dataset: Dataset) -> None:
     if dataset.engine == "postgres" and (where is None or not is_server(where)):
         hint = 'write source = "postgresql://host/database"'
         raise Fault("must be the address of a PostgreSQL database", path=("source",), hint=hint)
+    if dataset.engine == "sqlite" and (where is None or is_server(where) or is_spark(where)):
+        raise Fault("must be one SQLite database", path=("source",), hint='write source = "clinic.sqlite"')
     if dataset.engine == "spark" and where is not None and not is_spark(where):
         hint = 'write source = "sc://host", or source = { visits = "visits/*.parquet" }'
         raise Fault(

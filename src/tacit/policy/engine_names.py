@@ -6,8 +6,7 @@ from tacit.policy.fault import Fault, KeyPath, shown
 from tacit.policy.names import meant
 from tacit.policy.reading import text
 
-ENGINES = ("duckdb", "postgres", "spark")  # add a name here when tacit.engines serves it
-FORESEEN = ("sqlite",)
+ENGINES = ("duckdb", "postgres", "spark", "sqlite")  # add a name here when tacit.engines serves it
 
 
 def engine_name(value: object, path: KeyPath) -> str:
@@ -16,6 +15,4 @@ def engine_name(value: object, path: KeyPath) -> str:
     if name in ENGINES:
         return name
     served = ", ".join(f'"{engine}"' for engine in ENGINES)
-    if name in FORESEEN:
-        raise Fault(f"{shown(name)} is not served yet: this version serves {served}", path=path)
     raise Fault(f"{shown(name)} is not an engine tacit knows: it serves {served}", path=path, hint=meant(name, ENGINES))

@@ -26,7 +26,7 @@ DATASET = (
         "the dataset; its account in the ledger goes by this name, whatever the files are called",
     ),
     Key("source", "text or table", NEEDED, "one database, or a file for each table; relative to the policy"),
-    Key("engine", "text", '"duckdb"', "what reads the source"),
+    Key("engine", "text", '"duckdb"', "what reads the source: `duckdb`, `postgres`, `spark` or `sqlite`"),
     Key("adjacency", "text", '"add/remove"', 'neighbours differ by one unit added or removed, or by one "replace"d'),
     Key("data_version", "text", '"1"', "change it when the data change: answers kept from older data are not reused"),
     Key("ledger", "text", '"<policy>.ledger"', "the file of debits; relative to the policy"),

@@ -1,0 +1,177 @@
+"""Which tables of a SQLite file a policy means, and their cells in DuckDB: of the column's type, or NULL."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.engines.columns import quoted
+from tacit.engines.sources import SQL_TYPES
+from tacit.errors import PolicyError
+from tacit.policy import ColumnType, TablePolicy, fold
+
+BATCH = 65_536  # rows that are in Python at once
+_NUMERIC = {ColumnType.INTEGER, ColumnType.NUMBER}
+_TEXT = "CASE typeof({0}) WHEN 'text' THEN {0} END"
+_DAY, _TIME, _ZONE = r"\d{4}-\d{2}-\d{2}", r"[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?", r"(Z|[+-]\d{2}:\d{2})"
+_AS_DATE = f"CASE WHEN regexp_full_match({{0}}, '{_DAY}') THEN TRY_CAST({{0}} AS DATE) END"
+_AS_TIMESTAMP = (  # a cast to TIMESTAMP would pass over the zone
+    f"CASE WHEN regexp_full_match({{0}}, '{_DAY}({_TIME})?') THEN TRY_CAST({{0}} AS TIMESTAMP)"
+    f" WHEN regexp_full_match({{0}}, '{_DAY}{_TIME}{_ZONE}') THEN TRY_CAST({{0}} AS TIMESTAMPTZ) AT TIME ZONE 'UTC' END"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How cells of one of DuckDB's types are read: what SQLite selects, through which array, what DuckDB makes of it.
+
+    SQLite lets any cell hold anything, whatever its column says. What does not fit is NULL, for every cell by the same
+    rule: nothing that a cell holds can make a question fail.
+    """
+
+    type: str
+    select: str
+    empty: object
+    array: Any
+    cell: str = "{0}"
+
+
+KINDS = {
+    kind.type: kind
+    for kind in (
+        Kind("BIGINT", "CASE typeof({0}) WHEN 'integer' THEN {0} END", 0, np.int64),
+        Kind("DOUBLE", "CASE WHEN typeof({0}) IN ('integer', 'real') THEN CAST({0} AS REAL) END", 0.0, np.float64),
+        Kind("BOOLEAN", "CASE WHEN typeof({0}) = 'integer' AND {0} IN (0, 1) THEN {0} END", 0, np.int64, "{0} = 1"),
+        Kind("VARCHAR", _TEXT, "", object),
+        Kind("DATE", _TEXT, "", object, _AS_DATE),
+        Kind("TIMESTAMP", _TEXT, "", object, _AS_TIMESTAMP),
+        Kind("BLOB", "NULL", 0, np.int64, "NULL"),  # not read at all: tacit cannot measure it
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table or view of the file: the name the policy gives it, its own, and its columns with their kinds."""
+
+    name: str
+    origin: str
+    columns: Mapping[str, Kind]
+
+    def create(self) -> str:
+        """The empty table, as DuckDB is told to make it."""
+        listed = ", ".join(f"{quoted(name)} {kind.type}" for name, kind in self.columns.items())
+        return f"CREATE TABLE {quoted(self.name)} ({listed})"
+
+    def select(self) -> str:
+        """The cells that fit, as SQLite is asked for them. `t.` keeps a name from being read as a text."""
+        cells = ", ".join(kind.select.replace("{0}", f"t.{quoted(name)}") for name, kind in self.columns.items())
+        return f"SELECT {cells} FROM main.{quoted(self.origin)} AS t"
+
+
+# ── what there is ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def find_tables(connection: sqlite3.Connection, tables: Sequence[TablePolicy], *, every: bool) -> list[Table]:
+    """The policy's tables, or `every` one there is. Reads names and declared types, never a row."""
+    rows = connection.execute("SELECT name FROM main.sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
+    there = [name for (name,) in rows.fetchall() if not name.casefold().startswith("sqlite_")]
+    policies = {fold(table.name): table for table in tables}
+    found = []
+    for name in there if every else [table.name for table in tables]:
+        origin = next((own for own in there if fold(own) == fold(name)), None)
+        if origin is None:
+            raise PolicyError(f"table {name!r} is not in the database", hint="check [tables] against the source")
+        columns = _columns(connection, origin, policies.get(fold(name)))
+        if columns:
+            found.append(Table(name, origin, columns))
+        elif not every:
+            raise PolicyError(f"table {name!r} cannot be read: it may be a view of something that is gone")
+    return found
+
+
+def _columns(connection: sqlite3.Connection, table: str, policy: TablePolicy | None) -> dict[str, Kind]:
+    stated = {} if policy is None else {fold(column.name): column.type for column in policy.columns}
+    try:
+        rows = connection.execute(f"PRAGMA main.table_xinfo({quoted(table)})").fetchall()
+    except sqlite3.OperationalError:
+        return {}
+    return {
+        str(name): KINDS[_type(str(declared), stated.get(fold(str(name))))]
+        for _, name, declared, _, _, _, hidden in rows
+        if hidden != 1  # which only virtual tables have
+    }
+
+
+def _type(declared: str, stated: ColumnType | None) -> str:
+    """DuckDB's word for a column: what the policy states, where the file says something else or nothing at all."""
+    own = _declared(declared.upper())
+    kind = ColumnType.from_sql(own)
+    if stated is None or stated is kind or {stated, kind} == _NUMERIC:
+        return own
+    return SQL_TYPES[stated]
+
+
+def _declared(said: str) -> str:
+    """SQLite's own rules for the words of a declared type, with truth values and dates, which it does not know."""
+    rules = (
+        (("BOOL",), "BOOLEAN"),
+        (("DATETIME", "TIMESTAMP"), "TIMESTAMP"),
+        (("DATE",), "DATE"),
+        (("INT",), "BIGINT"),
+        (("CHAR", "CLOB", "TEXT", "UUID"), "VARCHAR"),
+        (("REAL", "FLOA", "DOUB", "NUMERIC", "DECIMAL"), "DOUBLE"),
+    )
+    return next((kind for words, kind in rules if any(word in said for word in words)), "BLOB")
+
+
+# ── rows ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def load(connection: sqlite3.Connection, table: Table, *, into: duckdb.DuckDBPyConnection) -> None:
+    """Fill a table of DuckDB, batch by batch. Whoever calls has begun a transaction: all batches are of one state."""
+    kinds = list(table.columns.values())
+    with _without_bad_text(connection):
+        cursor = connection.execute(table.select())
+        while rows := cursor.fetchmany(BATCH):
+            arrays: dict[str, NDArray[Any]] = {}
+            for place, (kind, cells) in enumerate(zip(kinds, zip(*rows, strict=True), strict=True)):
+                arrays[f"v{place}"] = np.array([cell is not None for cell in cells], dtype=np.bool_)
+                arrays[f"c{place}"] = np.array([kind.empty if c is None else c for c in cells], dtype=kind.array)
+            _insert(into, table, arrays)
+
+
+def _insert(into: duckdb.DuckDBPyConnection, table: Table, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """No array has a None in it: DuckDB guesses what is in one from some of its cells, and fails on the others."""
+    cells = ", ".join(
+        f"CASE WHEN v{place} THEN {kind.cell.replace('{0}', f'c{place}')} END"
+        for place, kind in enumerate(table.columns.values())
+    )
+    into.register("tacit_incoming", dict(arrays))
+    into.execute(f"INSERT INTO {quoted(table.name)} SELECT {cells} FROM tacit_incoming")
+    into.unregister("tacit_incoming")
+
+
+@contextmanager
+def _without_bad_text(connection: sqlite3.Connection) -> Iterator[None]:
+    """Bytes that are called text and are not UTF-8 are no text: NULL, and no error that tells of them."""
+    before: Callable[[bytes], object] = connection.text_factory
+    connection.text_factory = _text
+    try:
+        yield
+    finally:
+        connection.text_factory = before
+
+
+def _text(cell: bytes) -> str | None:
+    try:
+        return cell.decode()
+    except UnicodeDecodeError:
+        return None
