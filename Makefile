@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SYSTEM := $(VENV)/.system
+SPARK := .venv-spark/.installed
 WORKERS ?= 2
 
 .PHONY: help demo tour test test-all test-spark check format fuzz bench bench-peers map docs lock clean
@@ -36,17 +37,21 @@ tour: $(STAMP) ## a short tour of the mechanisms
 	@$(BIN)/python scripts/tour.py
 
 test: $(STAMP) $(SYSTEM) ## set up, and run the tests
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not heavy"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not heavy and not cluster"
 
 test-all: $(STAMP) $(SYSTEM) ## the tests, and those that take minutes
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not cluster"
 
-# a real Spark: a standalone master with two workers on loopback; needs Java 17 (Debian: openjdk-17-jre-headless)
-test-spark: $(STAMP) ## the tests on a Spark cluster of this machine
-	@test -x .venv-spark/bin/python || $(PYTHON) -m venv .venv-spark
-	@.venv-spark/bin/python -m pip install --quiet --disable-pip-version-check pyspark==4.2.0
-	SPARK_HOME=$$(.venv-spark/bin/python -c 'import pathlib, pyspark; print(pathlib.Path(pyspark.__file__).parent)') \
-	  $(BIN)/python -m pytest tests/e2e/test_spark_cluster.py
+# a real Spark, of which pyspark holds all but Java; apart from our own environment, whose client has the same name
+$(SPARK): scripts/system_packages.sh
+	@scripts/system_packages.sh spark
+	@$(PYTHON) -m venv .venv-spark
+	@.venv-spark/bin/python -m pip install --quiet --disable-pip-version-check pyspark==4.2.0 && touch $@ || \
+	  echo "not installed: pyspark. The tests on a cluster will be skipped." >&2
+
+test-spark: $(STAMP) $(SPARK) ## the tests on a Spark cluster of this machine
+	SPARK_HOME=$$(echo $(CURDIR)/.venv-spark/lib/python*/site-packages/pyspark) \
+	  $(BIN)/python -m pytest -m cluster tests/conformance/test_engines.py tests/e2e
 
 check: $(STAMP) ## format, lint, types, import contracts
 	$(BIN)/ruff format --check .
@@ -79,4 +84,4 @@ lock: $(STAMP) ## renew the pins from what is installed
 	$(BIN)/python -m pip list --format=freeze --exclude-editable --exclude pip --exclude setuptools --exclude uv > constraints.txt
 
 clean: ## remove what make made
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) .venv-spark .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
-# What the tests need beside Python: Node runs the device's encoder, Chromium opens the survey's page.
+# What the tests need beside Python: Node runs the device's encoder, Chromium opens the survey's page; `spark`: Java.
 # Installs what is missing where that is possible; else says so, and the tests that need it say why they are skipped.
 set -euo pipefail
 
 missing=()
-command -v node >/dev/null 2>&1 || missing+=(nodejs)
-command -v chromium >/dev/null 2>&1 || missing+=(chromium fonts-dejavu-core)
+if [ "${1:-}" = spark ]; then
+  command -v java >/dev/null 2>&1 || missing+=(openjdk-17-jre-headless)
+else
+  command -v node >/dev/null 2>&1 || missing+=(nodejs)
+  command -v chromium >/dev/null 2>&1 || missing+=(chromium fonts-dejavu-core)
+fi
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then

@@ -106,7 +106,7 @@ def planned(text: str, policy: Policy, *, schema: object) -> Plan:
     """The plan at the price that stands in the text."""
     bound = bind(parse(text, ()), policy, schema=schema)  # type: ignore[arg-type]  # a Schema
     assert isinstance(bound.query.price, AtEpsilon)
-    return plan(bound, policy, schema=schema, price=Loss(bound.query.price.epsilon, bound.query.delta or 0))  # type: ignore[arg-type]
+    return plan(bound, policy, price=Loss(bound.query.price.epsilon, bound.query.delta or 0))  # type: ignore[arg-type]
 
 
 # ── one order for all engines ────────────────────────────────────────────────────────────────────────────────────────

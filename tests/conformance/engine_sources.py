@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
@@ -14,6 +14,7 @@ import duckdb
 from conformance.engine_pairs import Script
 from support import sail
 from support.postgres import server
+from support.sqlite import copy_into
 from tacit.engines import UNLIMITED, Engine
 from tacit.policy import Dataset
 
@@ -55,12 +56,35 @@ def in_spark(script: Script, *, address: str | None = None) -> Engine:
     return open_spark(dataset, script.policy.tables, limits=UNLIMITED)
 
 
+def in_sqlite(script: Script) -> Engine:
+    """A file, filled from DuckDB."""
+    from tacit.engines.sqlite import open_sqlite
+
+    path = Path(tempfile.mkdtemp(prefix="tacit-sqlite-")) / "t.sqlite"
+    with duckdb.connect() as owner:
+        for statement in script.statements:
+            owner.execute(statement)
+        copy_into(path, owner, t="SELECT * FROM t")
+    return open_sqlite(Dataset("d", str(path), engine="sqlite"), script.policy.tables, limits=UNLIMITED)
+
+
+def _with_sqlites_numbers(script: Script) -> Script:
+    """SQLite has no number but whole ones and doubles, and no NaN; neither has DuckDB then."""
+    texts = (re.sub(r"\bFLOAT\b|\bDECIMAL\(\d+,\d+\)", "DOUBLE", text) for text in script.statements)
+    return replace(script, statements=tuple(text.replace("'nan'", "NULL") for text in texts))
+
+
 @dataclass(frozen=True)
 class Other:
     """An engine beside DuckDB. `tame`: its dates end, its letters are Java's, and it prints large doubles otherwise."""
 
     opened: Callable[[Script], Engine]
     tame: bool = False
+    fitted: Callable[[Script], Script] = lambda script: script  # without what the engine cannot hold
 
 
-OTHERS = {"postgres": Other(in_postgres), "sail": Other(in_spark, tame=True)}
+OTHERS = {
+    "postgres": Other(in_postgres),
+    "sail": Other(in_spark, tame=True),
+    "sqlite": Other(in_sqlite, tame=True, fitted=_with_sqlites_numbers),
+}

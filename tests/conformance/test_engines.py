@@ -13,7 +13,7 @@ from datetime import date
 import numpy as np
 import pytest
 
-from conformance.engine_words import CANARY, ENGINES, FAILING, Words
+from conformance.engine_words import CANARY, ENGINES, FAILING, ON_A_CLUSTER, Words
 from tacit.engines import Engine, Exact, Limits, open_engine, unreadable_tables
 from tacit.errors import EngineError
 from tacit.policy import Policy
@@ -35,7 +35,11 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], 
         engine.close()
 
 
-@pytest.fixture(params=ENGINES)
+def marks(named: str) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.cluster] if named in ON_A_CLUSTER else []
+
+
+@pytest.fixture(params=[pytest.param(named, marks=marks(named)) for named in ENGINES])
 def named(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -58,7 +62,7 @@ def engine(named: str, house: Callable[[str], tuple[Policy, Engine]]) -> Engine:
 def each(what: str) -> pytest.MarkDecorator:
     """A test for every engine and every one of its words of this kind."""
     cases = [
-        pytest.param(named, case, id=f"{named}-{place}")
+        pytest.param(named, case, id=f"{named}-{place}", marks=marks(named))
         for named, (_, words) in ENGINES.items()
         for place, case in enumerate(getattr(words, what))
     ]
@@ -143,7 +147,7 @@ def test_nan_is_one_key(engine, words):
     is_nan = words.nan.format("score")
     exact = engine.execute(f"SELECT score AS k, count(*) AS n FROM people WHERE {is_nan} GROUP BY score")
     assert exact.rows == 1
-    assert str(exact.keys("k")[0]) == "nan"
+    assert str(exact.keys("k")[0]) == words.nan_key
     assert exact.integers("n").tolist() == [1819]
 
 
@@ -192,7 +196,7 @@ def test_no_cell_is_in_anything_a_failure_carries(engine, words, case):
 
 
 def test_a_limit_that_is_hit_fails_like_anything_else(policy, words):
-    for sql, limit in {words.takes_long: Limits(timeout=0.2), **words.over_limits}.items():
+    for sql, limit in {words.takes_long: Limits(timeout=words.timeout), **words.over_limits}.items():
         tight = open_engine(policy, limit)
         hit, other = failure(tight, sql), failure(tight, FAILING["a cast to a number"])
         assert (hit.args, hit.hint) == (other.args, other.hint)

@@ -87,7 +87,8 @@ def other(request: pytest.FixtureRequest) -> Other:
 @contextmanager
 def both(script: Script, other: Other) -> Iterator[tuple[Engine, Engine]]:
     """The same table in DuckDB and in another engine."""
-    first, second = script.world().engine, other.opened(script)
+    fitted = other.fitted(script)
+    first, second = fitted.world().engine, other.opened(fitted)
     try:
         yield first, second
     finally:

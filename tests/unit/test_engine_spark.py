@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from support import sail
-from tacit.engines import read_schema
-from tacit.engines.spark import open_spark
+from tacit.engines import UNLIMITED, Limits, read_schema
+from tacit.engines.spark import Spark, open_spark
+from tacit.engines.spark_tables import Tables
 from tacit.errors import EngineError, PolicyError, QueryRefused
 from tacit.policy import ColumnPolicy, Dataset, TablePolicy
 from tacit.sql import parse
@@ -88,6 +90,43 @@ def test_engine_and_source_must_fit_each_other():
         Dataset("d", "sc://host")
     with pytest.raises(PolicyError, match="Spark Connect server"):
         Dataset("d", "clinic.duckdb", engine="spark")
+
+
+class Planning:
+    """A session that takes its time: it stops at the third request, for it has not begun before."""
+
+    def __init__(self) -> None:
+        self.stopped, self.asked = threading.Event(), 0
+
+    def sql(self, text: str) -> Planning:
+        return self
+
+    def toArrow(self) -> object:
+        assert not self.stopped.wait(10), "stopped"
+        raise AssertionError("nobody stopped it")
+
+    def interruptTag(self, tag: str) -> None:
+        self.asked += 1
+        if self.asked == 3:
+            self.stopped.set()
+
+    def addTag(self, tag: str) -> None:
+        pass
+
+    def removeTag(self, tag: str) -> None:
+        pass
+
+
+@pytest.mark.parametrize("by", ["the clock", "interrupt"])
+def test_a_question_is_told_to_stop_until_it_stops(by):
+    session = Planning()
+    engine = Spark(session, Tables({}, ""), limits=Limits(timeout=0.05) if by == "the clock" else UNLIMITED)  # type: ignore[arg-type]
+    hurry = threading.Timer(0.05, engine.interrupt)
+    if by == "interrupt":
+        hurry.start()
+    with pytest.raises(EngineError):
+        engine.execute("SELECT 1 AS n")
+    assert session.asked == 3
 
 
 def test_a_wide_division_that_would_be_written_out_too_often_is_refused():

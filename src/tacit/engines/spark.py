@@ -11,14 +11,24 @@ from contextlib import contextmanager, suppress
 
 from tacit.engines.base import UNLIMITED, Limits
 from tacit.engines.exact import Exact, log, unanswered
-from tacit.engines.spark_client import SparkSession
+from tacit.engines.spark_client import SparkSession, connect, disconnect
 from tacit.engines.spark_tables import Tables, fetch, find_tables
 from tacit.errors import EngineError, PolicyError
 from tacit.policy import DatabaseSource, Dataset, Schema, TablePolicy
 
 REMOTE = "SPARK_REMOTE"  # as for every other program that speaks Spark Connect
 _SEE_LOG = "the curator's log says why"
-_SETTINGS = {"spark.sql.session.timeZone": "UTC", "spark.sql.ansi.enabled": "true"}
+_SETTINGS = {  # a server may have others as its own; without these a text of SQL means something else
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    "spark.sql.variable.substitute": "false",  # "${env:HOME}" in a question would become what the server's HOME is
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+}
+_AGAIN = 0.2  # seconds
 _tags = itertools.count(1)
 
 
@@ -30,7 +40,7 @@ class Spark:
     def __init__(self, session: SparkSession, tables: Tables, *, limits: Limits) -> None:
         self._session, self._tables, self._limits = session, tables, limits
         self._lock = threading.Lock()
-        self._live: set[str] = set()  # the tags of questions that are running
+        self._live: dict[str, threading.Event] = {}  # the tags of questions that are running, and when each has ended
         self._pid, self._closed = os.getpid(), False
 
     @property
@@ -57,9 +67,9 @@ class Spark:
     def interrupt(self) -> None:
         """Stop every question that is running."""
         with self._lock:
-            running = list(self._live)
-        for tag in running:
-            self._stop(tag)
+            running = list(self._live.items())
+        for asked in running:
+            threading.Thread(target=self._stop, args=asked, daemon=True).start()
 
     def close(self) -> None:
         """Stop what runs and end the session."""
@@ -68,33 +78,36 @@ class Spark:
             if self._closed:
                 return
             self._closed = True
-        with suppress(Exception):
-            self._session.stop()
+        disconnect(self._session)
 
-    def _stop(self, tag: str) -> None:
-        with suppress(Exception):  # it may have ended by itself
-            self._session.interruptTag(tag)
+    def _stop(self, tag: str, ended: threading.Event) -> None:
+        """Say it until it is done: Spark has nothing to stop while it still plans the question, and forgets it."""
+        while not ended.is_set():
+            with suppress(Exception):  # it may end by itself just now
+                self._session.interruptTag(tag)
+            ended.wait(_AGAIN)
 
     @contextmanager
     def _tagged(self) -> Iterator[None]:
         """Everything that runs in here can be stopped, by us or by the clock."""
         if self._closed:
             raise ValueError("the engine is closed")
-        tag = f"tacit-{os.getpid()}-{next(_tags)}"
-        clock = None if self._limits.timeout is None else threading.Timer(self._limits.timeout, self._stop, (tag,))
+        tag, ended, timeout = f"tacit-{os.getpid()}-{next(_tags)}", threading.Event(), self._limits.timeout
+        clock = None if timeout is None else threading.Timer(timeout, self._stop, (tag, ended))
         with self._lock:
-            self._live.add(tag)
+            self._live[tag] = ended
         self._session.addTag(tag)
         if clock is not None:
             clock.start()
         try:
             yield
         finally:
+            ended.set()
             if clock is not None:
                 clock.cancel()
             self._session.removeTag(tag)
             with self._lock:
-                self._live.discard(tag)
+                del self._live[tag]
 
 
 def open_spark(
@@ -105,8 +118,7 @@ def open_spark(
     try:
         return Spark(session, _tables(session, dataset, tables, every=every), limits=limits)
     except BaseException:
-        with suppress(Exception):
-            session.stop()
+        disconnect(session)
         raise
 
 
@@ -122,18 +134,29 @@ def _remote(dataset: Dataset) -> str:
 
 
 def _session(remote: str) -> SparkSession:
-    """A session of its own: none of the process's others shares its settings."""
+    """A session that speaks as ours do: in UTC, and failing where a number does not fit."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            made: SparkSession = SparkSession.builder.remote(remote).create()
-            for name, value in _SETTINGS.items():
-                made.conf.set(name, value)
+            made = connect(remote)
+            try:
+                _settle(made)
+            except BaseException:
+                disconnect(made)
+                raise
     except Exception as error:  # of the network or of the server; its words stay in the log
         log.warning("%s: %s", type(error).__name__, error)
     else:
         return made
     raise EngineError("Spark could not be reached: no answer, or not to us", hint=_SEE_LOG)
+
+
+def _settle(session: SparkSession) -> None:
+    """Make the session read SQL as we write it, and make sure that it does."""
+    for name, value in _SETTINGS.items():
+        session.conf.set(name, value)
+        if session.conf.get(name) != value:
+            raise ValueError(f"{name} cannot be {value}")
 
 
 def _tables(session: SparkSession, dataset: Dataset, tables: Sequence[TablePolicy], *, every: bool) -> Tables:
