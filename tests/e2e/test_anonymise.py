@@ -111,15 +111,104 @@ def test_refusals_are_two_lines_and_nothing_is_written(staff: Path, words: list[
 def test_with_a_policy_it_is_on_record_as_a_disclosure(tmp_path: Path) -> None:
     policy = build(tmp_path)
     ran = here(
-        "anonymise", "visits", "-p", str(policy), "--qi", "age,dept", "-k", "5", "-o", "public.parquet", cwd=tmp_path
-    )
+        "anonymise", "visits", "-p", str(policy), "--qi", "age,dept", "-s", "amount", "--keep", "city", "--unit", "row",
+        "-k", "5", "--alpha", "0.9", "-o", "public.parquet", cwd=tmp_path,
+    )  # fmt: skip
     assert ran.code == 0, ran.err
     log = here("ledger", "log", "-p", str(policy), "--format", "json", cwd=tmp_path).out
     assert "disclosure" in log
-    assert "anonymise visits: k = 5; exact values, not differentially private" in log
+    assert "anonymise visits: k=5, alpha=0.9, unit=row, greedy; exact values, not DP" in log
+    assert "; qi age,dept; sensitive amount; kept city" in log
+    assert "on record in the ledger as entry" in ran.out
+    assert "as good as a name: city" in ran.out, "it differs in every row"
     assert here("ledger", "verify", "-p", str(policy), cwd=tmp_path).code == 0
     budget = json.loads(here("budget", "-p", str(policy), "--format", "json", cwd=tmp_path).out)
     assert budget["total"]["spent"] == {"epsilon": "0", "delta": "0"}, "no budget covers it"
+
+
+def test_a_policys_people_with_several_rows_are_refused_without_a_name(tmp_path: Path) -> None:
+    policy = build(tmp_path)
+    ran = here("anonymise", "visits", "-p", str(policy), "--qi", "age,dept", "-k", "5", "-o", "a.csv", cwd=tmp_path)
+    assert ran.code == 2
+    assert ran.err.startswith("error: one person has several rows: patient_id repeats")
+    assert "GROUP BY" in ran.err
+    assert "CANARY" not in ran.err
+    assert not (tmp_path / "a.csv").exists()
+
+
+def test_without_a_policy_it_says_that_nothing_is_on_record(staff: Path) -> None:
+    ran = here("anonymise", "staff.csv", "--qi", QI, "-k", "5", cwd=staff)
+    assert "not on record: no policy was named" in ran.out
+    assert "k counts rows; it counts people only where each person has one row" in ran.out
+    known = here("anonymise", "staff.csv", "--qi", QI, "-k", "5", "--unit", "name", cwd=staff)
+    assert "each name has one row, so k counts people" in known.out
+
+
+@pytest.mark.parametrize(
+    ("places", "said"),
+    [
+        (["-o", "out.xlsx"], "of no kind tacit writes"),
+        (["-o", "nodir/out.csv"], "cannot be written"),
+        (["-o", "out.csv", "--report", "nodir/page.html"], "cannot be written"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_refused_before_the_act_is_on_record(
+    places: list[str], said: str, tmp_path: Path
+) -> None:
+    policy = build(tmp_path)
+    ran = here(
+        "anonymise", "visits", "-p", str(policy), "--qi", "age", "--unit", "row", "-k", "5", *places, cwd=tmp_path
+    )
+    assert (ran.code, said in ran.err) == (2, True)
+    assert not list(tmp_path.glob("*.ledger*")), "no ledger was opened"
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_ends_of_a_column_of_dates_are_dates(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(
+        "born\n" + "".join(f"19{year}-05-0{day}\n" for year in range(50, 90) for day in "12")
+    )
+    ran = here(
+        "anonymise", "t.csv", "--qi", "born", "-k", "2", "--top", "born=1980-01-01", "-o", "out.csv", cwd=tmp_path
+    )
+    assert ran.code == 0, ran.err
+    assert "1980-01-01+" in (tmp_path / "out.csv").read_text()
+    ran = here("anonymise", "t.csv", "--qi", "born", "-k", "2", "--top", "born=80", cwd=tmp_path)
+    assert ran.code == 2
+    assert "it holds dates" in ran.err
+
+
+def test_check_is_a_verdict_where_numbers_are_given(staff: Path) -> None:
+    words = ("anonymise", "check", "staff.csv", "--qi", "town", "-s", "illness")
+    held = here(*words, "-k", "100", "-l", "3", "-t", "0.5", cwd=staff)
+    assert (held.code, held.out.splitlines()[-1]) == (0, "it holds")
+    for asked, said in (
+        (("-k", "200"), "k is 133, not 200"),
+        (("-l", "4"), "is 3, not 4"),
+        (("-t", "0"), "equal t of"),
+    ):
+        failed = here(*words, *asked, cwd=staff)
+        assert (failed.code, said in failed.out) == (1, True)
+    assert json.loads(here(*words, "-k", "200", "--format", "json", cwd=staff).out)["holds"] is False
+    assert here(*words, cwd=staff).code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["staff.csv", "-o", "x.csv"], "check takes no --output"),
+        (["staff.csv", "--alpha", "0.5"], "check takes no --alpha"),
+        (["staff.csv", "--suppress", "0.5"], "check takes no --suppress"),
+        ([], "check which table? none is named"),
+        (["staff.csv", "-l", "2"], "none is named"),
+        (["staff.csv", "-s", "illness", "--distance", "ordered"], "words have none of their own"),
+        (["staff.csv", "--unit", "sex"], "one person has several rows"),
+    ],
+)
+def test_check_refuses_what_it_would_not_do(words: list[str], said: str, staff: Path) -> None:
+    ran = here("anonymise", "check", *words, "--qi", "town", cwd=staff)
+    assert (ran.code, said in ran.err) == (2, True), ran.err
+    assert not (staff / "x.csv").exists()
 
 
 def test_what_fails_after_it_was_entered_is_on_record_as_failed(tmp_path: Path) -> None:
@@ -134,6 +223,13 @@ def test_what_fails_after_it_was_entered_is_on_record_as_failed(tmp_path: Path) 
 def test_help_teaches(tmp_path: Path) -> None:
     ran = here("anonymise", "--help", cwd=tmp_path)
     assert ran.code == 0
-    for words in ("tacit anonymise check", "not differential privacy", "--hierarchies", "--suppress"):
+    for words in (
+        "tacit anonymise check",
+        "not differential privacy",
+        "--hierarchies",
+        "--suppress",
+        "k counts rows",
+        "--unit",
+    ):
         assert words in ran.out
     assert "\n  anonymise" in here("--help", cwd=tmp_path).out

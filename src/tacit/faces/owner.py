@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tacit.engines import advice_on, open_engine, read_schema, run_owner_sql, shared_keys, unreadable_tables
-from tacit.errors import InvalidParameter, PolicyError, QueryRefused, TacitError
+from tacit.engines import (
+    OPENERS,
+    UNLIMITED,
+    advice_on,
+    open_engine,
+    read_schema,
+    run_owner_sql,
+    shared_keys,
+    unreadable_tables,
+)
+from tacit.engines.reading import name_in
+from tacit.engines.sources import holds_sqlite
+from tacit.errors import EngineError, InvalidParameter, PolicyError, QueryRefused, TacitError
 from tacit.policy import (
     Dataset,
     Finding,
     Level,
     Policy,
     Schema,
+    TablePolicy,
     check_policy,
     draft_policy,
     load_policy,
@@ -25,7 +38,9 @@ from tacit.policy.servers import is_server
 from tacit.sql import bind, parse
 
 _DATABASES = (".duckdb", ".db", ".ddb")
+_SQLITE = (".sqlite", ".sqlite3")
 Rows = tuple[tuple[str, ...], list[tuple[object, ...]]]
+Columns = Mapping[str, str]  # names and types
 
 
 def refuse_analyst(analyst: str | None, what: str) -> None:
@@ -47,19 +62,18 @@ def draft(given: Sequence[str], *, policy: Path, name: str | None) -> str:
     sources = [Path(source) for source in given]
     location = _location(sources, base)
     title = name or _account(sources[0].stem if len(sources) == 1 else base.name)
-    schema = read_schema(Dataset(title, location, base=base))
-    return draft_policy(schema, name=title, source=location)
+    engine = "sqlite" if isinstance(location, str) and _is_sqlite(sources[0]) else "duckdb"
+    schema = read_schema(Dataset(title, location, engine=engine, base=base))
+    return draft_policy(schema, name=title, source=location, engine=engine)
 
 
-def write_new(path: Path, text: str) -> None:
+def write_new(path: Path, text: str, *, hint: str = "write elsewhere with -o") -> None:
     """Write a file that was not there before; one that was is left alone."""
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise PolicyError(
-            f"{path.name} is there already: it is not overwritten", hint="write elsewhere with -o"
-        ) from None
+        raise PolicyError(f"{path.name} is there already: it is not overwritten", hint=hint) from None
     except OSError as error:
         raise PolicyError(f"{path.name} cannot be written: {error.strerror}") from None
 
@@ -127,11 +141,26 @@ def direct(policy: Path, database: Path | None, *, sql: str, parameters: Sequenc
     return run_owner_sql(load_policy(policy) if database is None else database, sql, parameters)
 
 
+def look(dataset: Dataset, table: str, *, write: Callable[[str, str, Columns], str]) -> dict[str, list[object]]:
+    """Run one SELECT on a table that has no policy, in its own engine: true columns, for the owner alone.
+
+    `write` makes the SELECT of the engine's dialect, the table's name as it is quoted there, and the types of columns.
+    """
+    engine = OPENERS[dataset.engine](dataset, [TablePolicy(table, public=True)], every=False, limits=UNLIMITED)
+    with closing(engine):
+        sql = write(engine.dialect, name_in(engine)(table), engine.schema()[table])
+        try:
+            found = engine.execute(sql)
+        except EngineError:  # which speaks of a charge, and nothing was charged
+            raise EngineError(f"the table {table!r} could not be read", hint="the curator's log says why") from None
+    return {name: found.keys(name) for name in found.names}
+
+
 # ── names ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _location(sources: Sequence[Path], base: Path) -> str | dict[str, str]:
-    databases = [source for source in sources if source.suffix.lower() in _DATABASES]
+    databases = [source for source in sources if source.suffix.lower() in _DATABASES or _is_sqlite(source)]
     if databases and len(sources) > 1:
         raise InvalidParameter("one database, or several files: not both", hint="draft a policy for each database")
     if databases:
@@ -143,6 +172,10 @@ def _location(sources: Sequence[Path], base: Path) -> str | dict[str, str]:
             raise InvalidParameter(f"two files would both be the table {table!r}", hint="rename one of them")
         found[table] = _relative(source, base)
     return found
+
+
+def _is_sqlite(source: Path) -> bool:
+    return source.suffix.lower() in _SQLITE or holds_sqlite(str(source))
 
 
 def _relative(source: Path, base: Path) -> str:

@@ -7,13 +7,43 @@ from dataclasses import asdict
 from tacit.release.anonymise import Audit, Report
 
 NOT_DP = "k-anonymity is not differential privacy"
+ROWS = "k counts rows; it counts people only where each person has one row"
 LIMITS = (
     "It hides people only among the columns named as quasi-identifiers. Whoever knows more starts from there.",
+    f"{ROWS}.",
     "A class with one sensitive value gives it away, whatever k is. l, t, alpha and beta are there for that.",
     "Two such tables about the same people can be intersected, and so can this one with any later release.",
     "How the classes were cut depends on the people in them, and says a little about them.",
     "A pseudonym still tells which rows are the same person's, and whoever holds its key can undo it.",
 )
+
+
+def limits(report: Report) -> tuple[str, ...]:
+    """What the table does not protect, beginning with the columns that are published beside the hidden ones."""
+    return (LIMITS[0], *kept_words(report), *LIMITS[1:])
+
+
+def kept_words(report: Report) -> tuple[str, ...]:
+    """The columns that are published as they are, and those of them that are as good as a name."""
+    kept = report.request.roles.keep
+    if not kept:
+        return ()
+    said = [f"Kept as they are, and hiding nobody: {', '.join(kept)}."]
+    if report.alone:
+        said.append(f"Different in every row, and so as good as a name: {', '.join(report.alone)}.")
+    return tuple(said)
+
+
+def counted_words(unit: str | None) -> str:
+    """What k counts in a table of which each `unit` has one row, or of which none is known."""
+    return ROWS if unit is None else f"each {unit} has one row, so k counts people"
+
+
+def recorded_words(report: Report) -> str:
+    """Whether the act is on record."""
+    if report.entry is None:
+        return "not on record: no policy was named, so no ledger knows of this table"
+    return f"on record in the ledger as entry {report.entry[:16]}"
 
 
 def cost_rows(report: Report) -> list[tuple[str, str]]:
@@ -37,20 +67,20 @@ def risk_rows(report: Report) -> list[tuple[str, str, str]]:
     link = report.linkage
     rows = [
         ("smallest class", f"{before.smallest:,}", f"{after.smallest:,}"),
-        ("prosecutor: the easiest person to find", f"{before.prosecutor:.1%}", f"{after.prosecutor:.1%}"),
+        ("prosecutor: the easiest row to find", f"{before.prosecutor:.1%}", f"{after.prosecutor:.1%}"),
         ("marketer: rows matched rightly", f"{before.marketer:.1%}", f"{after.marketer:.1%}"),
         ("rows alone in their class", f"{before.sample_unique:.1%}", f"{after.sample_unique:.1%}"),
     ]
     if before.journalist is not None and after.journalist is not None:
         rows.append(("journalist: the same, of the population", f"{before.journalist:.1%}", f"{after.journalist:.1%}"))
     if before.population_unique is not None and after.population_unique is not None:
-        said = "people alone in the population" + (", estimated" if before.estimated else "")
+        said = "rows alone in the population" + (", estimated" if before.estimated else "")
         rows.append((said, f"{before.population_unique:.1%}", f"{after.population_unique:.1%}"))
     for one, other in zip(report.homogeneity_before, report.homogeneity_after, strict=True):
         said = f"rows whose class has one {one.column} only"
         rows.append((said, f"{one.homogeneous:.1%}", f"{other.homogeneous:.1%}"))
     rows.append(
-        (f"linkage attack: of {link.people:,} people found", f"{link.found_before:.1%}", f"{link.found_after:.1%}")
+        (f"linkage attack: of {link.people:,} rows found", f"{link.found_before:.1%}", f"{link.found_after:.1%}")
     )
     for was, now in zip(link.learnt_before, link.learnt_after, strict=True):
         rows.append((f"  {was.column} known for certain", f"{was.certain:.1%}", f"{now.certain:.1%}"))
@@ -67,6 +97,10 @@ def plain_report(report: Report) -> dict[str, object]:
         "differentially_private": False,
         "method": report.request.method,
         "quasi_identifiers": list(report.request.roles.quasi_identifiers),
+        "kept": list(report.request.roles.keep),
+        "different_in_every_row": list(report.alone),
+        "unit": report.unit,
+        "k_counts": "rows" if report.unit is None else "people",
         "left_out": list(report.left_out),
         "utility": asdict(report.utility),
         "risk": {"before": asdict(report.risk_before), "after": asdict(report.risk_after)},
@@ -88,15 +122,15 @@ def audit_rows(audit: Audit) -> list[tuple[str, str]]:
         ("rows", f"{audit.rows:,}"),
         ("classes", f"{audit.classes:,}"),
         ("k", f"{audit.k:,}"),
-        ("prosecutor: the easiest person to find", f"{audit.risk.prosecutor:.1%}"),
+        ("prosecutor: the easiest row to find", f"{audit.risk.prosecutor:.1%}"),
         ("marketer: rows matched rightly", f"{audit.risk.marketer:.1%}"),
         ("rows alone in their class", f"{audit.risk.sample_unique:.1%}"),
     ]
     if audit.risk.population_unique is not None:
-        rows.append(("people alone in the population, estimated", f"{audit.risk.population_unique:.1%}"))
+        rows.append(("rows alone in the population, estimated", f"{audit.risk.population_unique:.1%}"))
     for column in audit.sensitive:
         rows.append((f"l of {column.column}", f"{column.least_values} (entropy {column.least_entropy:.2f})"))
-        rows.append((f"t of {column.column}, equal distance", f"{column.farthest:.3f}"))
+        rows.append((f"t of {column.column}, {column.distance} distance", f"{column.farthest:.3f}"))
         rows.append((f"rows whose class has one {column.column} only", f"{column.homogeneous:.1%}"))
     return rows
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from tacit.faces.anonymise.findings import LIMITS, cost_rows, risk_rows
+from tacit.faces.anonymise.findings import cost_rows, counted_words, limits, recorded_words, risk_rows
 from tacit.faces.anonymise.pictures import class_sizes, losses
 from tacit.faces.demo.style import STYLE
 from tacit.release.anonymise import Anonymised, Report
@@ -33,7 +33,7 @@ def page(result: Anonymised, *, title: str) -> str:
         "<h2>Before and after</h2>",
         _rows(result),
         "<h2>What it does not protect</h2>",
-        f"<article><ul>{''.join(f'<li>{escape(limit)}</li>' for limit in LIMITS)}</ul></article>",
+        f"<article><ul>{''.join(f'<li>{escape(limit)}</li>' for limit in limits(report))}</ul></article>",
         _orders(report),
     ]
     meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
@@ -45,11 +45,12 @@ def _top(report: Report, title: str) -> str:
     utility, roles = report.utility, report.request.roles
     models = "".join(f"<li>{escape(model)}</li>" for model in report.models)
     out = f" Left out, having no role: {escape(', '.join(report.left_out))}." if report.left_out else ""
-    entry = f" It is on record in the ledger as entry <code>{report.entry[:16]}</code>." if report.entry else ""
+    entry = f" It is {escape(recorded_words(report))}."
     return f"""<h1>{escape(title)}, anonymised</h1>
     <p class="soft">{utility.rows:,} rows in {utility.classes:,} classes, by the method {escape(report.request.method)},
     in {report.seconds:.2f} seconds. Quasi-identifiers: {escape(", ".join(roles.quasi_identifiers))}.{out}</p>
     <article><p>Every class of the published table satisfies, recomputed from the table itself:</p><ul>{models}</ul>
+    <p class="soft">{escape(counted_words(report.unit))}.</p>
     <p class="warn">This is not differential privacy. It is a disclosure by the data's owner, and the budget of a policy
     does not cover it.{entry}</p></article>"""
 
@@ -74,10 +75,10 @@ def _risks(report: Report) -> str:
         for what, before, after in risk_rows(report)
     )
     link = report.linkage
-    who = "everybody in the table" if link.everyone else f"{link.people:,} people, taken evenly over the table"
+    who = "every row of the table" if link.everyone else f"{link.people:,} rows, taken evenly over the table"
     return f"""<article><table><tr><th class="what"></th><th>before</th><th>after</th></tr>{rows}</table>
     <p class="price">The linkage attack knows all quasi-identifiers of {who}, and looks for the rows that fit. After
-    anonymising nobody has fewer than {link.fewest:,} candidates; picking one is right {link.chance:.1%} of times.</p>
+    anonymising none has fewer than {link.fewest:,} candidates; picking one is right {link.chance:.1%} of times.</p>
     </article>"""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,14 +18,22 @@ from tacit.faces.formats import Plain
 from tacit.faces.terminal import console, print_lines, print_table
 
 if TYPE_CHECKING:
-    from tacit.release.anonymise import Anonymised, Hierarchy, Request, Source
+    from tacit.release.anonymise import Anonymised, Hierarchy, Request
 
 HELP = """Make a table publishable with respect to the columns somebody could know: k-anonymity and its family.
 
 This is the owner's act, and not differential privacy: with --policy it is put on record in the ledger as a disclosure
 of exact values. Columns without a role are left out; so name identifiers nowhere, or under --pseudonym.
 
-tacit anonymise check TABLE says which k, l and t a table has as it stands.
+With --policy the table may be one of its source, on any engine: the engine groups the rows, and only the different
+ones travel, with how often each occurs.
+
+k counts rows; it counts people only where each person has one row. So name the column that says whose a row is under
+--unit (a table of a policy has one already, and so has one with one --pseudonym): a table in which somebody has several
+rows is refused, unless --unit row says that rows are what you mean to count.
+
+tacit anonymise check TABLE says which k, l and t a table has as it stands. With -k, -l or -t it is a verdict: exit
+code 0 if the table has them, 1 if not.
 
 \b
 Examples:
@@ -32,7 +41,7 @@ Examples:
   tacit anonymise staff.parquet --qi age,postcode -s illness -k 10 -t 0.3 -o public.parquet --report report.html
   tacit anonymise staff.csv --qi weight,postcode -k 2 --bands weight=60,80,+ --prefix postcode=1 -m optimal -o a.csv
   tacit anonymise visits --policy tacit.toml --qi age,city -k 5 --hierarchies levels.toml -o public.parquet
-  tacit anonymise check public.csv --qi age,postcode,sex --sensitive illness
+  tacit anonymise check public.csv --qi age,postcode,sex --sensitive illness -k 5 -l 2
 """
 SHORT = "publish a table by k-anonymity and its family, or check one"
 
@@ -65,6 +74,7 @@ class Distance(StrEnum):
 
 
 def anonymise(  # noqa: PLR0913 - the options of a command
+    context: typer.Context,
     words: Annotated[
         list[str],
         typer.Argument(
@@ -83,6 +93,10 @@ def anonymise(  # noqa: PLR0913 - the options of a command
     ] = None,
     pseudonym: Annotated[
         list[str] | None, typer.Option("--pseudonym", metavar="COLUMNS", help="Identifiers, as a keyed hash.")
+    ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option("--unit", metavar="COLUMN", help="Whose a row is: one row each, or it is refused. row: any."),
     ] = None,
     key_file: Annotated[
         Path | None,
@@ -130,10 +144,11 @@ def anonymise(  # noqa: PLR0913 - the options of a command
         list[str] | None, typer.Option("--prefix", metavar="COLUMN=3,2,1", help="Leading characters that stay.")
     ] = None,
     top: Annotated[
-        list[str] | None, typer.Option("--top", metavar="COLUMN=80", help="One cell, 80+, from there up.")
+        list[str] | None, typer.Option("--top", metavar="COLUMN=80", help="One cell, 80+, from there up; or a date.")
     ] = None,
     bottom: Annotated[
-        list[str] | None, typer.Option("--bottom", metavar="COLUMN=20", help="One cell, <=20, from there down.")
+        list[str] | None,
+        typer.Option("--bottom", metavar="COLUMN=20", help="One cell, <=20, from there down; or a date."),
     ] = None,
     suppress: Annotated[
         float, typer.Option("--suppress", metavar="SHARE", help="The share of rows that may be left out.")
@@ -155,9 +170,23 @@ def anonymise(  # noqa: PLR0913 - the options of a command
 
     refuse_analyst(analyst, "anonymising")
     quasi, secrets = _names(qi), _names(sensitive)
-    if words[0] == "check" and len(words) == 2:
-        _check(Path(words[1]), quasi, sensitive=secrets, population_size=population_size, form=form)
-        return
+    if words[0] == "check" and len(words) <= 2:
+        from tacit.faces.cli.anonymise_check import Asked, checked
+
+        asked = Asked(
+            k=k,
+            l=l,
+            t=t,
+            diversity=diversity.value,
+            distance=distance.value,
+            unit=unit,
+            hierarchies=_hierarchies(hierarchies, bands or [], prefix or []),
+        )
+        code = checked(
+            words[1:], quasi, context=context, sensitive=secrets, asked=asked,
+            population_size=population_size, policy=policy, form=form,
+        )  # fmt: skip
+        raise typer.Exit(code)
     if len(words) != 1:
         raise InvalidParameter(f"one table at a time: got {len(words)} words", hint="tacit anonymise --help shows how")
     from tacit.release.anonymise import Request, Roles, Wanted
@@ -175,8 +204,9 @@ def anonymise(  # noqa: PLR0913 - the options of a command
         top=_ends(top, "--top"),
         bottom=_ends(bottom, "--bottom"),
         suppression=suppress,
+        unit=unit,
     )  # fmt: skip
-    _refuse_existing(output, report)
+    _refuse_places(output, report)
     result = _run(
         words[0], request, key=_key(key_file), population=population, population_size=population_size, policy=policy
     )
@@ -197,40 +227,29 @@ def _run(
     policy: Path | None,
 ) -> Anonymised:
     from tacit.policy import load_policy
-    from tacit.release.anonymise import anonymise_source, open_source, open_table
+    from tacit.release.anonymise import anonymise_source, open_named
 
     declared = None if policy is None else load_policy(policy)
 
-    def opened() -> Source:
-        if declared is not None and not Path(table).exists():
-            return open_table(declared, table)
-        return open_source(table)
-
     with _progress("anonymising") as progress:
         result = anonymise_source(
-            opened, request, name=Path(table).name, key=key, population=population,
+            lambda: open_named(table, declared), request, name=Path(table).name, key=key, population=population,
             population_size=population_size, policy=declared, progress=progress,
         )  # fmt: skip
         _ = result.report
     return result
 
 
-def _check(
-    table: Path, quasi: tuple[str, ...], *, sensitive: tuple[str, ...], population_size: int | None, form: Plain
-) -> None:
-    from tacit.faces.anonymise.findings import audit_rows, plain_audit
-    from tacit.faces.shown import show_json
-    from tacit.release.anonymise import check
-
-    audit = check(table, quasi, sensitive=sensitive, population_size=population_size)
-    if form is Plain.JSON:
-        show_json(plain_audit(audit))
-    else:
-        print_table(("", table.name), audit_rows(audit), right=(1,))
-
-
 def _show(result: Anonymised, form: Plain, *, output: Path | None, report: Path | None) -> None:
-    from tacit.faces.anonymise.findings import NOT_DP, cost_rows, plain_report, risk_rows
+    from tacit.faces.anonymise.findings import (
+        NOT_DP,
+        cost_rows,
+        counted_words,
+        kept_words,
+        plain_report,
+        recorded_words,
+        risk_rows,
+    )
     from tacit.faces.shown import show_json
 
     made = result.report
@@ -238,6 +257,7 @@ def _show(result: Anonymised, form: Plain, *, output: Path | None, report: Path 
         show_json(plain_report(made))
         return
     print_lines(f"every class satisfies {', '.join(made.models)}: recomputed from the published table", "")
+    print_lines(counted_words(made.unit), "", dim=True)
     print_table(("what it costs", ""), cost_rows(made), right=(1,))
     columns = [
         (c.name, f"{c.ncp:.2%}", f"{c.entropy_loss:.1%}", f"{c.values:,}", f"{c.cells:,}") for c in made.utility.columns
@@ -249,6 +269,8 @@ def _show(result: Anonymised, form: Plain, *, output: Path | None, report: Path 
     print_lines("")
     if made.left_out:
         print_lines(f"left out, having no role: {', '.join(made.left_out)}", dim=True)
+    for said in (*kept_words(made), recorded_words(made)):
+        print_lines(said, dim=True)
     for path in (output, report):
         if path is not None:
             print_lines(f"wrote {path}")
@@ -264,10 +286,18 @@ def _write_page(result: Anonymised, path: Path, *, title: str) -> None:
     write_new(path, page(result, title=title))
 
 
-def _refuse_existing(*paths: Path | None) -> None:
-    for path in paths:
-        if path is not None and path.exists():
-            raise InvalidParameter(f"{path.name} is there already: it is not overwritten", hint="write elsewhere")
+def _refuse_places(output: Path | None, report: Path | None) -> None:
+    """Before a row is read, and before the act is on record."""
+    from tacit.release.anonymise import writable
+
+    if output is not None:
+        writable(output)
+    if report is None:
+        return
+    if report.exists():
+        raise InvalidParameter(f"{report.name} is there already: it is not overwritten", hint="write elsewhere")
+    if not report.absolute().parent.is_dir():
+        raise InvalidParameter(f"{report.name} cannot be written", hint="check that its folder is there")
 
 
 @contextmanager
@@ -317,8 +347,19 @@ def _ends(given: Sequence[str] | None, option: str) -> dict[str, object]:
         try:
             found[column] = float(value)
         except ValueError:
-            raise InvalidParameter(f"{option} takes a number: got {value!r}") from None
+            found[column] = _date(value, option)
     return found
+
+
+def _date(text: str, option: str) -> datetime.date:
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        pass
+    try:
+        return datetime.datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidParameter(f"{option} takes a number, or a date such as 1990-12-31: got {text!r}") from None
 
 
 def _presence(text: str | None) -> tuple[float, float] | None:

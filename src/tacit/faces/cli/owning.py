@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 def init(
     data: Annotated[
         list[str],
-        typer.Argument(metavar="DATA...", help="A .duckdb file; Parquet, CSV and JSON files; or postgresql://host/db."),
+        typer.Argument(
+            metavar="DATA...", help="A .duckdb or .sqlite file; Parquet, CSV and JSON files; or postgresql://host/db."
+        ),
     ],
     *,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the policy goes.")] = POLICY,

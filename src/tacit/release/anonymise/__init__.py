@@ -5,8 +5,8 @@ from tacit.release.anonymise.door import anonymise, anonymise_source
 from tacit.release.anonymise.hierarchy import Bands, Calendar, Hierarchy, Order, Prefix, Tree
 from tacit.release.anonymise.hierarchy_files import load_hierarchies, load_tree, parse_bands
 from tacit.release.anonymise.request import METHODS, Request, Roles, Wanted
-from tacit.release.anonymise.result import Anonymised, Report
-from tacit.release.anonymise.source import Source, open_source, open_table
+from tacit.release.anonymise.result import Anonymised, Report, writable
+from tacit.release.anonymise.source import Source, open_named, open_source, open_table
 
 __all__ = [
     "METHODS",
@@ -28,7 +28,9 @@ __all__ = [
     "check",
     "load_hierarchies",
     "load_tree",
+    "open_named",
     "open_source",
     "open_table",
     "parse_bands",
+    "writable",
 ]

@@ -10,14 +10,14 @@ import numpy as np
 
 from tacit.engines.columns import quoted
 from tacit.errors import TacitError
-from tacit.release.anonymise.distance import Ground
-from tacit.release.anonymise.grouping import Code, Grouped, coded, grouped, key_rows, values_of
+from tacit.release.anonymise.distance import EQUAL, Ground
+from tacit.release.anonymise.grouping import LARGEST, Code, Grouped, grouped, key_rows, numbered_values
 from tacit.release.anonymise.hierarchy import Hierarchy
-from tacit.release.anonymise.models import Model
+from tacit.release.anonymise.models import DeltaPresence, KMap, Model
 from tacit.release.anonymise.partition import Partition
 from tacit.release.anonymise.sensitive import sensitive_codes
 from tacit.release.anonymise.source import ask
-from tacit.release.anonymise.tuples import Tally, Tuples
+from tacit.release.anonymise.tuples import Codes, Ints, Tally, Tuples
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,6 +27,7 @@ class Classes:
     each: Tally  # one entry a class
     table: Tally  # all of it as one class
     grounds: Mapping[str, Ground]  # how far the values of a sensitive column are apart
+    labels: Codes  # the number of each class's cell in each column: (quasi-identifiers, classes)
 
 
 def classes_of(
@@ -44,7 +45,14 @@ def classes_of(
         _code(connection, view, name, kind=kinds[name], table=f"audit{place}")
         for place, name in enumerate(quasi_identifiers)
     ]
-    grounds, secrets = sensitive_codes(connection, view, sensitive, hierarchies=hierarchies, distance=distance)
+    secrets: dict[str, Code] = {}
+    grounds: dict[str, Ground] = {}
+    if distance == EQUAL:  # any two values are equally far apart: their order does not matter, nor what they are
+        for place, name in enumerate(sensitive):
+            secrets[name] = numbered_values(connection, view, name, table=f"audited{place}")
+            grounds[name] = Ground(EQUAL)
+    else:
+        grounds, secrets = sensitive_codes(connection, view, sensitive, hierarchies=hierarchies, distance=distance)
     carried = [f"{code.expression} AS {quoted(name)}" for name, code in secrets.items()]
     joins = " ".join(code.join for code in (*codes, *secrets.values()))
     codes = [replace(code, join="") for code in codes]
@@ -57,13 +65,18 @@ def classes_of(
     each = np.arange(found.key.size)
     histograms = {s.name: s.histogram(each, of=each, number=found.key.size) for s in found.sensitive}
     whole = {name: counts.sum(axis=1, keepdims=True) for name, counts in histograms.items()}
-    return Classes(Tally(found.size, None, histograms), Tally(found.size.sum(keepdims=True), None, whole), grounds)
+    table = Tally(found.size.sum(keepdims=True), None, whole)
+    return Classes(Tally(found.size, None, histograms), table, grounds, found.codes)
 
 
 def verify(classes: Classes, models: Sequence[Model], *, population: Tally | None) -> None:
-    """Refuse a table of which any class breaks any model. A method that got it wrong publishes nothing."""
+    """Refuse a table of which any class breaks any model. A method that got it wrong publishes nothing.
+
+    `population` is asked only by models that compare with one: k is a matter of the published rows alone.
+    """
     for model in models:
-        part = classes.each if population is None or model.column is not None else population
+        compares = isinstance(model, KMap | DeltaPresence)
+        part = population if compares and population is not None else classes.each
         kept = model.holds(part, classes.table)
         if not kept.all():
             broken = int(np.count_nonzero(~kept))
@@ -85,9 +98,58 @@ def verify_cells(tuples: Tuples, partition: Partition) -> None:
             )
 
 
+def verify_rows(
+    connection: duckdb.DuckDBPyConnection, view: str, classes: Classes, *, names: Sequence[str], tuples: Tuples,
+    partition: Partition,
+) -> Ints:  # fmt: skip
+    """Refuse a table that is not, cell by cell and row by row, the one the classes were made for.
+
+    Hands back which class of the table each class of the partition reads as: two may read alike.
+    """
+    for name, cells in zip(names, partition.cells, strict=True):
+        if _labels(connection, view, name) != cells.names:
+            raise _defect("its cells are not those of its classes")
+    kept = partition.classes >= 0
+    heights = np.bincount(partition.classes[kept], weights=tuples.size[kept], minlength=partition.number)
+    if int(heights.sum()) != int(classes.table.size.sum()):
+        raise _defect(f"it has {int(classes.table.size.sum()):,} rows where there should be {int(heights.sum()):,}")
+    made = np.stack([cells.label for cells in partition.cells])
+    key = _joint(np.concatenate([made, classes.labels.astype(np.int64)], axis=1))
+    expected = np.bincount(key[: partition.number], weights=heights, minlength=int(key.max()) + 1)
+    there = np.bincount(key[partition.number :], weights=classes.each.size, minlength=int(key.max()) + 1)
+    if not np.array_equal(expected, there):
+        raise _defect("its rows do not stand under the cells of their classes")
+    return key[: partition.number]
+
+
+def _labels(connection: duckdb.DuckDBPyConnection, view: str, name: str) -> tuple[str, ...]:
+    """What the numbers of a column's cells stand for; nothing where it is no column of cells."""
+    described = ask(connection, f"DESCRIBE SELECT {quoted(name)} FROM {quoted(view)}")
+    kind = str(described[0][1])
+    if not kind.startswith("ENUM"):
+        return ()
+    return tuple(str(label) for (label,) in ask(connection, f"SELECT unnest(enum_range(NULL::{kind}))"))
+
+
+def _joint(labels: Ints) -> Ints:
+    """A number for each column of `labels`, the same for the same."""
+    sizes = [int(row.max()) + 1 for row in labels]
+    joint = np.zeros(labels.shape[1], dtype=np.int64)
+    most = 1
+    for row, size in zip(labels, sizes, strict=True):
+        if most * size >= LARGEST:  # what is there is numbered anew, and is never more than there are columns
+            joint = np.unique(joint, return_inverse=True)[1]
+            most = int(joint.max()) + 1
+        joint, most = joint * size + row, most * size
+    return np.unique(joint, return_inverse=True)[1]
+
+
+def _defect(what: str) -> TacitError:
+    return TacitError(f"nothing is published: {what}", hint="this is a defect of tacit: please report it")
+
+
 def _code(connection: duckdb.DuckDBPyConnection, view: str, name: str, *, kind: str, table: str) -> Code:
     if kind.startswith("ENUM"):
         (size,) = ask(connection, f"SELECT len(enum_range(NULL::{kind}))")[0]
         return Code(f"enum_code(s.{quoted(name)})", "", int(str(size)))
-    values = values_of(connection, view, name, table=table)
-    return coded(connection, values, np.arange(len(values.found)), size=len(values.found))
+    return numbered_values(connection, view, name, table=table)

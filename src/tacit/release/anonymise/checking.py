@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tacit.engines.columns import quoted
 from tacit.errors import InvalidParameter
+from tacit.policy import Policy
 from tacit.release.anonymise.auditing import classes_of
-from tacit.release.anonymise.distance import EQUAL
+from tacit.release.anonymise.distance import EQUAL, ORDERED
+from tacit.release.anonymise.hierarchy import Hierarchy
+from tacit.release.anonymise.models import SLACK
+from tacit.release.anonymise.request import Wanted
 from tacit.release.anonymise.risk import Homogeneity, Risk, homogeneity, risk
-from tacit.release.anonymise.source import SOURCE, Source, ask, named, open_source
+from tacit.release.anonymise.source import SOURCE, Source, ask, named, open_named
+from tacit.release.anonymise.units import known_unit, refuse_several
 
 _CHECKED = "checked"
 
@@ -27,11 +32,33 @@ class Audit:
     risk: Risk
     sensitive: tuple[Homogeneity, ...]
     class_sizes: tuple[tuple[int, int], ...]  # (size, how many classes have it)
+    unit: str | None = None  # the column of which each value has one row, so that k counts people; None: it counts rows
 
     @property
     def k(self) -> int:
         """The rows of the smallest class."""
         return self.risk.smallest
+
+    def failures(
+        self,
+        *,
+        k: int | None = None,
+        l: float | None = None,  # noqa: E741 - the model's own name for it
+        t: float | None = None,
+        diversity: str = "distinct",
+    ) -> tuple[str, ...]:
+        """In words, which of these the table does not have; none where all hold. l and t are of every secret."""
+        Wanted(k=1 if k is None else k, l=l, t=t, diversity=diversity)  # what makes no sense is refused there
+        if (l is not None or t is not None) and not self.sensitive:
+            raise InvalidParameter("l and t are of sensitive columns, and none is named", hint="name the column")
+        found = [f"k is {self.k:,}, not {k:,}"] if k is not None and self.k < k else []
+        for one in self.sensitive:
+            stands = one.least_entropy if diversity == "entropy" else float(one.least_values)
+            if l is not None and stands < l - SLACK:
+                found.append(f"{diversity} l of {one.column} is {stands:.4g}, not {l:g}")
+            if t is not None and one.farthest > t + SLACK:
+                found.append(f"{one.distance} t of {one.column} is {one.farthest:.4g}, not {t:g}")
+        return tuple(found)
 
 
 def check(
@@ -39,17 +66,30 @@ def check(
     quasi_identifiers: Sequence[str],
     *,
     sensitive: str | Sequence[str] = (),
+    distance: str = EQUAL,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
     population_size: int | None = None,
+    unit: str | None = None,
+    policy: Policy | None = None,
 ) -> Audit:
-    """Group a table by its quasi-identifiers and measure what the groups give away. An empty cell is a value."""
-    source = open_source(table, as_text=True)
+    """Group a table by its quasi-identifiers and measure what the groups give away. A missing cell is a value.
+
+    The table is what `anonymise` takes; of a table of `policy` its engine groups the rows. `unit` is as there: where it
+    is known and somebody has several rows, the table is refused, because its k would count rows.
+    """
+    source = open_named(table, policy, as_text=True)
     there = source.columns()
     columns = named((quasi_identifiers,) if isinstance(quasi_identifiers, str) else quasi_identifiers, there, what="qi")
     secrets = named((sensitive,) if isinstance(sensitive, str) else sensitive, there, what="sensitive")
     if not columns:
         raise InvalidParameter("no quasi-identifiers: a table has no k of its own", hint="name the columns")
-    view = _without_nulls(source, [*columns, *secrets])
-    found = classes_of(source.connection, view, columns, sensitive=secrets, hierarchies={}, distance=EQUAL)
+    whose = known_unit(source, asked=unit)
+    if whose is not None:
+        refuse_several(source, whose)
+    source.bring([*columns, *secrets])
+    view = _with_numbers(source, secrets) if distance == ORDERED else SOURCE
+    levels = {name: level for spelt, level in (hierarchies or {}).items() for name in named([spelt], there, what="qi")}
+    found = classes_of(source.connection, view, columns, sensitive=secrets, hierarchies=levels, distance=distance)
     if not found.each.size.size:
         raise InvalidParameter("the table is empty: there is nothing to check")
     sizes, number = np.unique(found.each.size, return_counts=True)
@@ -58,18 +98,23 @@ def check(
         classes=int(found.each.size.size),
         quasi_identifiers=tuple(columns),
         risk=risk(found.each, population_size=population_size),
-        sensitive=tuple(homogeneity(found.each, found.table, name) for name in secrets),
+        sensitive=tuple(homogeneity(found.each, found.table, name, ground=found.grounds[name]) for name in secrets),
         class_sizes=tuple(zip(sizes.tolist(), number.tolist(), strict=True)),
+        unit=whose,
     )
 
 
-def _without_nulls(source: Source, columns: Sequence[str]) -> str:
-    """The table, or a view of it in which what is missing reads as an empty text."""
-    counts = ", ".join(f"count(*) - count({quoted(name)})" for name in columns)
-    missing = ask(source.connection, f"SELECT {counts} FROM {SOURCE}")[0]
-    empty = [name for name, count in zip(columns, missing, strict=True) if count]
-    if not empty:
+def _with_numbers(source: Source, columns: Sequence[str]) -> str:
+    """The table, with sensitive numbers that stand there as text read as numbers: an order of digits is none."""
+    texts = [name for name in columns if source.columns()[name] == "VARCHAR"]
+    read = {name: f"TRY_CAST({quoted(name)} AS DOUBLE)" for name in texts}
+    if not read:
         return SOURCE
-    texts = ", ".join(f"coalesce({quoted(name)}::VARCHAR, '') AS {quoted(name)}" for name in empty)
-    ask(source.connection, f"CREATE TEMP VIEW {_CHECKED} AS SELECT * REPLACE ({texts}) FROM {SOURCE}")
+    counts = ", ".join(f"count(*) - count({number})" for number in read.values())
+    lost = ask(source.connection, f"SELECT {counts} FROM {SOURCE}")[0]
+    numbers = [name for name, count in zip(texts, lost, strict=True) if count == 0]
+    if not numbers:
+        return SOURCE
+    listed = ", ".join(f"{read[name]} AS {quoted(name)}" for name in numbers)
+    ask(source.connection, f"CREATE TEMP VIEW {_CHECKED} AS SELECT * REPLACE ({listed}) FROM {SOURCE}")
     return _CHECKED

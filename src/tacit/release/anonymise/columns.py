@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -96,7 +97,7 @@ class Column:
         mean = np.bincount(classes, weights=weight * self.points[codes], minlength=number) / total
         if self.dates:
             return [str(np.datetime64(round(day), "D")) for day in mean.tolist()]
-        return [f"{value:.6g}" for value in mean.tolist()]
+        return [_mean(value) for value in mean.tolist()]
 
     def ladder(self) -> list[Level]:
         """Every level there is: the values, the hierarchy's, and `*`."""
@@ -178,6 +179,9 @@ def _ordered_numbers(
     name: str, values: Sequence[object], *, hierarchy: Hierarchy | None, ends: tuple[object, object]
 ) -> tuple[Column, Ints]:
     bottom, top = ends
+    dates = isinstance(values[0], datetime.date)
+    for end in ends:
+        _refuse_end(name, end, dates=dates)
     places = np.array([_place(value) for value in values])
     lowest = _place(bottom) if bottom is not None else -np.inf
     highest = _place(top) if top is not None else np.inf
@@ -202,7 +206,6 @@ def _ordered_numbers(
     if high:
         text[-1] = f"{text[-1]}+"
     levels = _levels(name, kept, hierarchy, scale)
-    dates = isinstance(values[0], datetime.date)
     return Column(name, tuple(text), scale, True, levels, low, high, points, dates), codes.astype(np.int64)
 
 
@@ -221,6 +224,21 @@ def _levels(name: str, values: Sequence[object], hierarchy: Hierarchy | None, sc
         first, last = np.flatnonzero(begins), np.append(np.flatnonzero(begins)[1:], len(labels)) - 1
         made.append(Level(group, names, scale[last] - scale[first], first, last))
     return tuple(made)
+
+
+def _refuse_end(name: str, end: object, *, dates: bool) -> None:
+    """A top or a bottom is of the column's own kind: 80 is no date, and a date is no age."""
+    if end is None or (_is_number(end) and isinstance(end, datetime.date) == dates and math.isfinite(_place(end))):
+        return
+    kind = "dates, and its top and bottom are" if dates else "numbers, and its top and bottom are"
+    raise InvalidParameter(f"{name}: it holds {kind}, too: got {end!r}")
+
+
+def _mean(value: float) -> str:
+    """Six digits, and all of those before the point."""
+    if value == 0 or not math.isfinite(value):
+        return plain(value)
+    return plain(round(value, max(0, 5 - math.floor(math.log10(abs(value))))))
 
 
 def _is_number(value: object) -> bool:

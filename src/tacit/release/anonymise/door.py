@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from tacit.policy import Policy
-from tacit.release.anonymise.auditing import Classes, classes_of, verify, verify_cells
+from tacit.release.anonymise.auditing import Classes, classes_of, verify, verify_cells, verify_rows
 from tacit.release.anonymise.distance import EQUAL
 from tacit.release.anonymise.halving import Progress
 from tacit.release.anonymise.hierarchy import Hierarchy
@@ -24,8 +24,9 @@ from tacit.release.anonymise.recording import recorded
 from tacit.release.anonymise.request import Request, Roles, Wanted
 from tacit.release.anonymise.result import Anonymised, Report
 from tacit.release.anonymise.risk import homogeneity, risk
-from tacit.release.anonymise.source import Source, open_source
+from tacit.release.anonymise.source import Source, open_named
 from tacit.release.anonymise.tuples import Tally, tally
+from tacit.release.anonymise.units import alone_in
 from tacit.release.anonymise.utility import utility
 
 
@@ -54,14 +55,20 @@ def anonymise(  # noqa: PLR0913 - one door for all models and methods
     presence: tuple[float, float] | None = None,
     population: object | None = None,
     population_size: int | None = None,
+    unit: str | None = None,
     policy: Policy | None = None,
     progress: Progress | None = None,
 ) -> Anonymised:
     """Make a table publishable with respect to its quasi-identifiers. Not differential privacy; see the docs.
 
-    `table` is a path (Parquet, CSV, JSON), a pandas or Arrow table, or a DuckDB relation. Columns without a role,
-    identifiers among them, are left out. Every class of the result satisfies every model asked for: that is
-    recomputed from the published table, and a table that fails is not handed over.
+    `table` is a path (Parquet, CSV, JSON), a pandas or Arrow table, a DuckDB relation, or the name of a table of
+    `policy`, whose engine then groups it. Columns without a role, identifiers among them, are left out. Every class
+    of the result satisfies every model asked for: that is recomputed from the published table, and a table that fails
+    is not handed over.
+
+    `unit` is the column that says whose a row is; left out, it is the policy's for a table of its, or the one column of
+    `pseudonyms`. A table in which somebody has several rows is refused, because its classes would count rows and not
+    people, unless `unit="row"` says that this is meant. Where no unit is known, rows are counted.
 
     Raises:
         InvalidParameter: what is asked makes no sense, or cannot be reached with this table.
@@ -82,10 +89,11 @@ def anonymise(  # noqa: PLR0913 - one door for all models and methods
         top=dict(top or {}),
         bottom=dict(bottom or {}),
         suppression=suppression,
+        unit=unit,
     )  # fmt: skip
     name = Path(table).name if isinstance(table, str | os.PathLike) else type(table).__name__
     return anonymise_source(
-        lambda: open_source(table), request, name=name, key=key, population=population,
+        lambda: open_named(table, policy), request, name=name, key=key, population=population,
         population_size=population_size, policy=policy, progress=progress,
     )  # fmt: skip
 
@@ -105,7 +113,9 @@ def anonymise_source(
     with recorded(policy, request, table=name) as record:
         source = opened()
         made = run(source, request, key=key, population=population, progress=progress or (lambda _: None))
-        record.said = f"{made.partition.number} classes, {made.prepared.tuples.rows} rows, {made.prepared.rules.models}"
+        record.said = (
+            f"{made.classes.each.size.size} classes, {made.prepared.tuples.rows} rows, {made.prepared.rules.models}"
+        )
     return Anonymised(
         source,
         made.prepared.rules.models,
@@ -120,6 +130,7 @@ class Made:
     prepared: Prepared
     partition: Partition
     classes: Classes
+    people: Tally | None  # the same classes beside the population, where one is known
     seconds: float
 
 
@@ -132,25 +143,30 @@ def run(source: Source, request: Request, *, key: bytes | None, population: obje
     progress(0.7)
     publish(prepared, partition, key=key)
     progress(0.9)
-    classes = _verified(prepared, partition)
+    classes, people = _verified(prepared, partition)
     progress(1.0)
-    return Made(prepared, partition, classes, time.perf_counter() - start)
+    return Made(prepared, partition, classes, people, time.perf_counter() - start)
 
 
-def _verified(prepared: Prepared, partition: Partition) -> Classes:
-    """The classes as the published table has them, every one within the models."""
+def _verified(prepared: Prepared, partition: Partition) -> tuple[Classes, Tally | None]:
+    """The classes as the published table has them, every one within the models; and beside the population."""
     request = prepared.request
     verify_cells(prepared.tuples, partition)
     classes = classes_of(
         prepared.source.connection, PUBLISHED, request.roles.quasi_identifiers, sensitive=request.roles.sensitive,
         hierarchies=request.hierarchies, distance=request.wanted.distance,
     )  # fmt: skip
+    reads_as = verify_rows(
+        prepared.source.connection, PUBLISHED, classes, names=request.roles.quasi_identifiers,
+        tuples=prepared.tuples, partition=partition,
+    )  # fmt: skip
     people = None
     if prepared.tuples.population is not None:
         kept = np.flatnonzero(partition.classes >= 0)
-        people = tally(prepared.tuples, partition.classes[kept], number=partition.number, of=kept)
+        mine = reads_as[partition.classes[kept]]
+        people = tally(prepared.tuples, mine, number=int(reads_as.max()) + 1, of=kept)
     verify(classes, request.wanted.models(request.roles.sensitive, classes.grounds), population=people)
-    return classes
+    return classes, people
 
 
 def _report(made: Made, *, population_size: int | None, entry: str | None) -> Report:
@@ -160,23 +176,21 @@ def _report(made: Made, *, population_size: int | None, entry: str | None) -> Re
     if prepared.by == "tacit_row":
         alike = np.unique(tuples.codes, axis=1, return_inverse=True)[1].ravel()
     before: Tally = tally(tuples, alike, number=int(alike.max()) + 1)
-    after = classes.each
-    if tuples.population is not None:
-        kept = np.flatnonzero(partition.classes >= 0)
-        after = tally(tuples, partition.classes[kept], number=partition.number, of=kept)
     sizes, number = np.unique(classes.each.size, return_counts=True)
     return Report(
         request=request,
         models=tuple(map(str, prepared.rules.models)),
-        utility=utility(tuples, prepared.columns, partition),
+        utility=utility(tuples, prepared.columns, partition, published=classes.each.size),
         risk_before=risk(before, population_size=population_size),
-        risk_after=risk(after, population_size=population_size),
+        risk_after=risk(made.people or classes.each, population_size=population_size),
         homogeneity_before=tuple(homogeneity(before, prepared.rules.table, name) for name in request.roles.sensitive),
         homogeneity_after=tuple(homogeneity(classes.each, classes.table, name) for name in request.roles.sensitive),
         linkage=attack(tuples, partition),
         class_sizes=tuple(zip(sizes.tolist(), number.tolist(), strict=True)),
         orders={column.name: column.text for column in prepared.columns if not column.numeric},
         left_out=prepared.left_out,
+        unit=prepared.unit,
+        alone=alone_in(prepared.source.connection, PUBLISHED, request.roles.keep),
         entry=entry,
         seconds=made.seconds,
     )

@@ -55,6 +55,10 @@ def values_of(connection: duckdb.DuckDBPyConnection, view: str, column: str, *, 
     )
     rows = ask(connection, f"SELECT v, n FROM {table} ORDER BY i")
     found = [value for value, _ in rows]
+    if any(isinstance(value, float) and math.isinf(value) for value in found):
+        raise InvalidParameter(
+            f"{column} has infinite numbers: no interval ends there", hint="fill them in or leave those rows out first"
+        )
     if any(value is None or value != value for value in found):  # noqa: PLR0124 - NaN is what differs from itself
         raise InvalidParameter(
             f"{column} has nulls: what is not known cannot be made coarser",
@@ -70,6 +74,18 @@ def coded(connection: duckdb.DuckDBPyConnection, values: Values, codes: Ints, *,
     ask(connection, f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT v, c FROM {values.table} JOIN incoming USING (i)")
     connection.unregister("incoming")
     return Code(f"{name}.c", f"JOIN {name} ON s.{quoted(values.name)} = {name}.v", size)
+
+
+def numbered_values(connection: duckdb.DuckDBPyConnection, view: str, column: str, *, table: str) -> Code:
+    """A code for each value in no order, what is missing and what is no number among them. No value is read here."""
+    ask(
+        connection,
+        f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT v, row_number() OVER () - 1 AS c FROM"
+        f" (SELECT DISTINCT {quoted(column)} AS v FROM {quoted(view)})",
+    )
+    size, known = (int(str(number)) for number in ask(connection, f"SELECT count(*), count(v) FROM {table}")[0])
+    same = "=" if size == known else "IS NOT DISTINCT FROM"
+    return Code(f"{table}.c", f"JOIN {table} ON s.{quoted(column)} {same} {table}.v", size)
 
 
 def key_rows(

@@ -6,6 +6,8 @@ import datetime
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from itertools import pairwise
 from typing import Protocol
 
@@ -47,18 +49,19 @@ class Bands:
 
     def levels(self, values: Sequence[object], column: str) -> list[list[str]]:
         """See `Hierarchy`."""
-        numbers = [_number(value, column) for value in values]
+        numbers = [_exact(value, column) for value in values]
         return [[self._label(number, step, column) for number in numbers] for step in self.steps]
 
     def ordered(self, values: Sequence[object]) -> None:
         """Numbers are in order as they are."""
 
-    def _label(self, number: float, step: float | tuple[float, ...], column: str) -> str:
+    def _label(self, number: Fraction, step: float | tuple[float, ...], column: str) -> str:
         if not isinstance(step, tuple):
-            low = self.origin + math.floor((number - self.origin) / step) * step
-            return range_label(low, low + step)
+            width, origin = _exact(step, column), _exact(self.origin, column)
+            start = origin + (number - origin) // width * width
+            return range_label(float(start), float(start + width))
         for low, high in pairwise(step):
-            if low <= number < high or (high == step[-1] == number):
+            if _at_most(low, number) and (not _at_most(high, number) or (high == step[-1] and _exact(high) == number)):
                 return range_label(low, high)
         raise InvalidParameter(
             f"{column}: a value lies outside its bands, which go from {step[0]:g} to {step[-1]:g}",
@@ -192,11 +195,16 @@ def plain(number: float) -> str:
     return str(int(number)) if float(number).is_integer() and abs(number) < 1e15 else f"{number:.12g}"
 
 
-def _number(value: object, column: str) -> float:
+def _exact(value: object, column: str = "") -> Fraction:
+    """The number that is written: 0.3 is three tenths, not the nearest a float comes to it, which lies below."""
     try:
-        return float(value)  # type: ignore[arg-type]  # whatever a database holds: it is asked, not assumed
-    except (TypeError, ValueError):
+        return Fraction(Decimal(str(value)))
+    except (InvalidOperation, ValueError, OverflowError):
         raise InvalidParameter(f"{column}: bands are for numbers, and it holds something else") from None
+
+
+def _at_most(edge: float, number: Fraction) -> bool:
+    return edge < 0 if math.isinf(edge) else _exact(edge) <= number
 
 
 def _day(value: object, column: str) -> datetime.date:

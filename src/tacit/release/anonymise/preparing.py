@@ -18,6 +18,7 @@ from tacit.release.anonymise.request import BY_ROW, Request, Roles
 from tacit.release.anonymise.sensitive import sensitive_codes
 from tacit.release.anonymise.source import SOURCE, Source, ask, named, view_population
 from tacit.release.anonymise.tuples import Ints, Spread, Tuples, whole
+from tacit.release.anonymise.units import known_unit, refuse_several
 
 T = TypeVar("T")
 POPULATION = "population"
@@ -36,6 +37,7 @@ class Prepared:
     by: str  # `tacit_key`, or `tacit_row` where rows that are alike may be parted
     key: Ints  # of each tuple
     left_out: tuple[str, ...]  # columns that have no role
+    unit: str | None  # the column of which each value has one row, where one is known
 
 
 def prepare(source: Source, request: Request, *, population: object | None) -> Prepared:
@@ -48,6 +50,11 @@ def prepare(source: Source, request: Request, *, population: object | None) -> P
             "a population goes with k-map or delta-presence, and these with a population",
             hint="give both, or neither",
         )
+    used = (*roles.quasi_identifiers, *roles.sensitive, *roles.pseudonyms, *roles.keep)
+    unit = known_unit(source, asked=request.unit, pseudonyms=roles.pseudonyms)
+    if unit is not None:
+        refuse_several(source, unit)
+    source.bring(used)
     if population is not None:
         _join_population(source, request, population)
     columns, codes = _columns(source, request, POPULATION if population is not None else SOURCE)
@@ -62,10 +69,9 @@ def prepare(source: Source, request: Request, *, population: object | None) -> P
     models = asked.models(roles.sensitive, grounds)
     rules = Rules(models, whole(tuples))
     _refuse_hopeless(rules)
-    used = {*roles.quasi_identifiers, *roles.sensitive, *roles.pseudonyms, *roles.keep}
     left_out = tuple(name for name in there if name not in used)
     by = "tacit_row" if request.method in BY_ROW else "tacit_key"
-    return Prepared(source, request, columns, tuples, rules, by, key, left_out)
+    return Prepared(source, request, columns, tuples, rules, by, key, left_out, unit)
 
 
 def _spelt(request: Request, there: Mapping[str, str]) -> Request:

@@ -24,6 +24,8 @@ def publish(prepared: Prepared, partition: Partition, *, key: bytes | None) -> N
     _placed(prepared, partition)
     for place, name in enumerate(roles.pseudonyms):
         pseudonyms(prepared.source, name, key=key, table=f"pseudonym{place}")
+    # Or threads would shuffle what was sorted, here and on its way to a file.
+    ask(connection, "SET preserve_insertion_order = true")
     ask(connection, _counted(prepared) if not (roles.keep or roles.pseudonyms) else _sorted(prepared))
     ask(connection, "DROP TABLE placed; DROP TABLE cells")
 
@@ -47,7 +49,9 @@ def _sorted(prepared: Prepared) -> str:
         for place, name in enumerate(roles.pseudonyms)
     )
     codes = (f"k.{quoted(hidden(place))}" for place in range(len(roles.sensitive)))  # whole numbers sort faster
-    others = "".join(f", {column}" for column in (*codes, *(f"k.{quoted(name)}" for name in roles.keep)))
+    kept = (f"k.{quoted(name)}" for name in roles.keep)
+    hashes = (f"p{place}.h" for place in range(len(roles.pseudonyms)))
+    others = "".join(f", {column}" for column in (*codes, *kept, *hashes))
     return (
         f"CREATE OR REPLACE TEMP TABLE {PUBLISHED} AS SELECT {_columns(prepared)} FROM {KEYED} k"
         f" JOIN placed USING ({prepared.by}) JOIN cells USING (tacit_class) {joins} ORDER BY tacit_class{others}"

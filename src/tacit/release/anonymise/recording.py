@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from tacit.core import Loss
-from tacit.curator.pricing import caps
+from tacit.curator.caps import caps
 from tacit.errors import LedgerError
-from tacit.ledger import Charge, Ledger, Reservation, SqliteLedger
+from tacit.ledger import Charge, Ledger, Reservation, open_ledger
+from tacit.ledger.values import LONGEST_NAME
 from tacit.policy import AnalystPolicy, Policy
 from tacit.release.anonymise.request import Request
 
@@ -35,7 +36,8 @@ def recorded(policy: Policy | None, request: Request, *, table: str) -> Iterator
     if policy is None:
         yield record
         return
-    with SqliteLedger(policy.dataset.ledger_path, create=True) as ledger:
+    place, mark = policy.dataset.ledger_place, policy.dataset.ledger_mark
+    with closing(open_ledger(place, create=True, mark=mark)) as ledger:
         reserved = _reserve(ledger, policy, request, table=table)
         try:
             yield record
@@ -46,9 +48,6 @@ def recorded(policy: Policy | None, request: Request, *, table: str) -> Iterator
 
 
 def _reserve(ledger: Ledger, policy: Policy, request: Request, *, table: str) -> Reservation:
-    wanted = request.wanted
-    asked = {"k": wanted.k, "k-map": wanted.k_map, "l": wanted.l, "t": wanted.t, "beta": wanted.beta}
-    numbers = ", ".join(f"{name} = {number}" for name, number in asked.items() if number is not None)
     charge = Charge(
         dataset=policy.dataset.name,
         analyst=OWNER,
@@ -58,9 +57,41 @@ def _reserve(ledger: Ledger, policy: Policy, request: Request, *, table: str) ->
         plan_hash=request.digest,
         policy_version=policy.version,
         kind="disclosure",
-        note=f"anonymise {table[:60]}: {numbers}; exact values, not differentially private",
+        note=said(request, table=table),
     )
     reserved = ledger.reserve(charge, caps(policy, AnalystPolicy(OWNER, policy.budget.epsilon)))
     if not isinstance(reserved, Reservation):
         raise LedgerError("the disclosure could not be entered")
     return reserved
+
+
+def said(request: Request, *, table: str) -> str:
+    """The act in words: every model, and which columns go out how. The entry's hash covers what has no room."""
+    roles = request.roles
+    columns = {
+        "qi": roles.quasi_identifiers, "sensitive": roles.sensitive, "kept": roles.keep, "pseudonyms": roles.pseudonyms,
+    }  # fmt: skip
+    first = f"anonymise {table[:40]}: {_models(request)}"
+    for most in (max(map(len, columns.values())), 3, 2, 1, 0):  # names, as many as there is room for
+        listed = [f"{role} {_some(names, most)}" for role, names in columns.items() if names]
+        note = "; ".join([first, "exact values, not DP", *listed])
+        if len(note) <= LONGEST_NAME:
+            break
+    return "".join(character for character in note[:LONGEST_NAME] if character.isprintable())
+
+
+def _models(request: Request) -> str:
+    wanted = request.wanted
+    asked = {
+        "k": wanted.k, "k-map": wanted.k_map, "presence": wanted.presence and "{:g}:{:g}".format(*wanted.presence),
+        f"{wanted.diversity} l": wanted.l, "c": wanted.c, f"{wanted.distance} t": wanted.t, "beta": wanted.beta,
+        "alpha": wanted.alpha, "suppress": request.suppression or None, "unit": request.unit,
+    }  # fmt: skip
+    numbers = [f"{name}={number}" for name, number in asked.items() if number is not None]
+    return ", ".join([*numbers, request.method])
+
+
+def _some(names: Sequence[str], most: int) -> str:
+    if len(names) <= most:
+        return ",".join(names)
+    return ",".join([*names[:most], f"{len(names) - most} more"]) if most else f"{len(names)} columns"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import SupportsFloat, SupportsIndex
 
 from tacit.errors import InvalidParameter
 from tacit.release.anonymise.distance import EQUAL, HIERARCHICAL, Ground
@@ -25,6 +26,7 @@ from tacit.release.anonymise.models import (
 METHODS = ("greedy", "strict", "relaxed", "optimal", "local", "microaggregate")
 BY_ROW = frozenset({"relaxed", "microaggregate"})  # these may part rows that are alike
 DIVERSITIES = ("distinct", "entropy", "recursive")
+BY_ROWS = "row"  # a unit that says: count rows, whoever they are of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +72,11 @@ class Wanted:
 
     def __post_init__(self) -> None:
         if self.k is None and self.k_map is None:
-            raise InvalidParameter(
-                "no k: how many people shall share each row's quasi-identifiers?", hint="give k, such as 5"
-            )
+            raise InvalidParameter("no k: how many rows shall share their quasi-identifiers?", hint="give k, such as 5")
+        _refuse_parts("k", self.k)
+        _refuse_parts("k of k-map", self.k_map)
+        for name in ("l", "c", "t", "beta", "alpha"):
+            _refuse_words(name, getattr(self, name))
         if self.diversity not in DIVERSITIES:
             raise InvalidParameter(
                 f"there is no diversity {self.diversity!r}", hint=f"there are {', '.join(DIVERSITIES)}"
@@ -81,6 +85,9 @@ class Wanted:
             raise InvalidParameter("recursive diversity goes with a c, and nothing else does", hint="give c, such as 3")
         if self.diversity != "distinct" and self.l is None:
             raise InvalidParameter(f"{self.diversity} diversity needs an l", hint="give l, such as 2")
+        if self.diversity == "recursive":  # it counts places: from the 2.9th value on means nothing
+            l = self.l  # noqa: E741 - the model's own name for it
+            _refuse_parts("l of recursive diversity", int(l) if isinstance(l, float) and l.is_integer() else l)
 
     @property
     def guards(self) -> bool:
@@ -135,6 +142,7 @@ class Request:
     top: Mapping[str, object] = field(default_factory=dict)
     bottom: Mapping[str, object] = field(default_factory=dict)
     suppression: float = 0.0  # the share of rows that may be left out
+    unit: str | None = None  # the column that says whose a row is; "row" counts rows, whoever they are of
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -167,6 +175,18 @@ class Request:
     def digest(self) -> str:
         """A hash of everything above, for the ledger."""
         return hashlib.sha256(repr(self).encode()).hexdigest()
+
+
+def _refuse_parts(what: str, number: object) -> None:
+    """A count is a whole number: neither 1.5, nor a word, nor a truth."""
+    if number is not None and (isinstance(number, bool) or not isinstance(number, SupportsIndex)):
+        raise InvalidParameter(f"{what} is a whole number: got {number!r}")
+
+
+def _refuse_words(what: str, number: object) -> None:
+    if number is None or (isinstance(number, SupportsFloat) and not isinstance(number, bool)):
+        return
+    raise InvalidParameter(f"{what} is a number: got {number!r}")
 
 
 def _said(role: str) -> str:

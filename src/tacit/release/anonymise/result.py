@@ -47,6 +47,8 @@ class Report:
     class_sizes: tuple[tuple[int, int], ...]  # (size, how many classes have it)
     orders: Mapping[str, tuple[str, ...]]  # of each column of categories: the order its intervals are taken in
     left_out: tuple[str, ...]  # columns that have no role
+    unit: str | None  # the column of which each value has one row, so that k counts people; None where it counts rows
+    alone: tuple[str, ...]  # kept columns that differ in every row
     entry: str | None  # the ledger's, where a policy has one
     seconds: float
 
@@ -105,12 +107,7 @@ class Anonymised:
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the published table as Parquet or CSV, by the name's ending. A file that is there is left alone."""
-        target = Path(path)
-        form = _FORMATS.get(target.suffix.lower())
-        if form is None:
-            raise InvalidParameter(f"{target.name} is of no kind tacit writes", hint="end it in .parquet or .csv")
-        if target.exists():
-            raise InvalidParameter(f"{target.name} is there already: it is not overwritten", hint="write elsewhere")
+        target, form = writable(path)
         draft = target.with_name(f".{target.name}.new{target.suffix}")
         try:
             ask(self._source.connection, f"COPY {PUBLISHED} TO {literal(str(draft.absolute()))} ({form})")
@@ -120,3 +117,16 @@ class Anonymised:
         finally:
             draft.unlink(missing_ok=True)
         return target
+
+
+def writable(path: str | os.PathLike[str]) -> tuple[Path, str]:
+    """A place where a table can be written, and DuckDB's words for its form. Refused before any work is done for it."""
+    target = Path(path)
+    form = _FORMATS.get(target.suffix.lower())
+    if form is None:
+        raise InvalidParameter(f"{target.name} is of no kind tacit writes", hint="end it in .parquet or .csv")
+    if target.exists():
+        raise InvalidParameter(f"{target.name} is there already: it is not overwritten", hint="write elsewhere")
+    if not target.absolute().parent.is_dir():
+        raise InvalidParameter(f"{target.name} cannot be written", hint="check that its folder is there")
+    return target, form

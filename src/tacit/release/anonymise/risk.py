@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.errors import InvalidParameter
+from tacit.release.anonymise.distance import EQUAL, Ground, distance
 from tacit.release.anonymise.tuples import Floats, Ints, Tally
 
 
@@ -21,7 +22,7 @@ class Risk:
     smallest: int  # rows of the smallest class
     prosecutor: float  # of the person easiest to find
     journalist: float | None  # the same against the population, where one is known
-    marketer: float  # the share of all rows matched rightly by guessing within each class
+    marketer: float  # the share of rows matched rightly by guessing within each class: of the population, if known
     sample_unique: float  # the share of rows that are alone in their class
     population_unique: float | None  # the share of rows whose person is alone in the population: counted or estimated
     estimated: bool  # the last number is an estimate (Zayatz 1991)
@@ -36,6 +37,7 @@ class Homogeneity:
     least_values: int
     least_entropy: float  # of any class, as a number of equally frequent values
     farthest: float  # of any class from the table, at most 1
+    distance: str = EQUAL  # which measures that
 
 
 def risk(classes: Tally, *, population_size: int | None) -> Risk:
@@ -46,24 +48,26 @@ def risk(classes: Tally, *, population_size: int | None) -> Risk:
     journalist: float | None = None
     unique: float | None = None
     estimated = False
+    marketer = float(size.size / rows)
     if classes.population is not None:
         people = classes.population[classes.size > 0]
         journalist = float(1 / people.min())
         unique = float((people == 1).sum() / rows)
+        marketer = float((size / people).sum() / rows)
     elif population_size is not None:
         unique, estimated = alone * _zayatz(size, population_size), True
     return Risk(
         smallest=int(size.min()),
         prosecutor=float(1 / size.min()),
         journalist=journalist,
-        marketer=float(size.size / rows),
+        marketer=marketer,
         sample_unique=alone,
         population_unique=unique,
         estimated=estimated,
     )
 
 
-def homogeneity(classes: Tally, table: Tally, column: str) -> Homogeneity:
+def homogeneity(classes: Tally, table: Tally, column: str, *, ground: Ground | None = None) -> Homogeneity:
     """What the classes give away of one sensitive column."""
     counts = classes.histogram[column]
     values = np.count_nonzero(counts, axis=0)
@@ -71,12 +75,14 @@ def homogeneity(classes: Tally, table: Tally, column: str) -> Homogeneity:
     logarithm = np.log(share, out=np.zeros_like(share), where=share > 0)
     spread = np.exp(-(share * logarithm).sum(axis=0))
     prior = table.histogram[column] / table.size
+    apart = ground or Ground(EQUAL)
     return Homogeneity(
         column,
         float(classes.size[values == 1].sum() / classes.size.sum()),
         int(values.min()),
         float(spread.min()),
-        float((np.abs(share - prior).sum(axis=0) / 2).max()),
+        float(distance(share, prior, ground=apart).max()),
+        apart.name,
     )
 
 

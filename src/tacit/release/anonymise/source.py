@@ -1,4 +1,4 @@
-"""A table from wherever it comes, as a view of a DuckDB of our own: frames, Arrow, files, relations."""
+"""A table from wherever it comes, as a view of a DuckDB of our own: frames, Arrow, files, relations, engines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import duckdb
 from tacit.engines.columns import quoted
 from tacit.engines.sources import expose, literal
 from tacit.errors import EngineError, InvalidParameter, TacitError
-from tacit.policy import Policy
+from tacit.policy import Policy, TablePolicy, fold
+from tacit.release.anonymise.remote import Remote, find_remote
 
 _READERS = {
     ".parquet": "read_parquet({})",
@@ -36,11 +37,20 @@ class Source:
     connection: duckdb.DuckDBPyConnection
     kind: str  # file, pandas, arrow or relation: what the result is given back as
     held: tuple[object, ...] = ()
+    declared: TablePolicy | None = None  # what a policy says of it
+    remote: Remote | None = None  # a table that lies in another engine, until it is brought here
 
     def columns(self) -> dict[str, str]:
         """The names and types of the table's columns."""
+        if self.remote is not None:
+            return dict(self.remote.columns)
         rows = ask(self.connection, f"DESCRIBE SELECT * FROM {SOURCE}")
         return {str(name): str(kind) for name, kind, *_ in rows}
+
+    def bring(self, names: Sequence[str]) -> None:
+        """Make the view `source` of these columns, where the table is not here already."""
+        if self.remote is not None:
+            self.remote.bring(self.connection, names, view=SOURCE)
 
 
 def connect() -> duckdb.DuckDBPyConnection:
@@ -58,6 +68,7 @@ def open_source(table: object, *, as_text: bool = False) -> Source:
     connection = connect()
     if isinstance(table, str | os.PathLike):
         _view_file(connection, Path(table), SOURCE, as_text=as_text)
+        _without_zones(connection, SOURCE)
         return Source(connection, "file")
     kind = _kind(table)
     if kind == "relation":
@@ -65,25 +76,32 @@ def open_source(table: object, *, as_text: bool = False) -> Source:
             path = str(Path(folder) / "relation.parquet")
             table.write_parquet(path)  # type: ignore[attr-defined]  # it lives in a connection of its own
             ask(connection, f"CREATE TEMP TABLE {SOURCE} AS FROM read_parquet({literal(path)})")
+        _without_zones(connection, SOURCE)
         return Source(connection, kind)
     _register(connection, SOURCE, table)
+    _without_zones(connection, SOURCE)
     return Source(connection, kind, (table,))
 
 
+def open_named(table: object, policy: Policy | None, *, as_text: bool = False) -> Source:
+    """A table of the policy's source where there is no such file, else what `open_source` opens."""
+    if policy is not None and isinstance(table, str) and not Path(table).exists():
+        return open_table(policy, table)
+    return open_source(table, as_text=as_text)
+
+
 def open_table(policy: Policy, table: str) -> Source:
-    """A table of a policy's source, read where it lies."""
-    if policy.dataset.engine != "duckdb":
-        raise InvalidParameter(
-            f"a table of {policy.dataset.engine} is not anonymised in place",
-            hint="export it to Parquet and name the file",
-        )
-    connection = connect()
-    known = [declared for declared in policy.tables if declared.name.casefold() == table.casefold()]
-    if not known:
+    """A table of a policy's source: read where it lies by DuckDB, grouped where it lies by any other engine."""
+    known = next((declared for declared in policy.tables if fold(declared.name) == fold(table)), None)
+    if known is None:
         raise InvalidParameter(f"the policy has no table {table!r}", hint="name one of its tables, or a file")
-    expose(connection, policy.dataset, tables=known, every=False)
-    ask(connection, f"CREATE VIEW {SOURCE} AS FROM {quoted(known[0].name)}")
-    return Source(connection, "file")
+    connection = connect()
+    if policy.dataset.engine != "duckdb":
+        return Source(connection, "file", declared=known, remote=find_remote(policy, known))
+    expose(connection, policy.dataset, tables=[known], every=False)
+    ask(connection, f"CREATE VIEW {SOURCE} AS FROM {quoted(known.name)}")
+    _without_zones(connection, SOURCE)
+    return Source(connection, "file", declared=known)
 
 
 def view_population(source: Source, table: object, name: str) -> None:
@@ -94,6 +112,7 @@ def view_population(source: Source, table: object, name: str) -> None:
         raise InvalidParameter("a population is a file, a frame or an Arrow table, not a relation")
     else:
         _register(source.connection, name, table)
+    _without_zones(source.connection, name)
 
 
 def ask(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[object, ...]]:
@@ -131,6 +150,18 @@ def _register(connection: duckdb.DuckDBPyConnection, name: str, table: object) -
             continue
         return
     raise failed
+
+
+def _without_zones(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Times that have a zone as times of UTC: Python cannot be handed the others without a library of zones."""
+    described = ask(connection, f"DESCRIBE SELECT * FROM {quoted(name)}")
+    zoned = [str(column) for column, kind, *_ in described if kind == "TIMESTAMP WITH TIME ZONE"]
+    if not zoned:
+        return
+    listed = ", ".join(f"{quoted(column)}::TIMESTAMP AS {quoted(column)}" for column in zoned)
+    is_view = ask(connection, f"SELECT 1 FROM duckdb_views() WHERE view_name = {literal(name)}")
+    ask(connection, f"ALTER {'VIEW' if is_view else 'TABLE'} {quoted(name)} RENAME TO {quoted(name + '_zoned')}")
+    ask(connection, f"CREATE TEMP VIEW {quoted(name)} AS SELECT * REPLACE ({listed}) FROM {quoted(name + '_zoned')}")
 
 
 def _layouts(table: Any) -> Iterator[object]:

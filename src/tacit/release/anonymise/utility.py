@@ -29,15 +29,18 @@ class Utility:
     ncp: float  # normalised certainty penalty: the mean over the cells that are published
     gcp: float  # the same with every suppressed cell counted as 1
     discernibility: float  # the sum of squared class sizes; a suppressed row counts as indistinct from all
-    average_class: float
+    average_class: float  # of the classes as they read, and so are these
     classes: int
     rows: int
     suppressed: int
     columns: tuple[ColumnLoss, ...]
 
 
-def utility(tuples: Tuples, columns: tuple[Column, ...], partition: Partition) -> Utility:
-    """Measure a partition against the tuples it was made of."""
+def utility(tuples: Tuples, columns: tuple[Column, ...], partition: Partition, *, published: Ints) -> Utility:
+    """Measure a partition against the tuples it was made of. `published`: rows of each class that can be told apart.
+
+    Two classes of a method that read alike are one to whoever reads them.
+    """
     kept = partition.classes >= 0
     classes, size, codes = partition.classes[kept], tuples.size[kept], tuples.codes[:, kept]
     heights = np.bincount(classes, weights=size, minlength=partition.number)
@@ -49,13 +52,12 @@ def utility(tuples: Tuples, columns: tuple[Column, ...], partition: Partition) -
         lost.append(ColumnLoss(column.name, ncp, gone, column.size, len(cells.names)))
     ncp = float(np.mean([column.ncp for column in lost]))
     out = total - rows
-    published = int(np.count_nonzero(heights))
     return Utility(
         ncp=ncp,
         gcp=(ncp * rows + out) / total,
-        discernibility=float((heights**2).sum() + out * total),
-        average_class=rows / published,
-        classes=published,
+        discernibility=float((published.astype(np.float64) ** 2).sum() + out * total),
+        average_class=rows / published.size,
+        classes=int(published.size),
         rows=int(rows),
         suppressed=int(out),
         columns=tuple(lost),
