@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import subprocess
 import time
@@ -27,7 +26,7 @@ RATIOS = {
     "Hadamard": (0.0, 1.3),
     "subset selection": (0.0, 1.03),
 }
-PEER = "TACIT_BENCH_PURE_LDP"  # a Python that has pure-ldp; it does not share our dependencies
+PEER = Path(__file__).parents[1] / ".venv-peers" / "pure-ldp" / "bin" / "python"  # which `bench.peers` sets up
 
 
 def protocols() -> dict[str, Any]:
@@ -132,14 +131,13 @@ def _rappor(report: Report) -> float:
 
 
 def _peer(report: Report, ours: dict[str, float]) -> None:
-    python = os.environ.get(PEER)
-    if not python:
-        report.section("Collect: beside pure-ldp", f"not run: set {PEER} to a Python that has pure-ldp")
+    if not PEER.exists():
+        report.section("Collect: beside pure-ldp", "not run: `python -m bench.peers pure-ldp` sets it up")
         return
     people = report.share(PEOPLE) // 100
     script = Path(__file__).with_name("collect_peer.py")
     ran = subprocess.run(
-        [python, str(script), str(people), str(VALUES), str(EPSILON)], capture_output=True, text=True, check=False
+        [str(PEER), str(script), str(people), str(VALUES), str(EPSILON)], capture_output=True, text=True, check=False
     )
     if ran.returncode:
         report.section("Collect: beside pure-ldp", f"not run: {ran.stderr.strip().splitlines()[-1]}")

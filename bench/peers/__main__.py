@@ -2,6 +2,7 @@
 
     python -m bench.peers             all of them
     python -m bench.peers opendp      one of them
+    python -m bench.peers pure-ldp    set up for `bench/collect.py`, which asks it
     python -m bench.peers --quick     a hundredth of the rows: to see that they run, not how fast
 
 Environments and tables go into `.venv-peers/`, results into `bench/results/peers.json`; neither is committed.
@@ -59,16 +60,25 @@ PEERS = {
 }
 
 
+SET_UP_ONLY = {
+    "pure-ldp": ("pure-ldp==1.2.0", "scikit-learn", "statsmodels", "numpy<2", "xxhash<3")
+}  # what to install; `bench/collect.py` asks it
+
+
 def main(arguments: list[str]) -> int:
+    known = [*PEERS, *SET_UP_ONLY]
     parser = argparse.ArgumentParser(prog="python -m bench.peers", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="peer", help=f"of {', '.join(PEERS)}; all of them if none is given")
+    parser.add_argument("names", nargs="*", metavar="peer", help=f"of {', '.join(known)}; all of them if none is given")
     parser.add_argument("--quick", action="store_true", help="a hundredth of the rows")
     chosen = parser.parse_args(arguments)
-    unknown = [name for name in chosen.names if name not in PEERS]
+    unknown = [name for name in chosen.names if name not in known]
     if unknown:
-        parser.error(f"no such peer: {', '.join(unknown)} (there are {', '.join(PEERS)})")
+        parser.error(f"no such peer: {', '.join(unknown)} (there are {', '.join(known)})")
     found: dict[str, dict[str, Any]] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    for name in chosen.names or PEERS:
+    for name in chosen.names or known:
+        if name in SET_UP_ONLY:
+            _set_up(name)
+            continue
         peer = PEERS[name]
         rows = peer.rows // 100 if chosen.quick else peer.rows
         print(f"{peer.title}, {rows:,} rows{': ' + peer.why if peer.why else ''}", flush=True)
@@ -77,6 +87,14 @@ def main(arguments: list[str]) -> int:
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(found, indent=1, ensure_ascii=False))
     return 0
+
+
+def _set_up(name: str) -> None:
+    try:
+        _installed(name, SET_UP_ONLY[name])
+        print(f"{name}: set up", flush=True)
+    except Unmeasured as error:
+        print(f"{name}: not set up: {error}", flush=True)
 
 
 def _say(found: dict[str, Any]) -> None:
@@ -94,7 +112,7 @@ def measured(name: str, peer: Peer, rows: int) -> dict[str, Any]:
     """What the peer said, beside plain DuckDB's CPU seconds over the same rows; or why it said nothing."""
     about: dict[str, Any] = {"title": peer.title, "rows": rows, "why": peer.why}
     try:
-        python = _installed(name, peer)
+        python = _installed(name, peer.needs)
         table = _table(rows)
         said = _run(peer.script, [str(python), str(HERE / peer.script), str(table)])
         return {**about, **json.loads(said.splitlines()[-1]), "plain": _plain(table)}
@@ -117,16 +135,16 @@ def _run(what: str, command: list[str]) -> str:
         raise Unmeasured(f"{what} could not be started") from None
 
 
-def _installed(name: str, peer: Peer) -> Path:
+def _installed(name: str, needs: tuple[str, ...]) -> Path:
     """The Python of the peer's own environment, made where there is none."""
     folder = HOME / name
     python = folder / "bin" / "python"
     mark = folder / ".installed"
-    if not mark.exists() or mark.read_text() != "\n".join(peer.needs):
+    if not mark.exists() or mark.read_text() != "\n".join(needs):
         _run(f"{PYTHON} -m venv", [PYTHON, "-m", "venv", str(folder)])
-        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *peer.needs]
-        _run(f"pip install {' '.join(peer.needs)}", pip)
-        mark.write_text("\n".join(peer.needs))
+        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *needs]
+        _run(f"pip install {' '.join(needs)}", pip)
+        mark.write_text("\n".join(needs))
     return python
 
 

@@ -19,8 +19,8 @@ function report(description, value, random) {
   try {
     const made =
       description.protocol === "rappor"
-        ? rapporReport(description, rapporKeep(description, value, 7, source), 7, source)
-        : encode(description, value, source);
+        ? rapporReport(description, rapporKeep(description, value, 7, { source }), 7, { source })
+        : encode(description, value, { source });
     return source.left() ? `${source.left()} bytes left` : toHex(made);
   } catch (error) {
     return `${error.name}: ${error.message}`;

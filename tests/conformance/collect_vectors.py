@@ -42,6 +42,8 @@ def protocols() -> list[tuple[Any, list[Any]]]:
     texts = ["", "tacit", "Ελλάδα", "a\ud800b", "x" * 200]
     numbers = [-20.0, 100.0, 12.25, 12.75, 1e9, -1e9, 33.3]
     two = (collect.Direct.costing(EPSILON, domain=3), collect.Piecewise.costing(EPSILON, bounds=SALARY))
+    wide = collect.SubsetSelection.costing(EPSILON, domain=80)
+    sketch = collect.CountMeanSketch.costing(EPSILON, hashes=300, columns=16)
     return [
         (collect.Direct.two_coin(), [0, 1]),
         (collect.Direct.costing(EPSILON, domain=7), [0, 6]),
@@ -65,6 +67,9 @@ def protocols() -> list[tuple[Any, list[Any]]]:
         (collect.OneAttribute(two), [[2, 50.0], [0, -20.0]]),
         (collect.Rappor(16, 2, 300, forget="1/2", zero="1/4", one="3/4"), texts),
         (collect.Rappor(16, 2, 300, forget="1/3", zero="1/2", one="3/4"), texts[:2]),
+        (collect.OneAttribute((wide, two[0])), [[0, 2], [79, 0]]),
+        (collect.EveryAttribute((two[0], wide, sketch)), [[1, 40, "tacit"]]),
+        (collect.OneAttribute((two[1], sketch)), [[7.5, "tacit"]]),
     ]
 
 

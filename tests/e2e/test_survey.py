@@ -1,73 +1,30 @@
-"""A survey from its file to its estimate: the page randomises in a real browser, and only noise is ever posted."""
+"""A survey from its file to its estimate: what is drafted, served, kept, dropped and estimated."""
 
 from __future__ import annotations
 
 import http.client
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from e2e.cli_clinic import environment, here
+from e2e.survey_box import ask, collected, make, reports_of, served
 from e2e.test_cli_docs import follow
-from support.laws import FALSE_ALARM, p_value_of_successes
-from support.sources import Seeded
 from tacit import collect
-from tacit.faces.survey.aggregate import bit_sums, tally
-from tacit.faces.survey.findings import findings
-from tacit.faces.survey.questionnaire import Survey, load
-from tacit.faces.survey.server import OCTETS, SurveyServer
+from tacit.faces.survey.aggregate import tally
+from tacit.faces.survey.questionnaire import load
+from tacit.faces.survey.server import OCTETS
 from tacit.faces.survey.store import ReportStore, read_lines
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FRUIT = tuple(f"fruit {number}" for number in range(13))
-
-
-def make(directory: Path, *arguments: str, name: str = "doping.toml") -> Survey:
-    ran = here("survey", "new", name, *arguments, cwd=directory)
-    assert ran.code == 0, ran.err
-    return load(directory / name)
-
-
-def collected(survey: Survey, values: Any, *, rejected: int = 0) -> None:
-    """Reports in the survey's file, as its server would have written them."""
-    messages = collect.messages(survey.protocol, survey.protocol.encode(values, Seeded(1)))
-    lines = [json.dumps({"report": message.hex()}) for message in messages] + [json.dumps({"rejected": 1})] * rejected
-    survey.reports.write_text("".join(f"{line}\n" for line in lines))
-
-
-@contextmanager
-def served(survey: Survey, **options: Any) -> Iterator[SurveyServer]:
-    with SurveyServer(survey, host="127.0.0.1", port=0, **options) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-def ask(server: SurveyServer, method: str, path: str, body: bytes | None = None, **headers: str) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=10)
-    sent = {name.replace("_", "-"): value for name, value in headers.items()}
-    connection.request(method, path, body=body, headers=sent)
-    answer = connection.getresponse()
-    found = answer.status, answer.read()
-    connection.close()
-    return found
 
 
 # ── the file and the estimate ────────────────────────────────────────────────────────────────────────────────────────
@@ -114,6 +71,110 @@ def test_a_number_can_be_asked_for(tmp_path: Path) -> None:
     assert "mean" in here("survey", "estimate", cwd=tmp_path).out
 
 
+def test_reports_of_another_survey_are_dropped_though_the_coins_are_the_same(tmp_path: Path) -> None:
+    doping, tax = make(tmp_path), make(tmp_path, "-q", "Have you ever evaded tax?", name="tax.toml")
+    assert doping.protocol == tax.protocol
+    collected(doping, [1] * 30 + [0] * 70)
+    ran = here("survey", "estimate", "tax.toml", "--reports", "doping.reports.jsonl", cwd=tmp_path)
+    assert ran.code == 2
+    assert "all 100 reports were dropped" in ran.err
+    assert "collected for this survey?" in ran.err
+    assert here("survey", "pack", "doping.toml", "doping.parquet", cwd=tmp_path).code == 0
+    assert tally(tax, tmp_path / "doping.parquet").reports == 0
+    with served(tax) as server:
+        message = reports_of(doping, [1])[0]
+        assert ask(server, "POST", "/report", message, Content_Type=OCTETS)[0] == 422
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('name = "doping"', 'name = "doping, second wave"'),
+        ("Have you ever", "Has anybody ever"),
+        ('["no", "yes"]', '["yes", "no"]'),
+        ('coins = "1/2"', 'coins = "1/3"'),
+    ],
+)
+def test_a_survey_is_known_by_its_name_question_answers_and_price(tmp_path: Path, old: str, new: str) -> None:
+    survey = make(tmp_path)
+    collected(survey, [1] * 10)
+    text = survey.path.read_text()
+    assert old in text
+    survey.path.write_text(text + "# a comment changes nothing\n")
+    assert tally(load(survey.path)).reports == 10
+    survey.path.write_text(text.replace(old, new))
+    assert tally(load(survey.path)).dropped == 10
+
+
+def test_shares_that_add_up_are_shown_beside_the_unbiased_ones_and_called_biased(tmp_path: Path) -> None:
+    survey = make(tmp_path, *(word for fruit in FRUIT for word in ("-a", fruit)), "--epsilon", "1")
+    collected(survey, [0] * 200)
+    plain = here("survey", "estimate", "--format", "json", cwd=tmp_path).json
+    both = here("survey", "estimate", "--consistent", "--format", "json", cwd=tmp_path).json
+    assert both["consistent_is_biased"] is True
+    shares = [one.pop("consistent") for one in both["estimates"]]
+    assert both["estimates"] == plain["estimates"], "the unbiased ones and their intervals stay as they are"
+    assert min(one["value"] for one in plain["estimates"]) < 0
+    assert min(shares) >= 0
+    assert sum(shares) == pytest.approx(1)
+    assert "consistent (biased)" in here("survey", "estimate", "--consistent", cwd=tmp_path).out
+    assert "biased" not in here("survey", "estimate", cwd=tmp_path).out
+    age = make(tmp_path, "-q", "How old?", "--number", "0:100:1", "--epsilon", "2", name="age.toml")
+    collected(age, [40] * 10)
+    assert "no shares that could add up" in here("survey", "estimate", "age.toml", "--consistent", cwd=tmp_path).err
+
+
+def test_brackets_in_brackets_are_one_line_that_cannot_be_read(tmp_path: Path) -> None:
+    survey = make(tmp_path)
+    collected(survey, [1] * 10)
+    with survey.reports.open("a") as file:
+        file.write("[" * 200_000 + "\n" + '{"report":' * 100_000 + "\n")
+    ran = here("survey", "estimate", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    assert "10 reports, 2 dropped" in ran.out
+    assert here("survey", "pack", "doping.toml", "all.parquet", cwd=tmp_path).code == 0
+    packed = tally(survey, tmp_path / "all.parquet")
+    assert (packed.reports, packed.dropped) == (10, 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "hint"),
+    [
+        ("new doping.toml", "doping.toml is there already", "name another file, or edit this one"),
+        ("new other.toml -a only", "one answer is no choice", "add another --answer"),
+        ("new other.toml -a only -e 1", "one answer is no choice", "add another --answer"),
+        ("new other.toml --number 0:9:1 -a a -a b -e 1", "a number or for an answer: not both", "leave out one"),
+        ("explain doping.toml --people 0", "--people", "--help"),
+        ("explain doping.toml --people -5", "--people", "--help"),
+        ("explain .", ".: a directory is no survey", "name its file"),
+        ("estimate doping.toml --reports nope.jsonl", "nope.jsonl: there is no such file", "--reports"),
+        ("pack doping.toml nodir/d.parquet", "nodir/d.parquet cannot be written: there is no directory", "make it"),
+        ("pack doping.toml /proc/d.parquet", "d.parquet could not be written", "is there room"),
+        (
+            "serve doping.toml --host 192.0.2.1 --port 0",
+            "cannot be served at 192.0.2.1:0",
+            "an address of this machine",
+        ),
+        ("serve doping.toml --host a..b --port 0", "cannot be served at a..b:0", "an address of this machine"),
+    ],
+)
+def test_what_cannot_be_done_is_told_with_what_to_do(tmp_path: Path, words: str, said: str, hint: str) -> None:
+    collected(make(tmp_path), [1])
+    before = sorted(tmp_path.iterdir())
+    ran = here("survey", *words.split(), cwd=tmp_path)
+    assert ran.code not in {0, 1}
+    error, advice = ran.err.strip().split("\nhint: ")
+    assert error.startswith("error: ")
+    assert said in error
+    assert hint in advice
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_price_that_protects_hardly_anybody_is_warned_of(tmp_path: Path) -> None:
+    assert "hardly anything is protected" in here("survey", "new", "dear.toml", "-e", "8.1", cwd=tmp_path).out
+    assert "hardly" not in here("survey", "new", "fair.toml", "-e", "8", cwd=tmp_path).out
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -154,9 +215,9 @@ def test_the_page_of_the_docs_can_be_followed(tmp_path: Path) -> None:
     text = (Path(__file__).parents[2] / "docs" / "how-to" / "collect.md").read_text(encoding="utf-8")
     page = tmp_path / "page.md"
     page.write_text(text.partition("```python")[0], encoding="utf-8")  # what follows runs with the rest of the Python
-    messages = collect.messages(two := collect.Direct.two_coin(), two.encode([1] * 300 + [0] * 700, Seeded(1)))
-    lines = (json.dumps({"report": message.hex()}) + "\n" for message in messages)
-    (tmp_path / "doping.reports.jsonl").write_text("".join(lines))
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    collected(survey := make(elsewhere), [1] * 300 + [0] * 700)
+    survey.reports.rename(tmp_path / "doping.reports.jsonl")
     assert follow(page, tmp_path) == 3
 
 
@@ -172,7 +233,7 @@ def test_sql_over_parquet_adds_up_what_python_does(tmp_path: Path, protocol: str
     survey.path.write_text(text)
     survey = load(survey.path)
     collected(survey, np.arange(2000) % 13, rejected=3)
-    head = collect.messages(survey.protocol, survey.protocol.encode([1]))[0][:5]
+    head = reports_of(survey, [1])[0][:5]
     with survey.reports.open("a") as file:  # nonsense of all kinds
         file.write(json.dumps({"report": (head + b"\xff" * survey.protocol.width).hex()}) + "\n")
         file.write(json.dumps({"report": (b"\2" + head[1:] + bytes(survey.protocol.width)).hex()}) + "\n")
@@ -188,18 +249,12 @@ def test_sql_over_parquet_adds_up_what_python_does(tmp_path: Path, protocol: str
     assert many.json["reports"] == 2000
 
 
-def test_the_sql_for_long_reports_sums_every_bit() -> None:
-    text = bit_sums(collect.Unary.optimised(collect.Direct.two_coin().loss(), domain=3))
-    assert text.count("SUM(get_bit") == 3
-    assert text.count("= 0") == 5, "what pads the last byte must be zero"
-
-
 # ── the server ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_report_is_on_disk_before_it_is_acknowledged(tmp_path: Path) -> None:
     survey = make(tmp_path)
-    message = collect.messages(survey.protocol, survey.protocol.encode([1]))[0]
+    message = reports_of(survey, [1])[0]
     with served(survey) as server:
         assert ask(server, "POST", "/report", message, Content_Type=OCTETS)[0] == 204
         assert read_lines(survey.reports)[0] == {message: 1}
@@ -232,7 +287,7 @@ def test_a_bad_report_is_rejected_and_counted(
 
 def test_a_page_elsewhere_cannot_make_its_own_name_point_here(tmp_path: Path) -> None:
     survey = make(tmp_path)
-    message = collect.messages(survey.protocol, survey.protocol.encode([1]))[0]
+    message = reports_of(survey, [1])[0]
     with served(survey) as server:
         assert ask(server, "GET", "/survey.json", Host="evil.example:80")[0] == 421
         assert ask(server, "POST", "/report", message, Content_Type=OCTETS, Host="evil.example")[0] == 421
@@ -255,7 +310,7 @@ def test_only_the_pages_can_be_got(tmp_path: Path) -> None:
 
 def test_rubbish_on_the_wire_and_a_client_that_stalls_stop_nobody(tmp_path: Path) -> None:
     survey = make(tmp_path)
-    message = collect.messages(survey.protocol, survey.protocol.encode([1]))[0]
+    message = reports_of(survey, [1])[0]
     with served(survey) as server:
         address = ("127.0.0.1", server.server_address[1])
         stalled = [socket.create_connection(address) for _ in range(8)]
@@ -270,7 +325,7 @@ def test_rubbish_on_the_wire_and_a_client_that_stalls_stop_nobody(tmp_path: Path
 
 def test_a_full_disk_is_told_and_nothing_is_acknowledged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     survey = make(tmp_path)
-    message = collect.messages(survey.protocol, survey.protocol.encode([1]))[0]
+    message = reports_of(survey, [1])[0]
     with served(survey) as server:
         write = os.write
         monkeypatch.setattr("tacit.faces.survey.store.os.write", lambda file, line: write(file, line[: len(line) // 2]))
@@ -284,9 +339,9 @@ def test_a_full_disk_is_told_and_nothing_is_acknowledged(tmp_path: Path, monkeyp
 
 def test_half_a_line_that_a_crash_left_spoils_no_other(tmp_path: Path) -> None:
     survey = make(tmp_path)
-    message = collect.messages(survey.protocol, survey.protocol.encode([1]))[0]
+    message = reports_of(survey, [1])[0]
     survey.reports.write_text('{"report": "01')
-    store = ReportStore(survey.reports, survey.protocol)
+    store = ReportStore(survey)
     assert store.add(message)
     store.close()
     assert read_lines(survey.reports) == ({message: 1}, 1)
@@ -310,113 +365,3 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
         rest = running.stdout.read()
         assert running.wait(timeout=20) == 0
     assert "stopped: 0 reports kept, 0 rejected" in rest
-
-
-# ── the page, in a real browser ──────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    drive = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: the page was not opened")
-    if CHROMIUM is None:
-        pytest.skip("chromium is not on this machine: the page was not opened")
-    with drive.sync_playwright() as play:
-        opened = play.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
-        )
-        yield opened
-        opened.close()
-
-
-def answer(browser: Any, server: SurveyServer, place: int) -> dict[str, Any]:
-    """Answer once, in a browser that has never been here; everything it sent, and what the page says."""
-    context = browser.new_context()
-    page = context.new_page()
-    sent: list[tuple[str, str, bytes]] = []
-    troubles: list[str] = []
-    page.on("request", lambda request: sent.append((request.method, request.url, request.post_data_buffer or b"")))
-    page.on("pageerror", lambda error: troubles.append(str(error)))
-    page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
-    page.goto(f"http://127.0.0.1:{server.server_address[1]}/")
-    page.locator("input[name=answer]").nth(place).check()
-    page.get_by_role("button").click()
-    page.locator("#sent").wait_for(state="visible")
-    said = page.locator("#told").inner_text()
-    told = page.locator("#bytes").inner_text()
-    page.reload()
-    page.locator("#sent").wait_for(state="visible")
-    again = page.locator("#bytes").inner_text()
-    stored = page.evaluate("JSON.stringify({...localStorage})")
-    context.close()
-    return {"sent": sent, "said": said, "told": told, "again": again, "troubles": troubles, "stored": stored}
-
-
-def test_the_browser_randomises_and_posts_only_the_noisy_answer(tmp_path: Path, browser: Any) -> None:
-    survey = make(tmp_path)
-    with served(survey) as server:
-        answers = [answer(browser, server, 1) for _ in range(3)]
-        local = f"http://127.0.0.1:{server.server_address[1]}/"
-    assert all(one["troubles"] == [] for one in answers)
-    posted = set()
-    for one in answers:
-        assert all(url.startswith(local) for _, url, _ in one["sent"]), "nothing goes anywhere else"
-        posts = [(url, body.hex()) for method, url, body in one["sent"] if method == "POST"]
-        assert posts == [(f"{local}report", one["told"])], "one report, and not again when the page is opened again"
-        assert one["again"] == one["told"]
-        assert survey.answers[int(one["told"][-2:], 16)] in one["said"]
-        assert set(json.loads(one["stored"]).values()) == {one["told"]}, "the true answer is stored nowhere"
-        posted.add(one["told"])
-    known = collect.messages(survey.protocol, np.array([[0], [1]], np.uint8))
-    assert posted <= {message.hex() for message in known}
-    counted = tally(survey)
-    assert (counted.reports, counted.dropped) == (3, 0)
-    assert findings(survey, counted, confidence="0.95").reports == 3
-
-
-def test_the_browsers_own_coins_follow_the_law(tmp_path: Path, browser: Any) -> None:
-    survey = make(tmp_path)
-    with served(survey) as server:
-        page = browser.new_page()
-        page.goto(f"http://127.0.0.1:{server.server_address[1]}/")
-        yes = page.evaluate("""async () => {
-          const { encode } = await import("/tacit-collect.mjs");
-          const { description } = await (await fetch("survey.json")).json();
-          return Array.from({ length: 8000 }, () => encode(description, 1)[5]).reduce((sum, bit) => sum + bit, 0);
-        }""")
-        page.close()
-    assert p_value_of_successes(yes, 8000, 0.75) > FALSE_ALARM
-    assert p_value_of_successes(yes, 8000, 0.5) < FALSE_ALARM, "the test has power"
-
-
-def test_a_number_is_randomised_in_the_browser_too(tmp_path: Path, browser: Any) -> None:
-    survey = make(tmp_path, "-q", "How old are you?", "--number", "0:100:1", "--epsilon", "2", name="age.toml")
-    with served(survey) as server:
-        page = browser.new_page()
-        page.goto(f"http://127.0.0.1:{server.server_address[1]}/")
-        page.locator("input[name=answer]").fill("40")
-        page.get_by_role("button").click()
-        page.locator("#sent").wait_for(state="visible")
-        page.close()
-    assert tally(survey).reports == 1
-
-
-def test_without_the_survey_the_page_says_that_nothing_was_sent(tmp_path: Path, browser: Any) -> None:
-    survey = make(tmp_path)
-    with served(survey) as server:
-        page = browser.new_context().new_page()
-        page.goto(f"http://127.0.0.1:{server.server_address[1]}/")
-        page.route("**/report", lambda route: route.fulfill(status=507))
-        page.locator("input[name=answer]").nth(0).check()
-        page.get_by_role("button").click()
-        page.locator("#trouble").wait_for(state="visible")
-        assert "Not sent" in page.locator("#trouble").inner_text()
-        assert not page.locator("#sent").is_visible()
-        drawn = set()
-        for place in (0, 1, 0):
-            with page.expect_request("**/report") as request:
-                page.locator("input[name=answer]").nth(place).check()
-                page.get_by_role("button").click()
-            drawn.add(request.value.post_data_buffer)
-            page.locator("button:enabled").wait_for()
-        assert len(drawn) == 1, "a server that refuses again and again learns no more"
-        page.context.close()

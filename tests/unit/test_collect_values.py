@@ -1,4 +1,4 @@
-"""Choosing, estimating, remembering: the values of the local model and their goldens."""
+"""Choosing and estimating: the values of the local model and their goldens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tacit.accounting.shuffle import shuffle
 from tacit.accounting.shuffle_numerical import shuffle_numerically
 from tacit.collect.estimates import nearest_on_simplex
 from tacit.collect.linear_hash import LinearHash, is_field_size
-from tacit.core import NOTHING, Bounds, Loss
+from tacit.core import Bounds, Loss
 from tacit.errors import InvalidParameter
 
 LN3 = 1.0986122886681098
@@ -258,66 +258,6 @@ def test_records_that_do_not_fit_are_refused() -> None:
             collect.OneAttribute(parts).encode(values)
     with pytest.raises(InvalidParameter):
         collect.EveryAttribute(())
-
-
-# ── memory ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_averaging_breaks_fresh_noise_and_not_a_remembered_report() -> None:
-    protocol = collect.Direct.costing(Loss("0.5"), domain=10)
-    days = 2000
-    fresh = np.bincount([protocol.encode([7], Seeded(day))[0, 0] for day in range(days)], minlength=10)
-    assert int(fresh.argmax()) == 7, "the attack works where nothing is remembered"
-    device = collect.Device(protocol)
-    told = {device.report(7) for _ in range(days)}
-    assert len(told) == 1
-    assert device.loss() == protocol.loss()
-
-
-def test_every_new_value_is_paid_for_once() -> None:
-    protocol = collect.Direct.costing(Loss("0.5"), domain=10)
-    device = collect.Device(protocol)
-    assert device.loss() == NOTHING
-    for value in (1, 2, 1, 2, 3):
-        device.report(value)
-    assert device.loss() == protocol.loss() * 3
-
-
-def test_a_record_of_several_attributes_is_remembered_as_a_whole() -> None:
-    protocol = collect.EveryAttribute(
-        (collect.Direct.costing(Loss(1), domain=50), collect.Direct.costing(Loss(1), domain=50))
-    )
-    device = collect.Device(protocol)
-    assert len({device.report((3, 4)) for _ in range(100)}) == 1
-    device.report((3, 5))
-    assert device.loss() == protocol.loss() * 2
-
-
-def test_a_memory_survives_a_restart_and_fits_no_other_protocol() -> None:
-    protocol = collect.Direct.costing(Loss("0.5"), domain=1000)
-    device = collect.Device(protocol)
-    told = device.report(77)
-    assert collect.Device(protocol, device.memory()).report(77) == told
-    for spoilt in ({"n:1": "00"}, {"n:1": "zz"}, {"n:1": None}):
-        with pytest.raises(InvalidParameter, match="does not fit"):
-            collect.Device(protocol, spoilt)  # type: ignore[arg-type]
-
-
-def test_rappors_permanent_response_is_drawn_once_and_bounds_what_averaging_finds() -> None:
-    protocol = collect.Rappor(16, 1, 4, forget="0.5", zero="0.25", one="0.75")
-    device = collect.RapporDevice(protocol, 2)
-    reports = [device.report("home") for _ in range(3000)]
-    bodies, dropped = collect.open_messages(protocol, reports)
-    assert dropped == 0
-    assert len({body.tobytes() for body in bodies}) > 100, "each report is drawn anew"
-    [kept] = device.memory().values()
-    rates = np.unpackbits(bodies[:, 1:], axis=1, bitorder="little").mean(axis=0)
-    permanent = np.unpackbits(np.frombuffer(bytes.fromhex(kept), np.uint8), bitorder="little")
-    assert ((rates > 0.5) == (permanent == 1)).all(), "averaging finds the permanent response, and no more"
-    assert device.loss() == protocol.loss()
-    assert collect.RapporDevice(protocol, 2, memory=device.memory()).memory() == device.memory()
-    with pytest.raises(InvalidParameter, match="cohort"):
-        collect.RapporDevice(protocol, 4)
 
 
 # ── shuffling ────────────────────────────────────────────────────────────────────────────────────────────────────────

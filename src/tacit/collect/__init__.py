@@ -3,7 +3,7 @@
 from tacit.collect.attributes import EveryAttribute, OneAttribute
 from tacit.collect.best import Choice, Option, best
 from tacit.collect.decoding import Decoded, Found, decode, discoveries
-from tacit.collect.descriptions import describe, from_description
+from tacit.collect.descriptions import describe, from_description, topic_of
 from tacit.collect.direct import Direct
 from tacit.collect.estimates import Estimate
 from tacit.collect.hadamard import Hadamard
@@ -71,5 +71,6 @@ __all__ = [
     "number_to_text",
     "open_messages",
     "text_to_number",
+    "topic_of",
     "trust_gap",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from fractions import Fraction
@@ -46,13 +47,23 @@ PROTOCOLS: dict[str, type[Any]] = {
     "every-attribute": EveryAttribute,
     "one-attribute": OneAttribute,
 }
+_TOPIC = re.compile("[0-9a-f]{32}")
 _NAMES = {kind: name for name, kind in PROTOCOLS.items()}
 
 
-def describe(protocol: Any) -> dict[str, Any]:
-    """The protocol's name and parameters, fractions as text, ready for JSON; `id` is their fingerprint."""
-    plain = {"format": FORMAT, **_plain(protocol)}
+def describe(protocol: Any, topic: str = "") -> dict[str, Any]:
+    """The protocol's name and parameters, fractions as text, ready for JSON; `id` is their fingerprint.
+
+    A `topic` says what is asked, where that matters: reports about one topic are none about another, and a device that
+    remembers what it drew for one does not tell it for another. `topic_of` makes one of a question.
+    """
+    plain = {"format": FORMAT, **_plain(protocol), **({"topic": _topic(topic)} if topic else {})}
     return {**plain, "id": hashlib.sha256(_canonical(plain)).hexdigest()[:8]}
+
+
+def topic_of(asked: Mapping[str, Any]) -> str:
+    """What is asked, a JSON object, in 32 hexadecimal digits: the same wherever the object is the same."""
+    return hashlib.sha256(_canonical(asked)).hexdigest()[:32]
 
 
 def from_description(description: Mapping[str, Any]) -> Any:
@@ -60,15 +71,23 @@ def from_description(description: Mapping[str, Any]) -> Any:
     plain = {key: value for key, value in description.items() if key != "id"}
     if plain.pop("format", None) != FORMAT:
         raise InvalidParameter(f"the description is of another format: {FORMAT} is expected")
+    topic = _topic(plain.pop("topic")) if "topic" in plain else ""
     protocol = _built(plain)
-    if description.get("id", describe(protocol)["id"]) != describe(protocol)["id"]:
+    expected = describe(protocol, topic)["id"]
+    if description.get("id", expected) != expected:
         raise InvalidParameter("the description does not fit its fingerprint: it was changed after it was made")
     return protocol
 
 
-def fingerprint(protocol: Any) -> bytes:
-    """Four bytes that tell reports of one protocol, with its parameters, from those of another."""
-    return bytes.fromhex(describe(protocol)["id"])
+def fingerprint(protocol: Any, topic: str = "") -> bytes:
+    """Four bytes that tell reports of one protocol, with its parameters, and topic from those of another."""
+    return bytes.fromhex(describe(protocol, topic)["id"])
+
+
+def _topic(text: Any) -> str:
+    if not isinstance(text, str) or not _TOPIC.fullmatch(text):
+        raise InvalidParameter("the topic is not one: 32 hexadecimal digits are expected", hint="topic_of makes one")
+    return text
 
 
 def _canonical(plain: Mapping[str, Any]) -> bytes:

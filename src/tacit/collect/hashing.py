@@ -17,11 +17,11 @@ def place(text: str, function: int, size: int) -> int:
     The first four bytes, lowest first, of SHA-256 over the function's number (four bytes, lowest first) and the text
     in UTF-8.
     """
-    digest = hashlib.sha256(function.to_bytes(4, "little") + _utf8(text)).digest()
+    digest = hashlib.sha256(function.to_bytes(4, "little") + utf8(text)).digest()
     return int.from_bytes(digest[:4], "little") & (size - 1)
 
 
-def _utf8(text: str) -> bytes:
+def utf8(text: str) -> bytes:
     """UTF-8 as browsers write it: half of a surrogate pair becomes U+FFFD."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
 

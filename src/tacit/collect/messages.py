@@ -1,4 +1,4 @@
-"""Reports as they travel: a version, the protocol's fingerprint, the body."""
+"""Reports as they travel: a version, the fingerprint of protocol and topic, the body."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ VERSION = 1
 HEAD = 5  # bytes before the body
 
 
-def head(protocol: Any) -> bytes:
-    """What every message of this protocol starts with."""
-    return bytes([VERSION]) + fingerprint(protocol)
+def head(protocol: Any, topic: str = "") -> bytes:
+    """What every message of this protocol, about this topic, starts with."""
+    return bytes([VERSION]) + fingerprint(protocol, topic)
 
 
-def messages(protocol: Any, bodies: Bodies) -> list[bytes]:
+def messages(protocol: Any, bodies: Bodies, *, topic: str = "") -> list[bytes]:
     """Each report as the bytes that a device sends."""
-    first = head(protocol)
+    first = head(protocol, topic)
     return [first + body.tobytes() for body in bodies]
 
 
-def open_messages(protocol: Any, received: Iterable[bytes]) -> tuple[Bodies, int]:
+def open_messages(protocol: Any, received: Iterable[bytes], *, topic: str = "") -> tuple[Bodies, int]:
     """The bodies of messages, and how many were dropped for a wrong length, version or fingerprint.
 
     Nothing that arrives can make this fail: a body that holds nonsense is dropped when it is tallied.
     """
-    first, width = head(protocol), protocol.width
+    first, width = head(protocol, topic), protocol.width
     good, seen = bytearray(), 0
     for message in received:
         seen += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from tacit.faces.terminal import console, print_lines, print_table, working
 
 if TYPE_CHECKING:
     from tacit.collect import Protocol, Support
+    from tacit.faces.survey.findings import Findings
 
 ABOUT = """\
 Ask a question of people who trust nobody: every browser randomises its answer before it leaves.
@@ -46,12 +48,25 @@ EXAMPLES = {
 """,
     "estimate": """
   tacit survey estimate doping.toml
+  tacit survey estimate vote.toml --consistent
   tacit survey estimate doping.toml --reports 'reports/*.parquet' --plot rates.svg
+  tacit survey estimate doping.toml --reports postgresql://reader@db.example/surveys --table doping
+  tacit survey estimate doping.toml --reports 's3a://bucket/*.parquet' --engine spark
 """,
     "pack": """
   tacit survey pack doping.toml doping.parquet
 """,
 }
+
+
+class AddsUp(StrEnum):
+    """Engines that add up reports."""
+
+    DUCKDB = "duckdb"
+    POSTGRES = "postgres"
+    SPARK = "spark"
+
+
 survey = typer.Typer(help=ABOUT, short_help="ask on a web page; browsers randomise, nobody is trusted")
 
 NewFile = Annotated[Path, typer.Argument(metavar="SURVEY", help="The survey's file, such as doping.toml.")]
@@ -62,6 +77,7 @@ SurveyFile = Annotated[
 Confidence = Annotated[str, typer.Option("--confidence", "-c", metavar="SHARE", help="How sure the interval is.")]
 Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw it as SVG, too.")]
 PORT = 8765
+HARDLY = 8  # the greatest ε that still protects a person, and that is generous
 
 
 @survey.callback(invoke_without_command=True)
@@ -92,11 +108,15 @@ def new(
     ] = None,
 ) -> None:
     """Write a survey's file, and say what an answer will cost."""
+    from tacit.errors import InvalidParameter
     from tacit.faces.owner import write_new
     from tacit.faces.survey.questionnaire import draft, load
 
+    if number is not None and answer:
+        raise InvalidParameter("a question asks for a number or for an answer: not both", hint="leave out one of them")
     answers = list(answer or ("no", "yes"))
-    write_new(path, draft(path.stem, question, answers, number=number, epsilon=epsilon))
+    text = draft(path.stem, question, answers, number=number, epsilon=epsilon)
+    write_new(path, text, hint="name another file, or edit this one")
     try:
         found = load(path)
     except Exception:
@@ -110,7 +130,7 @@ def new(
 def explain(
     path: SurveyFile = None,
     *,
-    people: Annotated[int, typer.Option("--people", "-n", metavar="COUNT", help="How many may answer.")] = 1000,
+    people: Annotated[int, typer.Option("--people", "-n", metavar="COUNT", min=1, help="How many may answer.")] = 1000,
     plot: Plot = None,
     form: PlainOption = Plain.TABLE,
 ) -> None:
@@ -180,51 +200,76 @@ def estimate(
     path: SurveyFile = None,
     *,
     reports: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            "--reports", "-r", metavar="FILE", help="Reports elsewhere: lines of JSON, or Parquet, also *.parquet."
+            "--reports",
+            "-r",
+            metavar="PLACE",
+            help="Reports elsewhere: lines of JSON, Parquet (also *.parquet), postgresql://… or sc://….",
         ),
     ] = None,
+    table: Annotated[
+        str, typer.Option("--table", "-t", metavar="NAME", help="The table of a database that holds them.")
+    ] = "reports",
+    engine: Annotated[
+        AddsUp | None, typer.Option("--engine", help="Who adds up; told by the place of the reports if left out.")
+    ] = None,
     confidence: Confidence = "0.95",
+    consistent: Annotated[
+        bool,
+        typer.Option("--consistent", help="Beside them, shares that are not negative and add up to one: biased."),
+    ] = False,
     plot: Plot = None,
     form: PlainOption = Plain.TABLE,
 ) -> None:
     """Estimate from the reports what share of the population would truly give each answer.
 
-    Unbiased: a rate may come out below 0 or above 1, and its interval says by how much that is luck. Reports in Parquet
-    are added up by DuckDB, where they lie.
+    Unbiased: a rate may come out below 0 or above 1, and its interval says by how much that is luck. Large collections
+    are added up where they lie: Parquet by DuckDB or Spark, a table (one column `report` of bytes) by its database.
     """
     from tacit.faces.shown import show_json
     from tacit.faces.survey.aggregate import tally
-    from tacit.faces.survey.findings import bar, findings
+    from tacit.faces.survey.findings import findings
     from tacit.faces.survey.pictures import estimates
     from tacit.faces.survey.questionnaire import load, only_one
 
     asked = load(path or only_one())
     with working("adding up"):
-        found = findings(asked, tally(asked, reports), confidence=confidence)
+        counted = tally(asked, reports, table=table, engine=engine and engine.value)
+        found = findings(asked, counted, confidence=confidence, consistent=consistent)
     if plot is not None:
         _write(plot, estimates(found))
     if form is Plain.JSON:
         show_json(found.to_dict())
         return
+    _show(found)
+
+
+def _show(found: Findings) -> None:
+    from tacit.faces.survey.findings import bar
+
+    asked = found.survey
     print_lines(asked.question)
     ends = (float(asked.bounds.lower), float(asked.bounds.upper)) if asked.bounds else (0.0, 1.0)
     style = "{:,.4g}" if found.is_mean else "{:.1%}"
+    more = ("consistent (biased)",) if found.is_consistent else ()
     print_table(
-        ("answer", "estimate", "from", "to", f"{ends[0]:g} … {ends[1]:g}"),
+        ("answer", "estimate", "from", "to", *more, f"{ends[0]:g} … {ends[1]:g}"),
         [
             (
                 one.label,
                 *(style.format(value) for value in (one.value, one.low, one.high)),
+                *(f"{one.consistent:.1%}" for _ in more),
                 bar(one, lowest=ends[0], highest=ends[1]),
             )
             for one in found.findings
         ],
-        right=(1, 2, 3),
+        right=(1, 2, 3, *(4 for _ in more)),
     )
     dropped = f", {found.dropped:,} dropped" if found.dropped else ""
     print_lines(f"{found.reports:,} reports{dropped}; intervals hold with confidence {found.confidence}", dim=True)
+    if more:
+        print_lines("consistent shares add up to one; the intervals are not theirs", dim=True)
 
 
 def pack(path: NewFile, target: Annotated[Path, typer.Argument(metavar="PARQUET", help="The file to write.")]) -> None:
@@ -242,6 +287,8 @@ def _say_price(protocol: Protocol) -> None:
 
     epsilon = float(protocol.loss().epsilon)
     print_lines(f"one answer costs ε = {epsilon:.4g}, whoever collects it")
+    if epsilon > HARDLY:
+        print_lines(f"warning: above ε = {HARDLY} hardly anything is protected: a report all but tells the truth")
     if isinstance(protocol, Direct):
         print_lines(f"a browser sends an answer that is not the true one with probability {float(protocol.lie):.4g}")
 

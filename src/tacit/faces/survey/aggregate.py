@@ -1,8 +1,7 @@
-"""Reports added up: from lines of JSON here, or in SQL where they are many and lie in Parquet."""
+"""Reports added up: from lines of JSON here, or by an engine where they are many."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,19 @@ import numpy as np
 
 from tacit.collect import Tally, Unary, open_messages
 from tacit.collect.messages import HEAD, head
-from tacit.errors import InvalidParameter
-from tacit.faces.owner import direct
+from tacit.errors import EngineError, InvalidParameter, TacitError
+from tacit.faces.log_file import log
+from tacit.faces.owner import direct, look
 from tacit.faces.survey.questionnaire import Survey
+from tacit.faces.survey.report_sql import WORDS, grouped, summed
 from tacit.faces.survey.store import read_lines
+from tacit.policy import Dataset
+from tacit.policy.servers import is_server, is_spark
 
+TABLE = "reports"
 _MEMORY = Path(":memory:")
-GROUPED = "SELECT report, COUNT(*) AS times FROM read_parquet(?) GROUP BY report"
+_DATABASES = (".duckdb", ".ddb", ".db")
+_BYTES = ("BLOB", "BYTEA", "BINARY")  # as the engines call them
 PACKED = """COPY (
   SELECT coalesce(try(unhex(json_extract_string(line, '$.report'))), ''::BLOB) AS report  -- unreadable: counted
   FROM read_csv(?, columns = {line: 'VARCHAR'}, header = false, auto_detect = false, delim = '\x01', quote = '',
@@ -25,58 +30,82 @@ PACKED = """COPY (
 ) TO '{target}' (FORMAT parquet)"""
 
 
-def tally(survey: Survey, reports: Path | None = None) -> Tally:
-    """All reports of a survey added up; those that do not fit are dropped and counted."""
-    path = reports or survey.reports
-    if path.suffix == ".parquet" or "*" in path.name:
-        return _in_sql(survey.protocol, path)
-    kept, unreadable = read_lines(path)
-    return _weighted(survey.protocol, kept).with_dropped(unreadable)
+def tally(survey: Survey, reports: Path | str | None = None, *, table: str = TABLE, engine: str | None = None) -> Tally:
+    """All reports of a survey added up; those that do not fit are dropped and counted.
+
+    `reports` are lines of JSON, Parquet, or a database with a `table` of them. Which `engine` adds up is told by the
+    place, and can be said: Parquet is read by Spark as well.
+    """
+    place = str(reports or survey.reports)
+    chosen = engine or _engine(place)
+    if chosen is None:
+        if reports is not None and not Path(place).is_file():
+            raise InvalidParameter(f"{place}: there is no such file of reports", hint="look at what --reports names")
+        kept, unreadable = read_lines(Path(place))
+        return _weighted(survey, kept).with_dropped(unreadable)
+    return _summed(survey, place, table, engine=chosen)
 
 
-def _weighted(protocol: Any, kept: Mapping[bytes, int]) -> Tally:
+def _engine(place: str) -> str | None:
+    """Who adds up what lies there; None for lines of JSON, which are read here."""
+    if is_server(place):
+        return "postgres"
+    if is_spark(place):
+        return "spark"
+    return "duckdb" if place.lower().endswith((".parquet", *_DATABASES)) or "*" in place else None
+
+
+def _summed(survey: Survey, place: str, table: str, *, engine: str) -> Tally:
+    """Short reports are grouped and counted by the engine; of long ones it sums every bit."""
+    if engine not in WORDS:
+        raise InvalidParameter(f"{engine!r} does not add up reports", hint=f"{', '.join(WORDS)} do")
+    database = is_server(place) or is_spark(place) or place.lower().endswith(_DATABASES)
+    dataset = Dataset("survey", place if database else {table: place}, engine=engine, base=Path.cwd())
+    protocol = survey.protocol
+    of_bits = isinstance(protocol, Unary)
+
+    def write(dialect: str, name: str, columns: Mapping[str, str]) -> str:
+        _refuse_others(columns)
+        return (summed if of_bits else grouped)(survey, WORDS[dialect], table=name)
+
+    found = look(dataset, table, write=write)
+    return _from_bits(protocol, found) if of_bits else _from_groups(protocol, found)
+
+
+def _refuse_others(columns: Mapping[str, str]) -> None:
+    kind = columns.get("report")
+    if kind not in _BYTES:
+        found = "there is none" if kind is None else f"it is {kind}"
+        raise InvalidParameter(
+            f"reports are read from a column `report` of bytes: {found}", hint="tacit survey pack writes one"
+        )
+
+
+def _from_bits(protocol: Unary, found: Mapping[str, list[object]]) -> Tally:
+    columns = {name: np.array(cells, dtype=np.int64) for name, cells in found.items()}
+    order = np.argsort(columns["part"])
+    sums = [columns[f"s{place}"][order] for place in range(len(columns) - 3)]
+    everything, counted = int(columns["everything"][0]), int(columns["counted"][0])
+    return Tally(np.stack(sums, axis=1).ravel()[: protocol.domain], counted, everything - counted)
+
+
+def _from_groups(protocol: Any, found: Mapping[str, list[object]]) -> Tally:
+    times = np.array(found["times"], dtype=np.int64)
+    fits = np.array([text is not None for text in found["report"]], dtype=np.bool_)
+    messages = bytes.fromhex("".join(str(text) for text in found["report"] if text is not None))
+    bodies = np.frombuffer(messages, dtype=np.uint8).reshape(-1, HEAD + protocol.width)[:, HEAD:]
+    kept: Tally = protocol.tally(bodies, times[fits])
+    return kept.with_dropped(int(times[~fits].sum()))
+
+
+def _weighted(survey: Survey, kept: Mapping[bytes, int]) -> Tally:
     """A tally of messages, each counted as often as it came."""
-    start, length = head(protocol), HEAD + protocol.width
+    protocol = survey.protocol
+    start, length = head(protocol, survey.topic), HEAD + protocol.width
     good = {message: times for message, times in kept.items() if len(message) == length and message.startswith(start)}
-    bodies, _ = open_messages(protocol, good)
+    bodies, _ = open_messages(protocol, good, topic=survey.topic)
     counted: Tally = protocol.tally(bodies, np.fromiter(good.values(), np.int64, len(good)))
     return counted.with_dropped(sum(kept.values()) - sum(good.values()))
-
-
-def _in_sql(protocol: Any, path: Path) -> Tally:
-    """Short reports are grouped and counted by the engine; of long ones it sums every bit."""
-    if isinstance(protocol, Unary):
-        return _bits_in_sql(protocol, path)
-    rows = _run(GROUPED, [str(path)])
-    kept: Counter[bytes] = Counter()
-    for message, times in rows:
-        kept[bytes(message or b"")] += int(times)
-    return _weighted(protocol, kept)
-
-
-def bit_sums(protocol: Unary) -> str:
-    """One query that counts the reports that fit, those that do not, and every bit of those that do."""
-    start = head(protocol).hex()
-    spare = " AND ".join(f"get_bit(bits, {_place(bit)}) = 0" for bit in range(protocol.domain, 8 * protocol.width))
-    sums = ",\n  ".join(f"SUM(get_bit(bits, {_place(bit)})) AS b{bit}" for bit in range(protocol.domain))
-    return f"""WITH fitting AS (
-  SELECT CAST(report AS BIT) AS bits FROM read_parquet(?)
-  WHERE octet_length(report) = {HEAD + protocol.width} AND starts_with(hex(report), '{start.upper()}')
-), tidy AS (SELECT bits FROM fitting{f" WHERE {spare}" if spare else ""})
-SELECT (SELECT COUNT(*) FROM read_parquet(?)) AS everything, COUNT(*) AS counted,
-  {sums}
-FROM tidy"""
-
-
-def _place(bit: int) -> int:
-    """Where DuckDB finds a bit of the body: it counts bytes from the left, and in them from the highest bit down."""
-    return 8 * (HEAD + bit // 8) + 7 - bit % 8
-
-
-def _bits_in_sql(protocol: Unary, path: Path) -> Tally:
-    [(everything, counted, *sums)] = _run(bit_sums(protocol), [str(path), str(path)])
-    counts = np.array([int(one or 0) for one in sums], dtype=np.int64)
-    return Tally(counts, int(counted), int(everything) - int(counted))
 
 
 def pack(survey: Survey, target: Path) -> int:
@@ -85,11 +114,17 @@ def pack(survey: Survey, target: Path) -> int:
         raise InvalidParameter("there is nothing to pack: no report was collected yet", hint="tacit survey serve")
     if target.exists():
         raise InvalidParameter(f"{target.name} is there already: it is not overwritten", hint="name another file")
+    if not target.parent.is_dir():
+        raise InvalidParameter(
+            f"{target} cannot be written: there is no directory {target.parent}", hint="make it first"
+        )
     quoted = str(target).replace("'", "''")
-    _run(PACKED.replace("{target}", quoted), [str(survey.reports)])
+    try:
+        direct(Path(), _MEMORY, sql=PACKED.replace("{target}", quoted), parameters=[str(survey.reports)])
+    except TacitError as error:  # in the engine's words, which are not for the shell
+        log.error("reports could not be packed: %s", error.message)
+        target.unlink(missing_ok=True)
+        raise EngineError(
+            f"{target.name} could not be written", hint="is there room, and may its directory be written to?"
+        ) from None
     return target.stat().st_size
-
-
-def _run(sql: str, parameters: list[str]) -> list[tuple[Any, ...]]:
-    """Run our own SQL in memory, at the owner's door: reports are noisy already, whoever may read them."""
-    return direct(Path(), _MEMORY, sql=sql, parameters=parameters)[1]

@@ -9,6 +9,7 @@ import numpy as np
 
 from tacit.collect import Estimate, Tally
 from tacit.core import Number, decimal_text, probability
+from tacit.errors import InvalidParameter
 from tacit.faces.survey.questionnaire import Survey
 
 _CELLS = 40
@@ -22,6 +23,7 @@ class Finding:
     value: float
     low: float
     high: float
+    consistent: float | None = None  # the share that makes all of them add up, where asked for: biased
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,14 @@ class Findings:
         """Whether a number was asked for."""
         return self.survey.bounds is not None
 
+    @property
+    def is_consistent(self) -> bool:
+        """Whether shares that add up were asked for beside the unbiased ones."""
+        return self.findings[0].consistent is not None
+
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
+        more = {"consistent_is_biased": True} if self.is_consistent else {}
         return {
             "survey": self.survey.name,
             "question": self.survey.question,
@@ -48,20 +56,37 @@ class Findings:
             "reports": self.reports,
             "dropped": self.dropped,
             "epsilon": decimal_text(self.survey.protocol.loss().epsilon),
-            "estimates": [
-                {"answer": one.label, "value": one.value, "low": one.low, "high": one.high} for one in self.findings
-            ],
+            "estimates": [_row(one) for one in self.findings],
+            **more,
         }
 
 
-def findings(survey: Survey, tally: Tally, *, confidence: Number) -> Findings:
-    """Estimates of the population that the respondents are a sample of, unbiased; ends are not cut off at 0 and 1."""
+def _row(one: Finding) -> dict[str, Any]:
+    row = {"answer": one.label, "value": one.value, "low": one.low, "high": one.high}
+    return row if one.consistent is None else {**row, "consistent": one.consistent}
+
+
+def findings(survey: Survey, tally: Tally, *, confidence: Number, consistent: bool = False) -> Findings:
+    """Estimates of the population that the respondents are a sample of, unbiased; ends are not cut off at 0 and 1.
+
+    With `consistent` the nearest shares that are not negative and add up to one stand beside them: biased, and without
+    an interval of their own.
+    """
+    if consistent and survey.bounds is not None:
+        raise InvalidParameter(
+            "there are no shares that could add up: a number was asked for", hint="leave out --consistent"
+        )
+    if not tally.reports and tally.dropped:
+        raise InvalidParameter(
+            f"there is nothing to estimate: all {tally.dropped:,} reports were dropped",
+            hint="were they collected for this survey? Name, question, answers and privacy must be the same",
+        )
     estimate: Estimate = survey.protocol.estimate(tally)
     low, high = estimate.interval(confidence, population=True)
     labels = survey.answers or ("mean",)
-    found = [
-        Finding(*row) for row in zip(labels, *(_floats(part) for part in (estimate.values, low, high)), strict=True)
-    ]
+    nearest = _floats(estimate.on_simplex().values) if consistent else [None] * len(labels)
+    columns = (_floats(part) for part in (estimate.values, low, high))
+    found = [Finding(*row) for row in zip(labels, *columns, nearest, strict=True)]
     level = decimal_text(probability(confidence, "the confidence"))
     return Findings(survey, level, tuple(found), tally.reports, tally.dropped)
 

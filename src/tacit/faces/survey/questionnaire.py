@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tacit.collect import Direct, Hadamard, LocalHash, Piecewise, Projective, SubsetSelection, Unary, best
-from tacit.core import Bounds, Loss
+from tacit.collect import Direct, Hadamard, LocalHash, Piecewise, Projective, SubsetSelection, Unary, best, topic_of
+from tacit.core import Bounds, Loss, decimal_text
 from tacit.errors import InvalidParameter, PolicyError, TacitError
 
 MAKERS = {
@@ -43,11 +43,28 @@ class Survey:
         """Where reports are kept, beside the survey's file."""
         return self.path.with_suffix(".reports.jsonl")
 
+    @property
+    def topic(self) -> str:
+        """Which survey a report is of: its name, its question and what may be answered say it, and nothing else."""
+        bounds = self.bounds
+        return topic_of(
+            {
+                "name": self.name,
+                "question": self.question,
+                "answers": list(self.answers),
+                "bounds": bounds and {key: decimal_text(getattr(bounds, key)) for key in _BOUNDS},
+            }
+        )
+
 
 def draft(name: str, question: str, answers: list[str], *, number: str | None = None, epsilon: str | None) -> str:
     """The text of a new survey's file. Without an epsilon it is two fair coins, and the file says what that costs."""
     if number is not None:
         asked = "".join(f"{key} = {_quoted(part)}\n" for key, part in zip(_BOUNDS, _ends(number), strict=True))
+    elif len(answers) < 2:
+        raise InvalidParameter(
+            "one answer is no choice: a question has two answers or more", hint="add another --answer, or --number"
+        )
     else:
         asked = f"answers = [{', '.join(_quoted(answer) for answer in answers)}]\n"
     return (
@@ -112,6 +129,8 @@ def load(path: Path) -> Survey:
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise PolicyError(f"{path.name}: not TOML: {error}") from None
+    except IsADirectoryError:
+        raise PolicyError(f"{path}: a directory is no survey", hint="name its file, such as doping.toml") from None
     except OSError as error:
         raise PolicyError(f"{path.name}: cannot be read: {error.strerror}") from None
     try:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
-import math
 import socket
 import threading
-from fractions import Fraction
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from typing import Any
 
-from tacit.collect import describe, learnt
+from tacit.collect import describe
 from tacit.collect.messages import HEAD
 from tacit.core import decimal_text
 from tacit.errors import EngineError
@@ -46,14 +45,13 @@ class SurveyServer(ThreadingHTTPServer):
         self.open_to_any_name = host in {"0.0.0.0", "::"} and not names  # noqa: S104 - compared, not bound to
         self.pages = _pages(survey)
         self._room = threading.BoundedSemaphore(_AT_ONCE)
-        self.store = ReportStore(survey.reports, survey.protocol)
+        self.store = ReportStore(survey)
         try:
             super().__init__((host, port), _Handler)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
             self.store.close()
-            raise EngineError(
-                f"the survey cannot be served at {host}:{port}: {error.strerror}", hint="choose another --port"
-            ) from None
+            why = getattr(error, "strerror", None) or "that is no name of a host"
+            raise EngineError(f"the survey cannot be served at {host}:{port}: {why}", hint=_advice(error)) from None
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Answer one request, when there is room."""
@@ -68,6 +66,13 @@ class SurveyServer(ThreadingHTTPServer):
         """Stop listening, and let go of the reports."""
         super().server_close()
         self.store.close()
+
+
+def _advice(error: OSError | UnicodeError) -> str:
+    nowhere = isinstance(error, (socket.gaierror, UnicodeError))
+    if nowhere or getattr(error, "errno", None) == errno.EADDRNOTAVAIL:
+        return "choose a --host that is an address of this machine: 127.0.0.1, or 0.0.0.0 for all of them"
+    return "choose another --port"
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -147,28 +152,15 @@ def _pages(survey: Survey) -> dict[str, tuple[str, bytes]]:
 
 
 def public(survey: Survey) -> dict[str, Any]:
-    """What a browser needs to know of a survey: the question, and how to answer it privately."""
-    epsilon = survey.protocol.loss().epsilon
-    beliefs = [[_percent(row.prior), _percent(row.highest)] for row in learnt(survey.protocol)]
+    """What a browser needs to know of a survey: the question, and how to answer it privately.
+
+    What an answer costs it works out of the description itself: nobody's word is taken for that.
+    """
     bounds = survey.bounds
     return {
         "name": survey.name,
         "question": survey.question,
         "answers": list(survey.answers),
         "bounds": bounds and {key: decimal_text(getattr(bounds, key)) for key in ("lower", "upper", "step")},
-        "description": describe(survey.protocol),
-        "epsilon": f"{float(epsilon):.4g}",
-        "factor": f"{_factor(epsilon):.3g}",
-        "beliefs": beliefs,
+        "description": describe(survey.protocol, survey.topic),
     }
-
-
-def _factor(epsilon: Fraction) -> float:
-    try:
-        return math.exp(float(epsilon))
-    except OverflowError:
-        return math.inf
-
-
-def _percent(share: Fraction) -> str:
-    return f"{float(share):.1%}".replace(".0%", "%")

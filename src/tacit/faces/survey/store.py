@@ -9,23 +9,24 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from tacit.collect.messages import HEAD, head
 from tacit.errors import LedgerError
+from tacit.faces.survey.questionnaire import Survey
 
 
 class ReportStore:
     """Appends reports to a file that holds nothing else: no address, no name, no time.
 
-    A report that does not fit the protocol is not kept; that there was one is.
+    A report that does not fit the survey is not kept; that there was one is.
     """
 
-    def __init__(self, path: Path, protocol: Any) -> None:
+    def __init__(self, survey: Survey) -> None:
+        path = survey.reports
         self._lock = threading.Lock()
         self._torn = False
         self.counts = {"kept": 0, "rejected": 0}  # since it was opened
-        self._head, self._length = head(protocol), HEAD + protocol.width
+        self._head, self._length = head(survey.protocol, survey.topic), HEAD + survey.protocol.width
         try:
             self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             _end_line(path, self._file)
@@ -47,8 +48,10 @@ class ReportStore:
         return fits
 
     def close(self) -> None:
-        """Let go of the file."""
-        os.close(self._file)
+        """Let go of the file; once is enough."""
+        file, self._file = self._file, -1
+        if file >= 0:
+            os.close(file)
 
 
 def _end_line(path: Path, file: int) -> None:
@@ -86,5 +89,5 @@ def _lines(path: Path) -> Iterator[str]:
 def _message(line: str) -> bytes | None:
     try:
         return bytes.fromhex(json.loads(line)["report"])
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):  # the last for brackets in brackets in brackets …
         return None

@@ -1,5 +1,5 @@
 // The survey's page: asks, randomises in this browser, sends the report and nothing else.
-import { fromHex, once, toHex } from "./tacit-collect.mjs";
+import { epsilon, fromHex, once, storageName, toHex, topicOf } from "./tacit-collect.mjs";
 
 const find = (id) => document.getElementById(id);
 const survey = await (await fetch("survey.json")).json();
@@ -30,13 +30,30 @@ function show() {
     const field = element("input", { type: "number", name: "answer", min: lower, max: upper, step, required: true });
     answers.append(element("label", {}, field, `from ${lower} to ${upper}`));
   }
-  find("price").textContent = `One answer costs at most ε = ${survey.epsilon}: it makes nothing about you more than ` +
-    `${survey.factor} times as likely as it was.`;
-  for (const [before, after] of survey.beliefs) {
-    const cells = [before, after].map((text) => element("td", { textContent: text }));
+  showPrice(epsilon(survey.description)); // worked out here: the server's word is not taken for it
+  find("form").hidden = false;
+}
+
+const percent = (share) => `${(100 * share).toFixed(1).replace(/\.0$/, "")}%`;
+
+function showPrice(price) {
+  const factor = Math.exp(price);
+  find("price").textContent = `One answer costs at most ε = ${Number(price.toPrecision(4))}: it makes nothing about ` +
+    `you more than ${Number(factor.toPrecision(3))} times as likely as it was.`;
+  find("dear").hidden = price <= 8;
+  for (const before of [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9]) {
+    const after = before / (before + (1 - before) / factor);
+    const cells = [before, after].map((share) => element("td", { textContent: percent(share) }));
     find("beliefs").append(element("tr", {}, ...cells));
   }
-  find("form").hidden = false;
+}
+
+/** That what is remembered is of this very question: the description's topic is that of what is shown. */
+function checkTopic() {
+  const { name, question, answers, bounds, description } = survey;
+  if (description.topic !== topicOf({ name, question, answers, bounds })) {
+    throw new Error("this page does not fit its own description");
+  }
 }
 
 /** What the report says, where a report names an answer. */
@@ -54,6 +71,8 @@ function thank(report, again) {
   find("sent").hidden = false;
 }
 
+const sentName = () => `${storageName(survey.description)}:sent`;
+
 async function send(event) {
   event.preventDefault();
   find("trouble").hidden = true;
@@ -65,16 +84,22 @@ async function send(event) {
     const headers = { "Content-Type": "application/octet-stream" };
     const answer = await fetch("report", { method: "POST", headers, body: report });
     if (!answer.ok) throw new Error(`the survey did not take it (${answer.status})`);
-    localStorage.setItem(DONE, toHex(report));
+    localStorage.setItem(sentName(), toHex(report));
     thank(report, "This browser has answered now, and will not send anything again.");
   } catch (error) {
-    trouble(`Not sent: ${error.message}.`);
+    const drawn = localStorage.getItem(storageName(survey.description)) !== null;
+    const again = " The coins were tossed already: if you try again, the same report is sent, whatever you choose then.";
+    trouble(`Not sent: ${error.message}.${drawn ? again : ""}`);
     button.disabled = false;
   }
 }
 
-const DONE = `tacit:${survey.description.id}:sent`;
-show();
-const before = localStorage.getItem(DONE);
-if (before) thank(fromHex(before), "That was some time ago: this browser answers once.");
-find("form").addEventListener("submit", send);
+try {
+  checkTopic();
+  show();
+  const before = localStorage.getItem(sentName());
+  if (before) thank(fromHex(before), "That was some time ago: this browser answers once.");
+  find("form").addEventListener("submit", send);
+} catch (error) {
+  trouble(`Nothing can be sent: ${error.message}.`);
+}
