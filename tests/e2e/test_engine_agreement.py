@@ -234,7 +234,7 @@ def test_constants_are_wide_enough_for_what_is_made_of_them(monkeypatch):
     with both(script, OTHERS["postgres"]) as (first, second):
         (statement,) = planned(text, script.policy, schema=first.schema()).statements
         assert cells(first, statement, shared=False) == cells(second, statement, shared=False)
-        monkeypatch.setattr(grid, "_INT32", grid._INT64)
+        monkeypatch.setattr(grid, "INT32", grid._INT64)
         (narrow,) = planned(text, script.policy, schema=first.schema()).statements
         with pytest.raises(EngineError):
             cells(first, narrow, shared=False)
