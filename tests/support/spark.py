@@ -115,7 +115,8 @@ class Cluster:
         return (self._directory / f"{name}.log").read_text(encoding="utf-8", errors="replace")
 
     def _run(self, name: str, program: str, *arguments: str) -> None:
-        environment = os.environ | {
+        inherited = {key: value for key, value in os.environ.items() if key != "SPARK_REMOTE"}  # it asks nobody else
+        environment = inherited | {
             "SPARK_HOME": str(self._home),
             "SPARK_CONF_DIR": str(self._directory),
             "SPARK_LOCAL_DIRS": str(self._directory),
