@@ -117,7 +117,8 @@ def draw(points: list[Point], path: Path) -> None:
     figure, axes = plt.subplots(figsize=(7, 4.2))
     for engine, colour in COLOURS.items():
         for kind, style in STYLES.items():
-            ours = [p for p in points if p.engine == engine and p.kind == kind and p.seconds is not None]
+            found = (p for p in points if p.engine == engine and p.kind == kind and p.seconds is not None)
+            ours = sorted(found, key=lambda p: p.rows)
             axes.plot([p.rows for p in ours], [p.seconds for p in ours], style, color=colour, label=f"{engine}, {kind}")
     axes.set(xscale="log", yscale="log", xlabel="rows", ylabel="CPU seconds for one question")
     axes.grid(visible=True, which="major", alpha=0.3)
