@@ -13,6 +13,7 @@ from conformance.engine_pairs import Script
 from conformance.engine_sources import OTHERS
 from conformance.sql_world import policy_of, world
 from e2e.cli_clinic import CANARY, build, here
+from e2e.people_with_gaps import COLUMNS, PEOPLE
 from tacit.curator import Curator, Session
 from tacit.faces.cli.batch import questions
 from tacit.ledger import SqliteLedger
@@ -139,28 +140,6 @@ def test_an_answer_holds_no_cell(db: tacit.Database) -> None:
     assert CANARY not in batch.to_json() + batch.to_markdown() + repr(batch)
 
 
-COLUMNS = (
-    tacit.ColumnPolicy("age", lower=18, upper=40, step=1, domain="range"),
-    tacit.ColumnPolicy("dept", domain=["CS", "Econ", "other"]),
-    tacit.ColumnPolicy("insured"),
-    tacit.ColumnPolicy("seen", type="date", lower="2024-01-01", upper="2024-01-20", domain="range"),
-)
-PEOPLE = (
-    "CREATE TABLE t (age INTEGER, dept VARCHAR, insured BOOLEAN, seen DATE)",
-    *(
-        "INSERT INTO t VALUES ("
-        + ", ".join(
-            (
-                f"{10 + i * 7 % 40}" if i % 17 else "NULL",
-                ("'CS'", "'Art'", "'other'")[i % 3] if i % 5 else "NULL",
-                ("TRUE", "FALSE", "NULL")[i * i % 3],
-                f"DATE '2024-01-{1 + i % 27:02}'" if i % 7 else "NULL",
-            )
-        )
-        + ")"
-        for i in range(120)
-    ),
-)
 CONDITIONS = (
     "age < 30", "age >= 18 AND dept = 'CS'", "NOT dept = 'CS'", "insured IS NOT TRUE", "seen < DATE '2024-01-09'",
     "dept IS NULL AND seen >= DATE '2024-01-02'", "age IN (18, 24, 31) OR age > 40", "dept IN ('other', 'Econ')",

@@ -22,6 +22,7 @@ from conformance.sql_sets import Rng, check_sets, fuzz_sets, pair, plain_rows, p
 from conformance.sql_tables import random_table
 from conformance.sql_world import policy_of, world
 from e2e.cli_clinic import CANARY, build, here
+from e2e.people_with_gaps import COLUMNS, PEOPLE
 from support.sources import Seeded
 from tacit.curator import Curator, Session, batch_pieces
 from tacit.ledger import SqliteLedger
@@ -185,28 +186,6 @@ def test_a_wrong_answer_is_noticed(bug, monkeypatch, tmp_path):
     )
 
 
-COLUMNS = (
-    tacit.ColumnPolicy("age", lower=18, upper=40, step=1, domain="range"),
-    tacit.ColumnPolicy("dept", domain=["CS", "Econ", "other"]),
-    tacit.ColumnPolicy("insured"),
-    tacit.ColumnPolicy("seen", type="date", lower="2024-01-01", upper="2024-01-20", domain="range"),
-)
-PEOPLE = (
-    "CREATE TABLE t (age INTEGER, dept VARCHAR, insured BOOLEAN, seen DATE)",
-    *(
-        "INSERT INTO t VALUES ("
-        + ", ".join(
-            (
-                f"{10 + i * 7 % 40}" if i % 17 else "NULL",
-                ("'CS'", "'Art'", "'other'")[i % 3] if i % 5 else "NULL",
-                ("TRUE", "FALSE", "NULL")[i * i % 3],
-                f"DATE '2024-01-{1 + i % 27:02}'" if i % 7 else "NULL",
-            )
-        )
-        + ")"
-        for i in range(120)
-    ),
-)
 GROUPINGS = (
     "dept, insured, COUNT(*) FROM t GROUP BY CUBE (dept, insured)",
     "insured, DATE_TRUNC('month', seen), COUNT(*), SUM(age) FROM t GROUP BY ROLLUP (1, 2)",

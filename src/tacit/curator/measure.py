@@ -130,13 +130,18 @@ def encoded(key: Key, public: PublicTables) -> list[object]:
     values = public[key.values] if isinstance(key.values, TableDomain) else key.values
     if values is None:
         raise EngineError("a private key has no list of values")
-    return [value if key.step is None else _units(value, key) for value in values]
+    return _as_returned(values, key.step)
 
 
-def _units(value: object, key: Key) -> int:
-    if key.step is None or (not isinstance(value, (int,)) and not hasattr(value, "numerator")):
-        raise EngineError("a key has no place on its grid")
-    return int(value / key.step)  # type: ignore[operator]  # a number, as the test above says
+def _as_returned(values: Sequence[object], step: Fraction | None) -> list[object]:
+    """Public values as the engine returns them: whole steps, where they have a grid."""
+    return list(values) if step is None else [_steps(value, step) for value in values]
+
+
+def _steps(value: object, step: Fraction) -> int:
+    if not isinstance(value, (int, Fraction)):
+        raise EngineError("a public value has no place on its grid")
+    return int(value / step)
 
 
 def _in_key_order(keys: Sequence[KeyTuple], kept: IntArray) -> IntArray:
@@ -208,8 +213,8 @@ def _bars(
 ) -> tuple[tuple[object, ...], ...]:
     """Every value of the domain with its noisy count, empty ones too."""
     counted, values = dict(tally), _values(asked)
-    encoded = [value if asked.step is None else int(value / asked.step) for value in values]  # type: ignore[operator]
-    counts = noise.release(np.array([counted.get(value, 0) for value in encoded], dtype=np.int64), source)
+    cells = _as_returned(values, asked.step)
+    counts = noise.release(np.array([counted.get(cell, 0) for cell in cells], dtype=np.int64), source)
     return tuple(zip(values, counts.tolist(), strict=True))
 
 
@@ -227,7 +232,7 @@ def _top(
     remaining = list(_values(asked))
     chosen: list[object] = []
     for _ in range(min(asked.count, len(remaining))):
-        encoded = [value if asked.step is None else int(value / asked.step) for value in remaining]  # type: ignore[operator]
-        scores = np.array([counted.get(value, 0) for value in encoded], dtype=np.int64)
+        cells = _as_returned(remaining, asked.step)
+        scores = np.array([counted.get(cell, 0) for cell in cells], dtype=np.int64)
         chosen.append(remaining.pop(noise.release(scores, source)))
     return tuple(chosen)
