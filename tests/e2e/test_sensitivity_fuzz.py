@@ -20,6 +20,7 @@ from conformance.sql_tables import random_table
 from tacit.errors import TacitError
 from tacit.sql import bounding, planner, statements
 from tacit.sql.bounding import Reach
+from tacit.sql.measures import Quantile
 from tacit.sql.rules.clamp import clamp
 from tacit.sql.rules.count_distinct import keep_distinct
 from tacit.sql.rules.facts import name
@@ -134,7 +135,7 @@ def every_row_without_a_unit_a_unit(patch):
 
 
 def a_rank_as_cheap_as_a_row(patch):
-    patch.setattr(planner, "_quantile_weight", lambda measure: 1)
+    patch.setattr(Quantile, "weight", 1)
 
 
 def a_sum_without_its_bounds(patch):

@@ -18,7 +18,7 @@ from tacit.curator.caps import caps
 from tacit.curator.execute import execute
 from tacit.curator.measure import PublicTables, encoded, listed, measure
 from tacit.curator.noisy import Noisy
-from tacit.curator.pricing import Session
+from tacit.curator.pricing import Session, concentrated
 from tacit.curator.release import Receipt, Release
 from tacit.engines import Engine, Exact, State, one_state
 from tacit.errors import EngineError, TacitError
@@ -109,7 +109,7 @@ def _charge(made: BatchPlan, policy: Policy, analyst: AnalystPolicy, asked: Aski
         analyst=analyst.name,
         groups=analyst.groups,
         loss=made.loss,
-        zcdp=made.zcdp(policy),
+        zcdp=concentrated(made.event),
         plan_hash=asked.plan,
         policy_version=policy.version,
         kind="query",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting import rho_for
-from tacit.core import Loss
+from tacit.core import ComposedEvent, Event, Loss
 from tacit.errors import QueryRefused
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.mechanisms.strategy import GAUSSIAN, LAPLACE, Strategy, StrategyNoise, choose, whole_grains
@@ -37,6 +37,11 @@ class Lone:
         """What it costs."""
         return self.plan.loss
 
+    @property
+    def event(self) -> Event:
+        """What an accountant needs to know of it."""
+        return self.plan.event
+
 
 @dataclass(frozen=True, slots=True)
 class Joint:
@@ -49,6 +54,13 @@ class Joint:
     rho: Fraction | None  # of Gaussian noise, between neighbours one step apart
     members: tuple[Plan, ...]  # each question as it would be answered alone: its columns, order and confidence
     gain: float  # how many times lower the mean squared error is than that of the best split one by one
+
+    @property
+    def event(self) -> Event:
+        """What an accountant needs to know of it: every histogram, by every part of the strategy."""
+        steps = self.plan.unit.adjacency.steps
+        measured = zip(self.noises, self.plan.measurements, strict=True)
+        return ComposedEvent(tuple((noise.event(steps * measurement.l1), 1) for noise, measurement in measured))
 
     @property
     def noise(self) -> StrategyNoise:

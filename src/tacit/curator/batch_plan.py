@@ -5,16 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import TypeVar
 
-from tacit.accounting import group_rho, pure_rho
-from tacit.core import Loss
-from tacit.curator.batch_pieces import Fits, Joint, Lone, Maker, Piece
-from tacit.curator.pricing import Session, check_limit, concentrated
+from tacit.core import ComposedEvent, Event, Loss
+from tacit.curator.batch_pieces import Fits, Joint, Maker, Piece
+from tacit.curator.pricing import Session, check_limit
 from tacit.errors import QueryRefused
-from tacit.ledger import Zcdp
-from tacit.ledger.amounts import round_up
 from tacit.policy import Policy, Schema
 from tacit.sql import BoundQuery, DefaultPrice, Parameters, bind, parse, plan
 from tacit.sql.workload import fitting, joined
@@ -46,19 +42,10 @@ class BatchPlan:
                 parts += [str(piece.noises), *(member.hash for member in piece.members)]
         object.__setattr__(self, "hash", hashlib.sha256("\x1f".join(parts).encode()).hexdigest())
 
-    def zcdp(self, policy: Policy) -> Zcdp:
-        """The price in concentrated privacy: the pieces' prices added up."""
-        prices = [_concentrated(piece, policy) for piece in self.pieces]
-        rho, delta = (sum(amounts, Fraction(0)) for amounts in zip(*((p.rho, p.delta) for p in prices), strict=True))
-        return Zcdp(round_up(rho), round_up(delta))
-
-
-def _concentrated(piece: Piece, policy: Policy) -> Zcdp:
-    if isinstance(piece, Lone):
-        return concentrated(piece.plan, policy.adjacency)
-    if piece.rho is None:
-        return Zcdp(pure_rho(piece.loss.epsilon), 0)
-    return Zcdp(group_rho(piece.rho, policy.adjacency.steps), 0)
+    @property
+    def event(self) -> Event:
+        """What an accountant needs to know of it: what all its pieces do."""
+        return ComposedEvent(tuple((piece.event, 1) for piece in self.pieces))
 
 
 def plan_batch(

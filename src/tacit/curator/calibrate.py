@@ -12,13 +12,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.accounting import pure_rho
-from tacit.core import Adjacency, Loss, decimal_text
+from tacit.core import Adjacency, ComposedEvent, Event, Loss, decimal_text
 from tacit.curator.measure import measure
-from tacit.curator.pricing import caps
+from tacit.curator.pricing import caps, concentrated
 from tacit.engines import Engine, Exact, one_state
 from tacit.errors import EngineError, PolicyError, TacitError
-from tacit.ledger import Charge, Ledger, Replay, Reservation, Zcdp
+from tacit.ledger import Charge, Ledger, Replay, Reservation
 from tacit.mechanisms import Exponential
 from tacit.noise import SYSTEM, IntArray, Source
 from tacit.policy import AnalystPolicy, ColumnType, NullUnit, Policy, Schema, TablePolicy, lookups, root_of
@@ -76,6 +75,14 @@ class Step:
     noise: Exponential | None = None
     share: Fraction = Fraction(0)
     keys: Plan | None = None
+
+    def event(self, steps: int) -> Event:
+        """What an accountant needs to know of it, between neighbours this many additions or removals apart."""
+        if self.keys is not None:
+            return self.keys.event
+        if self.noise is None:
+            raise TypeError("a measurement has no mechanism")
+        return self.noise.event(steps * _weight(self.share))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +168,14 @@ def calibrate(
 
 
 def _charge(made: CalibrationPlan, policy: Policy, *, fresh: bool) -> Charge:
-    rho = sum((pure_rho(step.loss.epsilon) for step in made.steps), Fraction(0))
+    event = ComposedEvent(tuple((step.event(policy.adjacency.steps), 1) for step in made.steps))
     names = ", ".join(map(str, (step.target for step in made.steps)))
     return Charge(
         dataset=policy.dataset.name,
         analyst=ACCOUNT,
         groups=(),
         loss=made.loss,
-        zcdp=Zcdp(rho, made.loss.delta),
+        zcdp=concentrated(event),
         plan_hash=made.hash,
         policy_version=policy.version,
         kind="calibrate",

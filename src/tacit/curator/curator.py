@@ -23,7 +23,7 @@ from tacit.curator.release import Receipt, Release
 from tacit.curator.within import Planned, least_price, needs_pilot, pilot_price, planner_of
 from tacit.engines import Engine, Exact, one_state
 from tacit.errors import EngineError, QueryRefused, TacitError
-from tacit.ledger import Balance, Charge, Entry, Ledger, Replay, Reservation, Shelf, Zcdp
+from tacit.ledger import Balance, Charge, Entry, Ledger, Replay, Reservation, Shelf
 from tacit.noise import SYSTEM, Source
 from tacit.policy import AnalystPolicy, Policy, TableDomain
 from tacit.sql import BoundQuery, Histogram, Mode, Parameters, Plan, WithinError, bind, parse, plan
@@ -181,13 +181,12 @@ class Curator:
         return tuple(sorted(listed(result.keys("k")), key=str))
 
     def _charge(self, made: Plan, analyst: AnalystPolicy, request_id: str | None) -> Charge:
-        zcdp = concentrated(made, self.policy.adjacency)
         return Charge(
             dataset=self.policy.dataset.name,
             analyst=analyst.name,
             groups=analyst.groups,
             loss=made.loss,
-            zcdp=Zcdp(zcdp.rho, zcdp.delta),
+            zcdp=concentrated(made.event),
             plan_hash=made.hash,
             policy_version=self.policy.version,
             kind="query",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tacit.accounting import group_rho, pure_rho
-from tacit.core import Adjacency, Loss, decimal_text
+from tacit.accounting import zcdp_of
+from tacit.core import Event, Loss, decimal_text
 from tacit.curator.caps import caps
 from tacit.errors import BudgetExceeded, QueryRefused
 from tacit.ledger import Zcdp
+from tacit.ledger.amounts import round_up
 from tacit.policy import Policy
-from tacit.sql import AtEpsilon, BoundQuery, Plan
+from tacit.sql import AtEpsilon, BoundQuery
 
 __all__ = ["Session", "caps", "check_limit", "concentrated", "price"]
 
@@ -52,14 +53,7 @@ def check_limit(epsilon: Fraction, policy: Policy) -> None:
         )
 
 
-def concentrated(plan: Plan, adjacency: Adjacency) -> Zcdp:
-    """The price of a plan in concentrated privacy: rho, and the delta of its private keys.
-
-    An (ε, δ)-DP answer is δ-approximately ε²/2-zCDP. Gaussian noise has its own, smaller rho, but what private keys
-    add is only known for one step, so a replacement (two steps) of those falls back on the first.
-    """
-    selection = plan.selection.delta if plan.selection is not None else Fraction(0)
-    two_steps = adjacency is Adjacency.REPLACE
-    if plan.rho is None or (two_steps and selection):
-        return Zcdp(pure_rho(plan.loss.epsilon), plan.loss.delta)
-    return Zcdp(group_rho(plan.rho, adjacency.steps), selection)
+def concentrated(event: Event) -> Zcdp:
+    """The price in concentrated privacy of what happens: what the accountant says, kept exactly or rounded up."""
+    cost = zcdp_of(event)
+    return Zcdp(round_up(cost.rho), round_up(cost.delta))

@@ -57,6 +57,13 @@ class Quantile:
     from_top: bool = False
 
     @property
+    def weight(self) -> int:
+        """How far one row moves a score: see tacit.curator.ranks."""
+        if self.share is None:
+            return 1
+        return max(self.share.numerator, self.share.denominator - self.share.numerator)
+
+    @property
     def signature(self) -> str:
         """The same for the same measurement, however it was asked."""
         return f"quantile|{self.value.sql(dialect='duckdb')}|{self.grid.step}|{self.share}|{self.from_top}"

@@ -8,13 +8,13 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from tacit.core import Loss, PrivacyUnit
+from tacit.core import ApproximateEvent, ComposedEvent, Event, Loss, PrivacyUnit
 from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 from tacit.sql.bind import Ordering, Output
 from tacit.sql.conditions import Condition
 from tacit.sql.dialects import emit
 from tacit.sql.keys import Key
-from tacit.sql.measures import Measure
+from tacit.sql.measures import Measure, Mode, Quantile
 from tacit.sql.rules import Spread
 
 _CANONICAL = "duckdb"
@@ -35,6 +35,18 @@ class Measurement:
     in_group: int  # how far one unit moves it in one group
     noise: Noise
     share: Fraction
+
+    def event(self, steps: int) -> Event:
+        """What an accountant needs to know of it, between neighbours this many additions or removals apart.
+
+        So far apart, a measurement moves at most `steps` times as far, in L1 as in L2: the triangle inequality.
+        """
+        if isinstance(self.noise, Gaussian):
+            return self.noise.event(steps * self.l2)
+        if isinstance(self.measure, Quantile):
+            return self.noise.event(steps * self.l1 * self.measure.weight)
+        one = self.noise.event(steps * self.l1)
+        return ComposedEvent(((one, self.measure.count),)) if isinstance(self.measure, Mode) else one
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +114,22 @@ class Plan:
     confidence: Fraction
     notes: tuple[str, ...]
     policy_version: str
+
+    @property
+    def event(self) -> Event:
+        """What an accountant needs to know of the answer: every measurement, and the choice of private keys.
+
+        Let x be a unit. A key that only x holds is shown with probability at most δ over all of them (`Selection`), and
+        whether it is depends on the noise of its own count alone. Given that none is, what is left is noise on the keys
+        of others, moved by no more than the measurements say: the answer is δ-approximately as private as they are.
+        With x replaced by y the same holds of both sides, each with its own keys, so δ does not grow; the measurements
+        move twice as far. (Bun & Steinke, TCC 2016, Definition 8.1; for pure noise, (ε, δ)-DP.)
+        """
+        steps = self.unit.adjacency.steps
+        parts: list[Event] = [measurement.event(steps) for measurement in self.measurements]
+        if self.selection is not None:
+            parts.append(ApproximateEvent(Loss(0, self.selection.delta)))
+        return ComposedEvent(tuple((part, 1) for part in parts))
 
     @property
     def family(self) -> str:

@@ -170,9 +170,7 @@ class _Maker:
         for measure, r, share in zip(measures, reaches, shares, strict=True):
             cost = Loss(self.inner.epsilon * share)
             if isinstance(measure, Quantile):
-                noises.append(
-                    Exponential.costing(cost, r.l1 * _quantile_weight(measure), adjacency=Adjacency.ADD_REMOVE)
-                )
+                noises.append(Exponential.costing(cost, r.l1 * measure.weight, adjacency=Adjacency.ADD_REMOVE))
             elif isinstance(measure, Mode):
                 one = Loss(cost.epsilon / measure.count)
                 noises.append(PermuteAndFlip.costing(one, r.l1, adjacency=Adjacency.ADD_REMOVE, monotone=True))
@@ -214,13 +212,6 @@ def _rho_for(loss: Loss) -> Fraction:
 
 def _step(measure: Measure) -> Fraction:
     return measure.step if isinstance(measure, Additive) else Fraction(1)
-
-
-def _quantile_weight(measure: Quantile) -> int:
-    """How far one row moves a score: see tacit.curator.ranks."""
-    if measure.share is None:
-        return 1
-    return max(measure.share.numerator, measure.share.denominator - measure.share.numerator)
 
 
 def _clamp_notes(bound: BoundQuery) -> list[str]:

@@ -10,7 +10,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from tacit.core import Number, positive, sqrt_above
+from tacit.core import ComposedEvent, Number, positive, sqrt_above
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.strategy.chain import Chain
@@ -53,6 +53,10 @@ class StrategyNoise:
                 for part in strategy.parts
             ),
         )
+
+    def event(self, sensitivity: int) -> ComposedEvent:
+        """What an accountant needs to know of one release, for cells that move by this much in L1."""
+        return ComposedEvent(tuple((noise.event(sensitivity), 1) for noise in self.noises))
 
     @property
     def variances(self) -> list[float]:

@@ -1,0 +1,123 @@
+"""What a job is charged beside what it did: every draw of noise is overheard, and priced by hand.
+
+Nothing here is read off a plan. How far one unit moves each number is written down with the question, what noise it is
+given is seen as it is drawn, and the price follows from these two by the textbook formula of each mechanism.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from tacit.accounting import pure_rho
+from tacit.core import Loss, sqrt_above
+from tacit.ledger import Charge, SqliteLedger
+from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
+
+MECHANISMS = (Laplace, Gaussian, Exponential, PermuteAndFlip)
+
+
+@dataclass(frozen=True)
+class Moves:
+    """How far one unit moves a measurement: in all its groups together, and in how many it can be."""
+
+    far: int
+    groups: int = 1
+
+    @property
+    def l2(self) -> Fraction:
+        """Over all groups; the root is the house's own, which is never too small."""
+        return self.far // self.groups * sqrt_above(Fraction(self.groups))
+
+
+@dataclass
+class Paid:
+    """One charge, and the noise that was drawn for it: each mechanism once for every group it was used in."""
+
+    charge: Charge
+    drawn: list[Any] = field(default_factory=list)
+
+
+@contextmanager
+def overheard() -> Iterator[list[Paid]]:
+    """Every charge and every draw from here on."""
+    heard: list[Paid] = []
+    kept: list[tuple[type, str, Callable[..., Any]]] = [
+        (SqliteLedger, "reserve", SqliteLedger.reserve),
+        *((mechanism, "release", mechanism.release) for mechanism in MECHANISMS),
+    ]
+
+    def listening(original: Callable[..., Any], hear: Callable[..., None]) -> Callable[..., Any]:
+        def called(self: Any, *args: Any, **named: Any) -> Any:
+            hear(self, *args)
+            return original(self, *args, **named)
+
+        return called
+
+    def drawn(mechanism: Any, *_: Any) -> None:
+        heard[-1].drawn.append(mechanism)
+
+    def charged(_: Any, charge: Charge, *__: Any) -> None:
+        heard.append(Paid(charge))
+
+    for owner, name, original in kept:
+        setattr(owner, name, listening(original, charged if name == "reserve" else drawn))
+    try:
+        yield heard
+    finally:
+        for owner, name, original in kept:
+            setattr(owner, name, original)
+
+
+@dataclass(frozen=True)
+class Price:
+    """What was drawn costs: the epsilons of pure noise added up, and rho of everything."""
+
+    epsilon: Fraction
+    rho: Fraction
+    gaussian: bool
+
+
+def priced(paid: Paid, moves: list[Moves], *, steps: int, choices: int = 1) -> Price:
+    """The price of what was drawn, where neighbours are `steps` additions or removals apart.
+
+    `moves` in the order in which the mechanisms are first used; `choices` is how often each choice was made in a group.
+    """
+    epsilon = rho = Fraction(0)
+    gaussian = False
+    for mechanism, move in zip(_different(paid.drawn), moves, strict=True):
+        if isinstance(mechanism, Gaussian):
+            gaussian = True
+            rho += (steps * move.l2) ** 2 / (2 * mechanism.sigma**2)
+            continue
+        cost = _epsilon(mechanism, steps * move.far)
+        times = choices if isinstance(mechanism, PermuteAndFlip) else 1
+        epsilon += cost * times
+        rho += pure_rho(cost) * times
+    return Price(epsilon, rho, gaussian)
+
+
+def _epsilon(mechanism: Laplace | Exponential | PermuteAndFlip, far: int) -> Fraction:
+    if isinstance(mechanism, Laplace):
+        return Fraction(far) / mechanism.scale
+    return mechanism.rate * far * (1 if mechanism.monotone else 2)
+
+
+def _different(drawn: list[Any]) -> list[Any]:
+    """The mechanisms as objects, each once: a choice is made anew in every group, at a price that covers them all."""
+    found: dict[int, Any] = {}
+    for mechanism in drawn:
+        found.setdefault(id(mechanism), mechanism)
+    return list(found.values())
+
+
+def is_charged(paid: Paid, price: Price, *, typed: Loss, keys_delta: Fraction) -> None:
+    """Assert that the ledger was told exactly this price: as it was typed, and in concentrated privacy."""
+    assert paid.charge.loss == typed
+    if not price.gaussian:
+        assert price.epsilon == typed.epsilon
+    assert paid.charge.zcdp is not None
+    assert (paid.charge.zcdp.rho, paid.charge.zcdp.delta) == (price.rho, keys_delta)

@@ -1,0 +1,253 @@
+"""What is charged is what the accountant says of what was done: for every kind of job, adjacency and accounting."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from conformance.charges import Moves, Paid, is_charged, overheard, priced
+from conformance.sql_clinic import clinic
+from tacit.accounting import Zcdp
+from tacit.core import ComposedEvent, Loss
+from tacit.curator import Session, pricing
+from tacit.curator.batch_plan import BatchPlan
+from tacit.curator.calibrate import Quantity, Target, calibrate, plan_calibration
+from tacit.curator.within import PILOT
+from tacit.ledger import SqliteLedger
+from tacit.mechanisms import Gaussian, Laplace
+from tacit.policy import BudgetPolicy
+from tacit.sql import Measurement, Quantile
+
+plan_module = sys.modules[Measurement.__module__]
+ANA = Session("ana")
+STEPS = {"add/remove": 1, "replace": 2}
+WEIGHT = 1024  # how finely weighed contributions are counted
+ALL = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+EPSILONS = st.fractions(Fraction(1, 1000), 5, max_denominator=1000)
+DELTAS = st.sampled_from([Fraction(0), Fraction(1, 10**9), Fraction(1, 10**6)])
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question, and how far one unit moves each of its numbers: with Laplace noise, and with Gaussian."""
+
+    text: str
+    moves: tuple[Moves, ...]
+    row: bool = False  # whether the unit is a row; else a patient with at most 3 rows in 2 groups
+    private: bool = False
+    choices: int = 1
+
+
+QUESTIONS = (
+    Asked("COUNT(*) FROM visits", (Moves(1),), row=True),
+    Asked("COUNT(*) FROM visits", (Moves(3),)),
+    Asked("COUNT(DISTINCT patient_id) FROM visits", (Moves(1),)),
+    Asked("SUM(age) FROM visits WHERE insured", (Moves(90),), row=True),
+    Asked("AVG(amount) FROM visits", (Moves(1), Moves(25_000)), row=True),
+    Asked("COUNT(*), SUM(age) FROM visits", (Moves(3), Moves(270))),
+    Asked("dept, COUNT(*) FROM visits GROUP BY dept", (Moves(1),), row=True),
+    Asked("dept, COUNT(*) FROM visits GROUP BY dept", (Moves(6 * WEIGHT, 2),)),
+    Asked("MEDIAN(age) FROM visits", (Moves(1),), row=True),
+    Asked("QUANTILE_DISC(age, 0.9) FROM visits", (Moves(9 * 3),)),
+    Asked("dept, MEDIAN(age) FROM visits GROUP BY dept", (Moves(6),)),
+    Asked("MODE(dept) FROM visits", (Moves(1),), row=True),
+    Asked("TOP_K(dept, 2) FROM visits", (Moves(3),), choices=2),
+    Asked("COUNT(*), MEDIAN(age) FROM visits", (Moves(1), Moves(1)), row=True),
+    Asked("city, COUNT(*) FROM visits GROUP BY city", (Moves(1),), row=True, private=True),
+    Asked("city, COUNT(*) FROM visits GROUP BY city", (Moves(6, 2), Moves(2, 2)), private=True),
+)
+WORLDS = {
+    (adjacency, accounting, row): clinic(
+        dataset={"adjacency": adjacency, "budget": BudgetPolicy(10**6, Fraction(1, 10), accounting=accounting)},
+        **({"unit": "row", "max_groups": 1, "max_rows": 1} if row else {}),
+    )
+    for adjacency, accounting, row in product(STEPS, ("approximate", "zcdp"), (True, False))
+}
+EVERY_KIND = tuple(product(STEPS, ("approximate", "zcdp")))
+KINDS = st.sampled_from(EVERY_KIND)
+
+
+@pytest.fixture(scope="module")
+def curators(tmp_path_factory):
+    made = {name: world.curator(tmp_path_factory.mktemp("ledger")) for name, world in WORLDS.items()}
+    yield made
+    for curator in made.values():
+        curator._ledger.close()
+
+
+def keys_delta(paid: Paid, typed: Loss, *, private: bool, steps: int) -> Fraction:
+    """Of delta the part that pays for private keys: half, where Gaussian noise takes the other. Replaced: less."""
+    if not private:
+        return Fraction(0)
+    assert paid.charge.zcdp is not None
+    halves = 2 if any(isinstance(drawn, Gaussian) for drawn in paid.drawn) else 1
+    if steps == 1:
+        return typed.delta / halves
+    found = paid.charge.zcdp.delta  # δ / (1 + e^(ε/2)), rounded down: checked from both sides
+    growth = 1 + math.exp(typed.epsilon / 2)
+    assert float(found) == pytest.approx(float(typed.delta) / halves / growth, rel=1e-9)
+    return found
+
+
+def ask(curators, kind, asked: Asked, typed: Loss) -> None:
+    steps = STEPS[kind[0]]
+    with overheard() as heard:
+        tail = f"DELTA {typed.delta} " if typed.delta else ""
+        curators[(*kind, asked.row)].ask(f"DP-SELECT {typed.epsilon} {tail}FRESH {asked.text}", session=ANA)
+    (paid,) = heard
+    price = priced(paid, list(asked.moves), steps=steps, choices=asked.choices)
+    is_charged(paid, price, typed=typed, keys_delta=keys_delta(paid, typed, private=asked.private, steps=steps))
+
+
+@given(KINDS, st.sampled_from(QUESTIONS), EPSILONS, DELTAS)
+@ALL
+def test_a_question_is_charged_what_its_noise_costs(curators, kind, asked, epsilon, delta):
+    ask(curators, kind, asked, Loss(epsilon, delta or (Fraction(1, 10**6) if asked.private else 0)))
+
+
+@pytest.mark.parametrize("asked", QUESTIONS, ids=lambda asked: f"{asked.text}{' by row' if asked.row else ''}")
+@pytest.mark.parametrize("kind", EVERY_KIND, ids=" ".join)
+def test_every_kind_of_question_is_charged_what_its_noise_costs(curators, kind, asked):
+    ask(curators, kind, asked, Loss(Fraction(1, 3), Fraction(1, 10**6)))
+
+
+BATCHES = (
+    (["SELECT dept, COUNT(*) FROM visits GROUP BY dept", "SELECT COUNT(*) FROM visits WHERE dept = 'CS'"], 1),
+    (["SELECT COUNT(*) FROM visits", "SELECT MEDIAN(age) FROM visits", "SELECT COUNT(*) FROM visits WHERE insured"], 1),
+    ([f"SELECT COUNT(*) FROM visits WHERE age <= {age}" for age in range(20, 90, 5)], 1),
+)
+
+
+@given(KINDS, st.sampled_from(BATCHES), EPSILONS, DELTAS)
+@ALL
+def test_a_batch_is_charged_what_its_noise_costs(curators, kind, batch, epsilon, delta):
+    questions, move = batch
+    typed = Loss(epsilon, delta)
+    with overheard() as heard:
+        curators[(*kind, True)].batch(questions, session=ANA, epsilon=epsilon, delta=delta or None)
+    for paid in heard:  # none where the same batch was asked before: it is free
+        price = priced(paid, [Moves(move)] * len({id(drawn) for drawn in paid.drawn}), steps=STEPS[kind[0]])
+        is_charged(paid, price, typed=typed, keys_delta=Fraction(0))
+
+
+@given(KINDS, st.sampled_from(["ROLLUP (dept, insured)", "CUBE (dept, age)", "GROUPING SETS ((dept), ())"]), EPSILONS)
+@ALL
+def test_grouping_sets_are_charged_what_their_noise_costs(curators, kind, sets, epsilon):
+    with overheard() as heard:
+        text = f"DP-SELECT {epsilon} FRESH dept, COUNT(*) FROM visits GROUP BY {sets}"
+        curators[(*kind, True)].ask(text, session=ANA)
+    (paid,) = heard
+    price = priced(paid, [Moves(1)] * len({id(drawn) for drawn in paid.drawn}), steps=STEPS[kind[0]])
+    is_charged(paid, price, typed=Loss(epsilon), keys_delta=Fraction(0))
+
+
+@pytest.mark.parametrize("kind", EVERY_KIND, ids=" ".join)
+def test_a_pilot_and_the_answer_after_it_are_each_charged_what_their_noise_costs(curators, kind):
+    with overheard() as heard:
+        answer = curators[(*kind, True)].ask("DP-SELECT WITHIN 20% FRESH AVG(amount) FROM visits", session=ANA)
+    assert heard[0].charge.loss.epsilon == PILOT
+    assert sum((paid.charge.loss for paid in heard), Loss(0)) == answer.cost
+    for paid in heard:
+        price = priced(paid, [Moves(1), Moves(25_000)], steps=STEPS[kind[0]])
+        is_charged(paid, price, typed=paid.charge.loss, keys_delta=Fraction(0))
+
+
+CAP = Target("visits", Quantity.MAX_ROWS, edges=(1, 2, 4, 8))
+UPPER = Target("visits", Quantity.UPPER, ("age",), edges=(10, 50, 100))
+DOMAIN = Target("visits", Quantity.DOMAIN, ("city",))
+
+
+@given(KINDS, st.sampled_from([(CAP,), (CAP, UPPER), (CAP, DOMAIN), (DOMAIN,)]), EPSILONS)
+@settings(ALL, max_examples=10)
+def test_calibrating_is_charged_what_its_choices_cost(tmp_path_factory, kind, targets, epsilon):
+    world = WORLDS[(*kind, False)]
+    typed = Loss(epsilon, Fraction(1, 10**6) if DOMAIN in targets else 0)
+    made = plan_calibration(
+        world.policy,
+        targets,
+        schema=world.engine.schema(),
+        price=typed,
+        coverage=Fraction(19, 20),
+        dialect="duckdb",
+    )
+    ledger = SqliteLedger(tmp_path_factory.mktemp("calibrate") / "d.ledger", create=True)
+    with overheard() as heard:
+        calibrate(made, world.policy, engine=world.engine, ledger=ledger, fresh=True)
+    ledger.close()
+    (paid,) = heard
+    moves = [Moves(1) if target is DOMAIN else Moves(19) for target in targets]
+    price = priced(paid, moves, steps=STEPS[kind[0]])
+    inner = Loss(epsilon / len(targets), typed.delta)
+    is_charged(
+        paid, price, typed=typed, keys_delta=keys_delta(paid, inner, private=DOMAIN in targets, steps=STEPS[kind[0]])
+    )
+
+
+# ── planted: each of these charges passed every test of its room once ────────────────────────────────────────────────
+
+
+def a_tenth_of_rho(patch):
+    whole = pricing.zcdp_of
+    patch.setattr(pricing, "zcdp_of", lambda event: Zcdp(whole(event).rho / 10, whole(event).delta))
+
+
+def no_delta_for_private_keys(patch):
+    whole = pricing.zcdp_of
+    patch.setattr(pricing, "zcdp_of", lambda event: Zcdp(whole(event).rho, 0))
+
+
+def a_replaced_unit_as_cheap_as_a_removed_one(patch):
+    whole = Measurement.event
+    patch.setattr(Measurement, "event", lambda self, steps: whole(self, 1))
+
+
+def one_choice_for_several(patch):
+    patch.setattr(plan_module, "Mode", type("NoMode", (), {}))
+
+
+def a_median_at_the_weight_of_a_row(patch):
+    patch.setattr(Quantile, "weight", 1)
+
+
+def half_the_noise_of_a_sum(patch):
+    whole = Laplace.costing.__func__
+    patch.setattr(Laplace, "costing", classmethod(lambda cls, loss, moved: whole(cls, loss + loss, moved)))
+
+
+PLANTED = [
+    a_tenth_of_rho,
+    no_delta_for_private_keys,
+    a_replaced_unit_as_cheap_as_a_removed_one,
+    one_choice_for_several,
+    a_median_at_the_weight_of_a_row,
+    half_the_noise_of_a_sum,
+]
+
+
+@pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.__name__)
+def test_a_planted_wrong_charge_is_caught(curators, planted, monkeypatch):
+    planted(monkeypatch)
+    with pytest.raises(AssertionError):  # noqa: PT012 - whichever question shows it
+        for kind, asked in product(EVERY_KIND, QUESTIONS):
+            ask(curators, kind, asked, Loss(Fraction(1, 3), Fraction(1, 10**6)))
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+def test_a_batch_that_forgets_a_piece_is_caught(curators, lost, monkeypatch):
+    whole = BatchPlan.event.fget
+    epsilon, kept = Fraction(1, 7 + lost), slice(1 - lost, 2 - lost)
+    forgetful = property(lambda self: ComposedEvent(whole(self).parts[kept]))
+    monkeypatch.setattr(BatchPlan, "event", forgetful)
+    with overheard() as heard:
+        curators["add/remove", "zcdp", True].batch(BATCHES[1][0], session=ANA, epsilon=epsilon)
+    (paid,) = heard
+    price = priced(paid, [Moves(1)] * len({id(drawn) for drawn in paid.drawn}), steps=1)
+    with pytest.raises(AssertionError):
+        is_charged(paid, price, typed=Loss(epsilon), keys_delta=Fraction(0))
