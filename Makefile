@@ -7,7 +7,7 @@ SYSTEM := $(VENV)/.system
 SPARK := .venv-spark/.installed
 WORKERS ?= 2
 
-.PHONY: help demo tour test test-all test-spark check format fuzz bench bench-peers map docs lock clean
+.PHONY: help demo tour test test-all test-spark check format fuzz mutate bench bench-peers map docs lock clean
 .DEFAULT_GOAL := help
 
 help: ## what there is to make
@@ -64,6 +64,9 @@ check: $(STAMP) ## format, lint, types, import contracts
 format: $(STAMP) ## put the code into its usual shape
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+mutate: $(STAMP) ## plant faults in what guards money and privacy, and report those that no test notices
+	$(BIN)/python scripts/mutate.py --sample 40
 
 fuzz: $(STAMP) ## remove every unit of random tables, a million times over
 	$(BIN)/python scripts/fuzz.py
