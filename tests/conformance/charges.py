@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from tacit.accounting import pure_rho
+from tacit.accounting import pure_rho, range_rho
 from tacit.core import Loss, sqrt_above
 from tacit.ledger import Charge, SqliteLedger
 from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
@@ -96,7 +96,7 @@ def priced(paid: Paid, moves: list[Moves], *, steps: int, choices: int = 1) -> P
         cost = _epsilon(mechanism, steps * move.far)
         times = choices if isinstance(mechanism, PermuteAndFlip) else 1
         epsilon += cost * times
-        rho += pure_rho(cost) * times
+        rho += (range_rho if isinstance(mechanism, Exponential) else pure_rho)(cost) * times
     return Price(epsilon, rho, gaussian)
 
 

@@ -22,6 +22,7 @@ from tacit.accounting.renyi import curve_of
 from tacit.core import (
     NOTHING,
     ApproximateEvent,
+    BoundedRangeEvent,
     ComposedEvent,
     GaussianEvent,
     LaplaceEvent,
@@ -185,3 +186,11 @@ def test_a_curve_profile_below_zero_is_the_reflection_of_itself():
         epsilon = Fraction(-dot) * Fraction(step)
         reflected = 1 - math.exp(-float(epsilon)) * (1 - float(renyi_delta(curve, epsilon)))
         assert delta == pytest.approx(reflected, rel=1e-7)
+
+
+def test_choices_of_bounded_range_are_read_by_whichever_bound_is_lower():
+    many, few = ([BoundedRangeEvent(Fraction(epsilon))] * count for epsilon, count in (("0.1", 100), ("6", 2)))
+    dear = compose_numerically([PureEvent(Fraction(1, 10))] * 100, "1e-6")
+    assert compose_numerically(many, "1e-6").epsilon < dear.epsilon * Fraction(6, 10)
+    assert compose_numerically(few, "1e-6").epsilon <= 12
+    assert numerical_delta(many, 3) < numerical_delta([PureEvent(Fraction(1, 10))] * 100, 3)

@@ -1,14 +1,16 @@
 """zCDP: prices of events and conversions, against laws computed to many digits."""
 
 from fractions import Fraction
+from itertools import product
 
 import mpmath
 import pytest
 
-from tacit.accounting import Zcdp, amplify, loss_to_zcdp, pure_rho, rho_for, zcdp_delta, zcdp_of, zcdp_to_dp
+from tacit.accounting import Zcdp, amplify, loss_to_zcdp, pure_rho, range_rho, rho_for, zcdp_delta, zcdp_of, zcdp_to_dp
 from tacit.core import (
     NOTHING,
     ApproximateEvent,
+    BoundedRangeEvent,
     Budget,
     ComposedEvent,
     GaussianEvent,
@@ -162,7 +164,61 @@ def test_two_sided_geometric_noise_at_one_step_is_randomised_response():
         assert epsilon + mpmath.exp(-epsilon) - 1 < response_divergence(epsilon, 1 + mpmath.mpf("1e-9"))
 
 
+def exponential_law(scores, rate):
+    weights = [mpmath.exp(rate * score) for score in scores]
+    return [weight / mpmath.fsum(weights) for weight in weights]
+
+
+def permute_and_flip_law(scores, rate):
+    """Of those kept (the best always), one is chosen evenly: summed over every set that may be kept."""
+    chances = [mpmath.exp(rate * (score - max(scores))) for score in scores]
+    law = [mpmath.mpf(0)] * len(scores)
+    for kept in product([0, 1], repeat=len(scores)):
+        weight = mpmath.fprod(p if here else 1 - p for p, here in zip(chances, kept, strict=True))
+        for place, here in enumerate(kept):
+            law[place] += weight * here / max(1, sum(kept))
+    return law
+
+
+def divergence(p, q, order):
+    return mpmath.log(mpmath.fsum(a**order * b ** (1 - order) for a, b in zip(p, q, strict=True))) / (order - 1)
+
+
+def range_ratio(law, epsilon, monotone):
+    """The largest divergence between neighbours that were searched, as a share of what range_rho allows."""
+    rate = mpmath.mpf(epsilon) / (1 if monotone else 2)
+    rho, worst = mp(range_rho(epsilon)), mpmath.mpf(0)
+    for here in product([0, 1, 2, 5], repeat=3):
+        for moved in product([0, 1] if monotone else [-1, 0, 1], repeat=3):
+            p, q = law(here, rate), law([a + b for a, b in zip(here, moved, strict=True)], rate)
+            for order in (mpmath.mpf("1.01"), mpmath.mpf(2), mpmath.mpf(8)):
+                worst = max(worst, divergence(p, q, order) / (order * rho), divergence(q, p, order) / (order * rho))
+    return worst
+
+
+@pytest.mark.parametrize("monotone", [False, True])
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "6"])
+def test_the_exponential_mechanism_costs_no_more_than_its_range_says(epsilon, monotone):
+    with mpmath.workdps(30):
+        ratio = range_ratio(exponential_law, epsilon, monotone)
+        assert mpmath.mpf("0.5") < ratio <= 1  # and half of it would not do
+
+
+def test_permute_and_flip_is_of_no_bounded_range_and_gets_no_discount():
+    with mpmath.workdps(30):
+        assert range_ratio(permute_and_flip_law, "1", True) > mpmath.mpf("1.5")
+
+
+def test_choices_compose_at_half_the_epsilon_of_other_pure_mechanisms():
+    choices = ComposedEvent(((BoundedRangeEvent(Fraction(1, 10)), 100),))
+    others = ComposedEvent(((PureEvent(Fraction(1, 10)), 100),))
+    dear, cheap = (zcdp_to_dp(zcdp_of(event), "1e-6").epsilon for event in (others, choices))
+    assert (float(dear), float(cheap)) == pytest.approx((5.219, 2.419), abs=0.001)
+    assert range_rho(50) == pure_rho(50) < Fraction(50) ** 2 / 8
+
+
 def test_each_event_has_its_rho():
+    assert zcdp_of(BoundedRangeEvent(Fraction(1))) == Zcdp("1/8")
     assert zcdp_of(GaussianEvent(Fraction(1, 7))) == Zcdp("1/7")
     assert zcdp_of(PureEvent(Fraction(1))) == zcdp_of(LaplaceEvent(Fraction(1))) == Zcdp(pure_rho(1))
     assert zcdp_of(ApproximateEvent(Loss(1, "1e-6"))) == Zcdp(pure_rho(1), "1e-6") == loss_to_zcdp(Loss(1, "1e-6"))

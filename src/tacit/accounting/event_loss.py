@@ -9,6 +9,7 @@ from tacit.accounting.amplification import amplify
 from tacit.core import (
     NOTHING,
     ApproximateEvent,
+    BoundedRangeEvent,
     ComposedEvent,
     Event,
     GaussianEvent,
@@ -27,7 +28,7 @@ def loss_of(event: Event) -> Loss:
     randomised response, the least private of all epsilon-DP mechanisms.
     """
     match event:
-        case PureEvent() | LaplaceEvent():
+        case PureEvent() | LaplaceEvent() | BoundedRangeEvent():
             return Loss(event.epsilon)
         case ApproximateEvent():
             return event.loss

@@ -22,7 +22,7 @@ from tacit.accounting.enclosure import Enclosure
 from tacit.accounting.event_loss import has_loss, loss_of, tally
 from tacit.accounting.profiles import Profile, curve_profile, grid_step, response_profile
 from tacit.accounting.renyi import ORDERS, curve_of, flat_curve
-from tacit.core import NOTHING, Event, Loss, Number, probability
+from tacit.core import NOTHING, BoundedRangeEvent, Event, Loss, Number, probability
 from tacit.core.rational import decimal_text
 from tacit.errors import InvalidParameter, TacitError
 
@@ -40,7 +40,8 @@ def compose_numerically(events: Iterable[Event], delta: Number) -> Loss:
             f"with so many events it resolves none below {100 * allowance:.0e}",
             hint="use compose_optimal, zcdp_to_dp or renyi_to_dp, which have no such limit",
         )
-    epsilon = float(_composed(counts).get_epsilon_for_delta(float(asked) - allowance))
+    wholes = _compositions(counts)
+    epsilon = min(float(whole.get_epsilon_for_delta(float(asked) - allowance)) for whole in wholes)
     if not math.isfinite(epsilon):
         raise InvalidParameter(
             f"no useful epsilon goes with a delta of {decimal_text(asked)}: the events themselves cost more",
@@ -55,7 +56,7 @@ def numerical_delta(events: Iterable[Event], epsilon: Number) -> Fraction:
     counts = _charged(events)
     if not counts:
         return Fraction(0)
-    found = float(_composed(counts).get_delta_for_epsilon(float(target) * (1 - 1e-12)))
+    found = min(float(whole.get_delta_for_epsilon(float(target) * (1 - 1e-12))) for whole in _compositions(counts))
     return min(Fraction(1), _up(max(0.0, found) * (1 + 1e-9) + _allowance(counts)))
 
 
@@ -72,12 +73,18 @@ def _allowance(counts: dict[Event, int]) -> float:
     return 1e-12 + 1e-15 * sum(counts.values())
 
 
-def _composed(counts: dict[Event, int]) -> Any:
+def _compositions(counts: dict[Event, int]) -> list[Any]:
+    """Loss distributions that dominate all the events: choices of bounded range read as pure ones, and as curves."""
+    ways = [True, False] if any(isinstance(event, BoundedRangeEvent) for event in counts) else [True]
+    return [_composed(counts, ranges_as_pure=way) for way in ways]
+
+
+def _composed(counts: dict[Event, int], *, ranges_as_pure: bool) -> Any:
     """The loss distribution of all the events: a `PrivacyLossDistribution`."""
     losses: dict[Loss, int] = {}
     curve = flat_curve(ORDERS)
     for event, times in counts.items():
-        if has_loss(event):
+        if has_loss(event) and (ranges_as_pure or not isinstance(event, BoundedRangeEvent)):
             losses[loss_of(event)] = losses.get(loss_of(event), 0) + times
         else:
             curve += curve_of(event) * times

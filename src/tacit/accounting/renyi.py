@@ -10,8 +10,8 @@ from math import ceil, floor
 
 from tacit.accounting.enclosure import UP, Enclosure, fraction_above
 from tacit.accounting.event_loss import has_loss, loss_of, plain
-from tacit.accounting.zcdp import pure_rho
-from tacit.core import ComposedEvent, Event, GaussianEvent, Loss, SampledEvent
+from tacit.accounting.zcdp import pure_rho, range_rho
+from tacit.core import BoundedRangeEvent, ComposedEvent, Event, GaussianEvent, Loss, SampledEvent
 from tacit.core.rational import decimal_text
 from tacit.errors import InvalidParameter
 
@@ -56,12 +56,16 @@ def curve_of(event: Event, orders: tuple[Fraction, ...] = ORDERS) -> RenyiCurve:
     """The curve of an event, each value rounded up to a few digits, so that sums stay short.
 
     Pure: that of randomised response, which every epsilon-DP mechanism is a processing of. Gaussian: a rho, for the
-    discrete Gaussian on integers too. Poisson sampled: amplified where the inside is pure, the binomial formula where
-    it is Gaussian, and otherwise the inside's own curve, since sampling can only help.
+    discrete Gaussian on integers too. Bounded range: a `range_rho`, or the pure curve where that is less. Poisson
+    sampled: amplified where the inside is pure, the binomial formula where it is Gaussian, and otherwise the inside's
+    own curve, since sampling can only help.
     """
     match event:
         case GaussianEvent():
             return RenyiCurve(orders, tuple(_up(order * event.rho) for order in orders))
+        case BoundedRangeEvent():
+            pure, rho = _pure_curve(Loss(event.epsilon), orders), range_rho(event.epsilon)
+            return RenyiCurve(orders, tuple(min(v, _up(a * rho)) for a, v in zip(orders, pure.values, strict=True)))
         case SampledEvent() if not has_loss(event):
             probability, inner = plain(event)
             unsampled = curve_of(inner, orders)

@@ -4,6 +4,7 @@ from tacit.core.adjacency import Adjacency
 from tacit.core.bounds import Bounds
 from tacit.core.event import (
     ApproximateEvent,
+    BoundedRangeEvent,
     ComposedEvent,
     Event,
     GaussianEvent,
@@ -19,6 +20,7 @@ __all__ = [
     "NOTHING",
     "Adjacency",
     "ApproximateEvent",
+    "BoundedRangeEvent",
     "Bounds",
     "Budget",
     "ComposedEvent",

@@ -31,6 +31,20 @@ class LaplaceEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class BoundedRangeEvent:
+    """A choice whose log-odds against a neighbour's, over all outcomes, lie in one interval of length `epsilon`.
+
+    So it is epsilon-DP, and no outcome can gain epsilon while another loses as much: it costs less than other such
+    mechanisms when composed. The exponential mechanism is one (Durfee & Rogers, NeurIPS 2019).
+    """
+
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        _not_negative(self.epsilon, "epsilon")
+
+
+@dataclass(frozen=True, slots=True)
 class GaussianEvent:
     """Discrete Gaussian noise of `rho` = (L2 sensitivity)² / (2 sigma²)."""
 
@@ -70,7 +84,7 @@ class ComposedEvent:
             raise InvalidParameter("an event must happen at least once")
 
 
-Event = PureEvent | LaplaceEvent | GaussianEvent | ApproximateEvent | SampledEvent | ComposedEvent
+Event = PureEvent | LaplaceEvent | BoundedRangeEvent | GaussianEvent | ApproximateEvent | SampledEvent | ComposedEvent
 
 
 def _not_negative(value: Fraction, what: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tacit.core import Adjacency, Loss, Number, PureEvent, positive
+from tacit.core import Adjacency, BoundedRangeEvent, Loss, Number, positive
 from tacit.mechanisms.limits import at_least, movement, one_direction, score_row, spendable
 from tacit.mechanisms.tails import selection_reach, share
 from tacit.noise import SYSTEM, IntArray, Source
@@ -20,6 +20,7 @@ class Exponential:
     Guarantee:    pure ε-DP with ε = 2 · rate · sensitivity: the weight chosen and the sum of all weights each change by
                   at most exp(rate · sensitivity). Where a neighbour moves all scores one way (`monotone`, add/remove
                   only), they change in the same direction and cannot both work against us: ε = rate · sensitivity.
+                  Of bounded range ε too: all log-odds share the change of the sum, and differ by no more than ε.
     Sensitivity:  the most that one unit moves any single score.
     Error:        with m candidates, P(best − chosen ≥ g) ≤ x / (1 + x) with x = (m − 1) exp(−rate · g), reached when
                   one candidate leads and all others lie g behind; below the usual m exp(−rate · g).
@@ -47,9 +48,9 @@ class Exponential:
         """What one choice costs."""
         return Loss(self.rate * movement(sensitivity) * (1 if self.monotone else 2))
 
-    def event(self, sensitivity: Number) -> PureEvent:
+    def event(self, sensitivity: Number) -> BoundedRangeEvent:
         """What an accountant needs to know of one choice."""
-        return PureEvent(self.loss(sensitivity).epsilon)
+        return BoundedRangeEvent(self.loss(sensitivity).epsilon)
 
     def error(self, confidence: Number, *, candidates: int) -> int:
         """The least t that, with this confidence, the chosen score lies at most t below the best."""
