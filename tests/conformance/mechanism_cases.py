@@ -246,6 +246,58 @@ ABOVE_THRESHOLD_MONOTONE = Case(
 )
 
 
+def which_hits(mechanism: AboveThreshold, values: tuple[int, ...], times: int, source: Source) -> Outcomes:
+    """In each of many runs, which values were found above, as a number in binary."""
+    lanes = ThresholdLanes(mechanism, times, source=source)
+    return sum((lanes.ask(value).astype(np.int64) << place for place, value in enumerate(values)), start=np.int64(0))
+
+
+# six below and then two above: what one threshold for all of a run gives away
+ABOVE_THRESHOLD_TWICE = Case(
+    name="AboveThreshold, two hits",
+    costing=lambda loss, sensitivity: AboveThreshold.costing(
+        loss, sensitivity, threshold=10, hits=2, adjacency=REPLACE
+    ),
+    audited=lambda epsilon: AboveThreshold(
+        10, 2, threshold_scale=8 / epsilon, query_scale=4 / (epsilon * Fraction(7, 8)), adjacency=REPLACE
+    ),
+    sensitivity=1,
+    draws=6 * MILLION,
+    epsilon=Fraction(5),
+    inputs=((9,) * 6 + (10, 10), (10,) * 6 + (9, 9), (9,) * 6 + (10, 10)),
+    run=which_hits,
+    event=lambda outcomes: outcomes == 0b11 << 6,
+    law=lambda m: laws.hits((-1,) * 6 + (0, 0), 2, threshold_scale=m.threshold_scale, query_scale=m.query_scale),
+)
+
+
+def gap_after_misses(mechanism: AboveThreshold, values: tuple[int, ...], times: int, source: Source) -> Outcomes:
+    """2 + how far above the last value is found, all others being below; 1 where it is not, 0 where another was."""
+    lanes = ThresholdLanes(mechanism, times, source=source)
+    early = np.any([lanes.ask(value) for value in values[:-1]], axis=0)
+    gaps = lanes.gaps(values[-1])
+    return np.where(early, 0, 2 + np.minimum(gaps, 20))
+
+
+ABOVE_THRESHOLD_GAP = Case(
+    name="AboveThreshold, with its gap",
+    costing=lambda loss, sensitivity: AboveThreshold.costing(
+        loss, sensitivity, threshold=10, hits=1, adjacency=REPLACE
+    ),
+    audited=lambda epsilon: AboveThreshold(
+        10, 1, threshold_scale=4 / epsilon, query_scale=2 / (epsilon * Fraction(3, 4)), adjacency=REPLACE
+    ),
+    sensitivity=1,
+    epsilon=Fraction(5),
+    inputs=((9,) * 5 + (11,), (10,) * 5 + (10,), (9,) * 5 + (11,)),
+    run=gap_after_misses,
+    event=lambda outcomes: outcomes >= 3,  # by at least one: where the gap says more than the hit
+    law=lambda m: laws.gap_after_misses(
+        (-1,) * 5 + (1,), threshold_scale=m.threshold_scale, query_scale=m.query_scale, most=20
+    ),
+)
+
+
 def both_tellings(mechanism: GradualRelease, value: int, times: int, source: Source) -> Outcomes:
     coarse, fine = mechanism.release(same(value, times), source)
     return 41 * laws.folded(coarse, 20) + laws.folded(fine, 20)
@@ -318,6 +370,8 @@ CASES = (
     NOISY_MAX_MONOTONE,
     ABOVE_THRESHOLD,
     ABOVE_THRESHOLD_MONOTONE,
+    ABOVE_THRESHOLD_TWICE,
+    ABOVE_THRESHOLD_GAP,
     GRADUAL_RELEASE,
     THRESHOLDOUT,
 )

@@ -84,6 +84,39 @@ def first_hit(values: tuple[int, ...], threshold_scale: Fraction, query_scale: F
     return np.array([*chances, float(open_so_far.sum())])
 
 
+def hits(values: tuple[int, ...], most: int, *, threshold_scale: Fraction, query_scale: Fraction) -> Chances:
+    """P(which values are found above threshold 0), as a number in binary, the first value its lowest digit.
+
+    One noisy threshold for all, and after `most` hits nothing is found any more.
+    """
+    at, noise = laplace(threshold_scale), laplace(query_scale)
+    found: dict[int, Chances] = {0: at.copy()}
+    for place, value in enumerate(values):
+        under = below(noise, NUMBERS - value)
+        after: dict[int, Chances] = {}
+        for code, weight in found.items():
+            over = code.bit_count() < most
+            after[code] = weight * under if over else weight
+            if over:
+                after[code | 1 << place] = weight * (1 - under)
+        found = after
+    return np.array([float(found[code].sum()) if code in found else 0.0 for code in range(1 << len(values))])
+
+
+def gap_after_misses(
+    values: tuple[int, ...], *, threshold_scale: Fraction, query_scale: Fraction, most: int
+) -> Chances:
+    """P(early hit), P(no hit at all), then P(the last value alone is above, by 0, 1, … `most` or more)."""
+    at, noise = laplace(threshold_scale), laplace(query_scale)
+    missed = at.copy()
+    for value in values[:-1]:
+        missed *= below(noise, NUMBERS - value)
+    last = NUMBERS - values[-1]  # what noise must reach, for each noisy threshold
+    reached = [float((missed * (1 - below(noise, last + gap))).sum()) for gap in range(most + 1)]
+    exact = [here - further for here, further in zip(reached, [*reached[1:], 0.0], strict=True)]
+    return np.array([1 - missed.sum(), missed.sum() - reached[0], *exact])
+
+
 def coarsened(fine: Fraction, coarse: Fraction, *, reach: int) -> Chances:
     """The joint law of (coarse telling, fine telling) of zero, both folded: by the mixture that links them."""
     q1, q2 = math.exp(-1 / coarse), math.exp(-1 / fine)

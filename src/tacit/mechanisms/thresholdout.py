@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.core import Adjacency, ComposedEvent, Loss, Number, PureEvent, probability
+from tacit.core import Adjacency, ComposedEvent, Loss, Number, probability
 from tacit.errors import QueryRefused
 from tacit.mechanisms.above_threshold import AboveThreshold, ThresholdLanes
 from tacit.mechanisms.laplace import Laplace
@@ -22,10 +22,10 @@ class Thresholdout:
     whoever asks.
 
     Guarantee:    pure ε-DP for the holdout: the loss of the test plus `hits` times the loss of an answer. The test is
-                  AboveThreshold on |holdout − training|, which one unit of the holdout moves no further than the mean
-                  itself; after each hit one Laplace release of the holdout's mean follows; the rest of what is said is
-                  known without the holdout. The paper's scales 2s, 4s and s give Δ/2s + 2Δ/4s + Δ/s = 2Δ/s a hit: with
-                  Δ = 1/n its own 2B / (s n).
+                  AboveThreshold, renewed as in the paper, on |holdout − training|, which one unit of the holdout moves
+                  no further than the mean itself; after each hit one Laplace release of the holdout's mean follows; the
+                  rest of what is said is known without the holdout. The paper's scales 2s, 4s and s give
+                  Δ/2s + 2Δ/4s + Δ/s = 2Δ/s a hit: with Δ = 1/n its own 2B / (s n).
     Sensitivity:  the most that one unit of the holdout moves the holdout's mean, in steps.
     Error:        with k questions, an answer of either kind is within threshold + t of the holdout's mean, t the test's
                   error, or within the reach of the answer's noise, whichever is larger.
@@ -40,7 +40,9 @@ class Thresholdout:
     def of_scale(cls, scale: Number, *, threshold: int, hits: int, adjacency: Adjacency) -> Thresholdout:
         """The paper's noise at tolerance `scale`: twice on the threshold, four times on questions, once on answers."""
         exact = fitting_scale(scale)
-        test = AboveThreshold(threshold, hits, threshold_scale=2 * exact, query_scale=4 * exact, adjacency=adjacency)
+        test = AboveThreshold(
+            threshold, hits, threshold_scale=2 * exact, query_scale=4 * exact, adjacency=adjacency, renews=True
+        )
         return cls(test, Laplace(exact))
 
     @classmethod
@@ -56,9 +58,8 @@ class Thresholdout:
         return self.test.loss(sensitivity) + self.test.hits * self.answer.loss(sensitivity)
 
     def event(self, sensitivity: Number) -> ComposedEvent:
-        """What an accountant needs to know of a run: as many pure rounds, and answers, as there may be hits."""
-        a_round = PureEvent(self.test.loss(sensitivity).epsilon / self.test.hits)
-        return ComposedEvent(((a_round, self.test.hits), (self.answer.event(sensitivity), self.test.hits)))
+        """What an accountant needs to know of a run: the test, and as many answers as there may be hits."""
+        return ComposedEvent(((self.test.event(sensitivity), 1), (self.answer.event(sensitivity), self.test.hits)))
 
     def error(self, confidence: Number, *, questions: int) -> int:
         """How far, with this confidence, none of a run's answers strays from the holdout's mean."""
