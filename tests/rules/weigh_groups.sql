@@ -6,7 +6,7 @@ SELECT u, k0, m0 FROM pairs
 SELECT
   u,
   k0,
-  m0 * w AS m0
+  CAST(m0 AS BIGINT) * w AS m0
 FROM (
   WITH spread AS MATERIALIZED (
     SELECT
@@ -44,7 +44,7 @@ SELECT u, k0, m0, m1 FROM pairs
 SELECT
   u,
   k0,
-  m0 * w AS m0,
+  CAST(m0 AS BIGINT) * w AS m0,
   m1 * w AS m1
 FROM (
   WITH spread AS MATERIALIZED (
@@ -85,7 +85,7 @@ SELECT u, k0, m0 FROM pairs
 SELECT
   u,
   k0,
-  m0 * w AS m0,
+  CAST(m0 AS BIGINT) * w AS m0,
   w AS m1
 FROM (
   WITH spread AS MATERIALIZED (
@@ -128,7 +128,7 @@ SELECT u, k0, m0 FROM pairs
 SELECT
   u,
   k0,
-  m0 * w AS m0
+  CAST(m0 AS BIGINT) * w AS m0
 FROM (
   WITH spread AS MATERIALIZED (
     SELECT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from sqlglot import exp
@@ -11,7 +11,8 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnType, TableDomain
 from tacit.sql import post
-from tacit.sql.grid import Grid, add, constant, integer, multiply, negate
+from tacit.sql.arithmetic import integer
+from tacit.sql.grid import Grid, add, constant, multiply, negate
 from tacit.sql.keys import Key, key
 from tacit.sql.measures import Additive, Counted, Histogram, Measure, Mode, Quantile
 from tacit.sql.numbers import number
@@ -241,7 +242,7 @@ def _variance(call: _Call, *, sample: bool) -> post.Post:
     mean, count, _ = _mean(call, grid)
     centred, _ = _centred(grid)
     square = multiply(centred, centred)
-    square = Grid(square.sql, square.step, 0, square.high, square.nullable, square.public)
+    square = replace(square, low=0)
     squares = call.total(square, label=call.named("SUM(({} − midpoint)²)"))
     moment = post.Quotient(squares, count, least=Fraction(1))
     spread: post.Post = post.Sum(moment, post.Product(post.Number(Fraction(-1)), post.Product(mean, mean)))

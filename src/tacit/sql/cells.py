@@ -6,6 +6,8 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from tacit.sql.arithmetic import counted_out
+
 _STEPS = "steps"  # the type of a column that we computed: whole steps of its grid
 
 # DuckDB converts the cell, or the constant once some row reaches it, and fails on what does not fit: 0.5 and a HUGEINT,
@@ -31,7 +33,7 @@ def comparable(column: exp.Expression, sql_type: str) -> exp.Expression:
     """The column as it may stand in a comparison or a function."""
     kind = _base(sql_type)
     if kind == _STEPS:
-        return _counted_out(column, Fraction(sql_type.partition("(")[2].rstrip(")")))
+        return counted_out(column, Fraction(sql_type.partition("(")[2].rstrip(")")))
     if kind in _MAY_NOT_FIT:
         return exp.TryCast(this=column, to=exp.DataType.build(_MAY_NOT_FIT[kind]))
     return exp.cast(column, _READ_AS[kind]) if kind in _READ_AS else column
@@ -59,18 +61,6 @@ def steps_type(step: Fraction) -> str:
 def in_steps(sql_type: str) -> bool:
     """Whether a column holds whole steps of its grid."""
     return _base(sql_type) == _STEPS
-
-
-def _counted_out(column: exp.Expression, step: Fraction) -> exp.Expression:
-    """The value of so many steps: the double nearest to it, as a decimal constant would be."""
-    if step == 1:
-        return column
-    value: exp.Expression = exp.cast(column, "DOUBLE")
-    if step.numerator != 1:
-        value = exp.Mul(this=value, expression=exp.Literal.number(step.numerator))
-    if step.denominator != 1:
-        value = exp.Div(this=value, expression=exp.cast(exp.Literal.number(step.denominator), "DOUBLE"))
-    return exp.paren(value)
 
 
 def within_calendar(moment: exp.Expression, kind: str) -> exp.Expression:

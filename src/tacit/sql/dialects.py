@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from sqlglot import exp
 
 from tacit.errors import EngineError, QueryRefused
+from tacit.sql import arithmetic
+from tacit.sql.arithmetic import Whole, Width
 from tacit.sql.single_read import weighed_in_one_reading
 
 Rewrite = Callable[[exp.Expression], exp.Expression]
@@ -20,6 +22,7 @@ Order = Callable[[Sequence[exp.Expression]], exp.Expression]  # how a unit's own
 _SPACES = " \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u202f\u205f\u3000"  # what DuckDB's TRIM takes
 _TINY, _TINIEST = 1e-290, 1e-300  # a number below the one, a quotient below the other: dividing could underflow
 _INT64 = 1 << 63
+_YEARS = -1_000_000, 1_000_000  # of PostgreSQL's dates, with room to spare
 _MAX_REPEATED = 400  # parts of an expression that is written out twice
 
 
@@ -67,7 +70,7 @@ def _named(kind: str) -> exp.DataType:
 
 
 def _cast(value: exp.Expression, kind: str) -> exp.Expression:
-    return exp.Cast(this=value, to=_named(kind))
+    return arithmetic.cast_to(value, _named(kind))
 
 
 def _text(value: str) -> exp.Expression:
@@ -107,7 +110,7 @@ def _pg_literal(node: exp.Expression) -> exp.Expression:
     if node.is_string or not isinstance(node.parent, _ARITHMETIC):
         return node
     text = str(node.this)
-    return exp.Cast(this=node.copy(), to=_named("BIGINT")) if text.isdigit() and int(text) < _INT64 else node
+    return _cast(node.copy(), "BIGINT") if text.isdigit() and int(text) < _INT64 else node
 
 
 def _pg_extract(node: exp.Expression) -> exp.Expression:
@@ -119,7 +122,7 @@ def _pg_extract(node: exp.Expression) -> exp.Expression:
     if part == "YEAR":
         before = exp.LT(this=moment.copy(), expression=exp.cast(_text("0001-01-01"), "DATE"))
         one = exp.Case(ifs=[exp.If(this=before, true=exp.Literal.number(1))], default=exp.Literal.number(0))
-        taken = exp.paren(exp.Add(this=taken, expression=one))
+        taken = exp.paren(arithmetic.add(Whole(taken, *_YEARS, Width.BIGINT), Whole(one, 0, 1)).sql)
     return exp.Case(ifs=[exp.If(this=_call("ISFINITE", moment.copy()), true=taken)])
 
 
@@ -129,7 +132,7 @@ def _pg_divide(node: exp.Expression) -> exp.Expression:
         return node
     least = repr(max(_TINY, _TINIEST * float(node.expression.this)))
     above = node.this
-    tiny = exp.LT(this=exp.Abs(this=above.copy()), expression=_cast(_text(least), "DOUBLE PRECISION"))
+    tiny = exp.LT(this=_call("ABS", above.copy()), expression=_cast(_text(least), "DOUBLE PRECISION"))
     zero = _cast(_text("0"), "DOUBLE PRECISION")
     return exp.paren(exp.Case(ifs=[exp.If(this=tiny, true=zero)], default=node.copy()))
 
@@ -216,16 +219,21 @@ def _spark_truncate(node: exp.Expression) -> exp.Expression:
     """By the calendar: Sail's own functions count in nanoseconds, and fail on what is 300 years away."""
     unit, moment = str(node.args["unit"].name).upper(), node.this
     if unit in {"HOUR", "MINUTE"}:
-        return _call("DATE_TRUNC", _text(unit), exp.Cast(this=moment, to=_named("TIMESTAMP")))
+        return _call("DATE_TRUNC", _text(unit), _cast(moment, "TIMESTAMP"))
     day = exp.cast(moment, "DATE")
     if unit == "DAY":
         return day
     if unit == "WEEK":
         return _call("DATE_SUB", day, _call("WEEKDAY", day.copy()))
     year, month = _call("YEAR", day), _call("MONTH", day.copy())
-    first = {"YEAR": "1", "MONTH": "{0}", "QUARTER": "DIV({0} - 1, 3) * 3 + 1"}[unit]
-    return _call("MAKE_DATE", year, exp.maybe_parse(first.format(month.sql(dialect="spark")), dialect="spark"),
-                 exp.Literal.number(1))  # fmt: skip
+    first = {"YEAR": exp.Literal.number(1), "MONTH": month, "QUARTER": _first_of_quarter(month)}[unit]
+    return _call("MAKE_DATE", year, first, exp.Literal.number(1))
+
+
+def _first_of_quarter(month: exp.Expression) -> exp.Expression:
+    """1, 4, 7 or 10, as a 32-bit number, which DIV does not give."""
+    place = arithmetic.remainder(arithmetic.shift(Whole(month, 1, 12), -1), 3)
+    return arithmetic.subtract(Whole(month.copy(), 1, 12), place).sql
 
 
 def _spark_divide_whole(node: exp.Expression) -> exp.Expression:
@@ -235,21 +243,17 @@ def _spark_divide_whole(node: exp.Expression) -> exp.Expression:
         return _call("DIV", node.this, node.expression)
     if sum(1 for _ in node.walk()) > _MAX_REPEATED:
         raise QueryRefused("a whole division of such large numbers is too long for Spark", hint="divide fewer times")
-    above, below = _wide(node.this), _wide(node.expression)
-    whole = exp.Sub(this=above, expression=exp.Mod(this=above.copy(), expression=below))
-    return _wide(exp.Div(this=exp.paren(whole), expression=below.copy(), typed=True))
+    return _wide(arithmetic.exact_quotient(_wide(node.this), _wide(node.expression)))
 
 
 def _spark_extract(node: exp.Expression) -> exp.Expression:
     """Whole numbers: days of the week from 0 on, seconds cut off downwards before 1970 too."""
     part, moment = str(node.this.name).upper(), node.expression
     if part == "DOW":
-        return _cast(exp.paren(exp.Sub(this=_call("DAYOFWEEK", moment), expression=exp.Literal.number(1))), "BIGINT")
+        return _cast(exp.paren(arithmetic.shift(Whole(_call("DAYOFWEEK", moment), 1, 7), -1).sql), "BIGINT")
     if part == "EPOCH":
-        micros = _call("UNIX_MICROS", exp.Cast(this=moment, to=_named("TIMESTAMP")))
-        second = exp.Literal.number(1_000_000)
-        whole = exp.Sub(this=micros, expression=_call("PMOD", micros.copy(), second))
-        return _cast(exp.Div(this=exp.paren(_wide(exp.paren(whole))), expression=second.copy(), typed=True), "BIGINT")
+        micros = _wide(_call("UNIX_MICROS", _cast(moment, "TIMESTAMP")))
+        return _cast(arithmetic.exact_quotient(micros, exp.Literal.number(1_000_000), least="PMOD"), "BIGINT")
     return _cast(node.copy(), "BIGINT")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -12,10 +12,11 @@ from sqlglot import exp
 
 from tacit.core import Bounds
 from tacit.errors import QueryRefused
+from tacit.sql import arithmetic
+from tacit.sql.arithmetic import Whole, Width
 
-INT32 = 1 << 30  # what an INTEGER holds with room to spare
-_INT64 = 1 << 62  # the same for a BIGINT
 _LIMIT = 1 << 96  # beyond this, 2^30 rows could overflow a 128-bit sum
+_MAX_REPEATED = 400  # parts of an expression that is written out twice
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,12 @@ class Grid:
     high: int
     nullable: bool = False
     public: bool = True
+    width: Width = Width.INT  # of its type: the narrowest that any engine may give it
+
+    @property
+    def whole(self) -> Whole:
+        """Its units, as arithmetic is done with them."""
+        return Whole(self.sql, self.low, self.high, self.width)
 
     @property
     def is_constant(self) -> bool:
@@ -51,26 +58,25 @@ class Grid:
 def constant(value: Fraction) -> Grid:
     """A number that everyone knows."""
     if value == 0:
-        return Grid(integer(0), Fraction(1), 0, 0)
-    sign = 1 if value > 0 else -1
-    return Grid(integer(sign), abs(value), sign, sign)
+        return _units(0, Fraction(1))
+    return _units(1 if value > 0 else -1, abs(value))
+
+
+def _units(units: int, step: Fraction) -> Grid:
+    return _made(arithmetic.constant(units), step)
 
 
 def column(name: str, bounds: Bounds, *, nullable: bool, public: bool) -> Grid:
     """A bounded column. GRID is our own mark: the rules `clamp` and `snap` replace it before anything runs."""
     leaf = exp.Anonymous(this="GRID", expressions=[exp.column(exp.to_identifier(name, quoted=True))])
-    return Grid(leaf, bounds.step, bounds.lower_units, bounds.upper_units, nullable=nullable, public=public)
+    whole = Whole(leaf, bounds.lower_units, bounds.upper_units, Width.BIGINT)
+    return replace(_made(whole, bounds.step), nullable=nullable, public=public)
 
 
 def grid_columns(sql: exp.Expression) -> set[str]:
     """The columns that stand on their grid in an expression, their names folded."""
     marks = [mark for mark in sql.find_all(exp.Anonymous) if mark.this == "GRID"]
     return {mark.expressions[0].name.casefold() for mark in marks}
-
-
-def integer(value: int) -> exp.Expression:
-    """A whole number in SQL."""
-    return exp.Literal.number(value) if value >= 0 else exp.Neg(this=exp.Literal.number(-value))
 
 
 def rescale(grid: Grid, step: Fraction) -> Grid:
@@ -80,42 +86,25 @@ def rescale(grid: Grid, step: Fraction) -> Grid:
         raise ArithmeticError("a grid can only be rescaled to a step that divides its own")
     if factor == 1:
         return grid
-    return _made(
-        exp.Mul(this=_operand(grid.sql), expression=integer(int(factor))),
-        step,
-        [n * int(factor) for n in (grid.low, grid.high)],
-        grid,
-    )
+    if grid.is_constant:
+        return _units(grid.low * int(factor), step)
+    return _made(arithmetic.multiply(grid.whole, arithmetic.constant(int(factor))), step, grid)
 
 
-def _made(sql: exp.Expression, step: Fraction, ends: Iterable[int], *parts: Grid) -> Grid:
-    """A grid value computed from `parts`; wide where it could leave 64 bits, refused where it could leave 128."""
-    ends = list(ends)
-    low, high = min(ends), max(ends)
-    reach = max(abs(low), abs(high))
-    if reach >= _LIMIT:
+def _made(whole: Whole, step: Fraction, *parts: Grid) -> Grid:
+    """A grid value computed from `parts`; refused where a sum of such values could leave 128 bits."""
+    if max(abs(whole.low), abs(whole.high)) >= _LIMIT:
         raise QueryRefused(
             "a number could overflow: the bounds of its columns multiply to more than 2^96 steps",
             hint="tighten the bounds or coarsen the step in the policy",
         )
-    if reach >= _INT64:
-        sql.set("this", exp.cast(sql.this, "INT128"))
-    elif reach >= INT32:  # constants are 32 bits wide, and so is what is computed from them alone
-        sql.set("this", exp.cast(sql.this, "BIGINT"))
-    return Grid(sql, step, low, high, any(p.nullable for p in parts), all(p.public for p in parts))
-
-
-def _operand(sql: exp.Expression) -> exp.Expression:
-    return exp.paren(sql.copy()) if isinstance(sql, (exp.Binary, exp.Neg)) else sql.copy()
+    nullable, public = any(part.nullable for part in parts), all(part.public for part in parts)
+    return Grid(whole.sql, step, whole.low, whole.high, nullable, public, whole.width)
 
 
 def _common(left: Grid, right: Grid) -> tuple[Grid, Grid]:
-    if left.is_constant and left.low == 0:
-        left = Grid(left.sql, right.step, 0, 0)
-    if right.is_constant and right.low == 0:
-        right = Grid(right.sql, left.step, 0, 0)
-    step = gcd(left.step, right.step)
-    return rescale(left, step), rescale(right, step)
+    step = _shared_step((left, right))
+    return _counted_in(left, step), _counted_in(right, step)
 
 
 def gcd(left: Fraction, right: Fraction) -> Fraction:
@@ -129,15 +118,14 @@ def add(left: Grid, right: Grid) -> Grid:
     if left.is_constant and right.is_constant:
         return constant(left.value + right.value)
     left, right = _common(left, right)
-    sql = exp.Add(this=_operand(left.sql), expression=_operand(right.sql))
-    return _made(sql, left.step, (left.low + right.low, left.high + right.high), left, right)
+    return _made(arithmetic.add(left.whole, right.whole), left.step, left, right)
 
 
 def negate(grid: Grid) -> Grid:
     """−grid."""
     if grid.is_constant:
         return constant(-grid.value)
-    return _made(exp.Neg(this=_operand(grid.sql)), grid.step, (-grid.low, -grid.high), grid)
+    return _made(arithmetic.negate(grid.whole), grid.step, grid)
 
 
 def multiply(left: Grid, right: Grid) -> Grid:
@@ -148,14 +136,10 @@ def multiply(left: Grid, right: Grid) -> Grid:
         left, right = right, left
     if right.is_constant:
         if right.low == 0:
-            return Grid(
-                exp.Mul(this=_operand(left.sql), expression=integer(0)), left.step, 0, 0, left.nullable, left.public
-            )
-        scaled = Grid(left.sql, left.step * abs(right.value), left.low, left.high, left.nullable, left.public)
+            return _made(arithmetic.multiply(left.whole, right.whole), left.step, left)
+        scaled = replace(left, step=left.step * abs(right.value))
         return scaled if right.value > 0 else negate(scaled)
-    ends = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
-    sql = exp.Mul(this=_operand(left.sql), expression=_operand(right.sql))
-    return _made(sql, left.step * right.step, ends, left, right)
+    return _made(arithmetic.multiply(left.whole, right.whole), left.step * right.step, left, right)
 
 
 def divide(left: Grid, right: Grid) -> Grid:
@@ -176,9 +160,7 @@ def absolute(grid: Grid) -> Grid:
         return grid
     if grid.is_constant:
         return constant(abs(grid.value))
-    sql = exp.Abs(this=grid.sql.copy())  # written once: a CASE would triple its text at every level
-    low = 0 if grid.high >= 0 else -grid.high
-    return Grid(sql, grid.step, low, grid.magnitude, grid.nullable, grid.public)
+    return _made(arithmetic.absolute(grid.whole), grid.step, grid)
 
 
 def floor(grid: Grid) -> Grid:
@@ -187,22 +169,44 @@ def floor(grid: Grid) -> Grid:
         return constant(Fraction(math.floor(grid.value)))
     if grid.step.denominator == 1:
         return grid
+    ends = math.floor(grid.low * grid.step), math.floor(grid.high * grid.step)
+    if ends[0] == ends[1]:  # the same in every row that has one, whatever the size of the divisor
+        return add(multiply(grid, constant(Fraction(0))), constant(Fraction(ends[0])))
     divisor = grid.step.denominator
     scaled = rescale(grid, Fraction(1, divisor))
-    shift = scaled.low // divisor
-    positive = exp.Sub(this=_operand(scaled.sql), expression=exp.paren(integer(shift * divisor)))
-    quotient = exp.IntDiv(this=exp.paren(positive), expression=integer(divisor))
-    sql = exp.Add(this=quotient, expression=integer(shift)) if shift else quotient
-    ends = (scaled.low // divisor, scaled.high // divisor)
-    return Grid(sql, Fraction(1), *ends, grid.nullable, grid.public)
+    positive = arithmetic.shift(scaled.whole, -ends[0] * divisor)
+    quotient = arithmetic.divide(positive, arithmetic.constant(divisor))
+    return _made(arithmetic.shift(quotient, ends[0]), Fraction(1), grid)
+
+
+def nearest(grid: Grid) -> Grid:
+    """The whole number nearest to grid, and of two the one farther from zero, as SQL rounds."""
+    if grid.is_constant:
+        return constant(_away_from_zero(grid.value))
+    half = constant(Fraction(1, 2))
+    if grid.low >= 0 or grid.step.denominator % 2:  # on an odd part of one there are no halves
+        return floor(add(grid, half))
+    if grid.high <= 0:
+        return negate(floor(add(negate(grid), half)))
+    if sum(1 for _ in grid.sql.walk()) > _MAX_REPEATED:
+        raise QueryRefused(
+            "ROUND of what may be negative is too long: it would be written out twice", hint="round its parts, or ABS"
+        )
+    # ⌊x + ½⌋ takes −2.5 to −2: so one place of x less is added to what is negative
+    less = Fraction(1, 2) - Fraction(1, grid.step.denominator)
+    below = exp.LT(this=arithmetic.operand(grid.sql), expression=arithmetic.integer(0))
+    return floor(add(grid, choose([(below, constant(less))], half)))
+
+
+def _away_from_zero(value: Fraction) -> Fraction:
+    size = Fraction(math.floor(abs(value) + Fraction(1, 2)))
+    return size if value >= 0 else -size
 
 
 def remainder(grid: Grid, divisor: Fraction) -> Grid:
     """What is left of grid, never negative, when divisor is taken out of it as often as it goes."""
     step = gcd(grid.step, divisor)
-    scaled, size = rescale(grid, step), int(divisor / step)
-    sql = exp.Mod(this=_operand(scaled.sql), expression=integer(size))
-    return Grid(sql, step, 0, min(scaled.high, size - 1), grid.nullable, grid.public)
+    return _made(arithmetic.remainder(rescale(grid, step).whole, int(divisor / step)), step, grid)
 
 
 def first_of(parts: Sequence[Grid]) -> Grid:
@@ -211,8 +215,13 @@ def first_of(parts: Sequence[Grid]) -> Grid:
     rescaled = [_counted_in(part, step) for part in parts]
     first, *others = (part.sql.copy() for part in rescaled)
     sql = exp.Coalesce(this=first, expressions=others)
-    low, high = min(part.low for part in rescaled), max(part.high for part in rescaled)
-    return Grid(sql, step, low, high, all(part.nullable for part in parts), all(part.public for part in parts))
+    return replace(_either(sql, rescaled), nullable=all(part.nullable for part in parts))
+
+
+def _either(sql: exp.Expression, parts: Sequence[Grid]) -> Grid:
+    """What is one of these, all counted in one step: its type is that of the widest."""
+    low, high = min(part.low for part in parts), max(part.high for part in parts)
+    return _made(Whole(sql, low, high, max(part.width for part in parts)), parts[0].step, *parts)
 
 
 def _shared_step(grids: Sequence[Grid]) -> Fraction:
@@ -239,5 +248,4 @@ def choose(branches: list[tuple[exp.Expression, Grid | None]], default: Grid | N
     ]
     sql = exp.Case(ifs=ifs, default=exp.null() if default is None else next(rescaled).sql.copy())
     nullable = default is None or any(grid is None or grid.nullable for _, grid in branches) or default.nullable
-    low, high = min(g.low for g in zero_free), max(g.high for g in zero_free)
-    return Grid(sql, step, low, high, nullable, all(g.public for g in grids))
+    return replace(_either(sql, zero_free), nullable=nullable)

@@ -11,6 +11,7 @@ from sqlglot import exp
 from tacit.errors import QueryRefused, UnboundedColumn
 from tacit.policy import ColumnPolicy, ColumnType, RangeDomain
 from tacit.sql import grid as g
+from tacit.sql.arithmetic import integer
 from tacit.sql.operands import TIME_PARTS, operand
 from tacit.sql.scope import Scope, name_of, written_twice
 
@@ -61,7 +62,7 @@ def grid_of(found: ColumnPolicy, kind: ColumnType, scope: Scope) -> g.Grid:
     column = exp.column(exp.to_identifier(found.name, quoted=True))
     if kind is ColumnType.BOOLEAN:
         sql = exp.Case(
-            ifs=[exp.If(this=column, true=g.integer(1)), exp.If(this=exp.Not(this=column.copy()), true=g.integer(0))]
+            ifs=[exp.If(this=column, true=integer(1)), exp.If(this=exp.Not(this=column.copy()), true=integer(0))]
         )
         return g.Grid(sql, Fraction(1), 0, 1, nullable=True)
     if not kind.is_numeric:
@@ -135,7 +136,7 @@ def _round(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
             raise QueryRefused("ROUND needs a whole number of places")
         unit = Fraction(1, 10**exact) if exact >= 0 else Fraction(10**-exact)
     inner = g.divide(number(node.this, scope, predicate=predicate), g.constant(unit))
-    return g.multiply(g.floor(g.add(inner, g.constant(Fraction(1, 2)))), g.constant(unit))
+    return g.multiply(g.nearest(inner), g.constant(unit))
 
 
 def _whole_division(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:

@@ -9,10 +9,10 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from tacit.core import decimal_text
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnType
 from tacit.sql import cells
+from tacit.sql.arithmetic import decimal, rounded
 from tacit.sql.scope import Scope, Value, name_of
 
 _MAX_TEXT_PLACE = 1_000_000
@@ -39,7 +39,7 @@ def literal(value: Value) -> exp.Expression:
     if isinstance(value, bool):
         return exp.Boolean(this=value)
     if isinstance(value, (int, Fraction)):
-        return _number(Fraction(value))
+        return decimal(Fraction(value))
     if isinstance(value, datetime):
         return exp.cast(exp.Literal.string(value.isoformat(sep=" ")), "TIMESTAMP")
     if isinstance(value, date):
@@ -59,21 +59,12 @@ def constant(value: Value, sql_type: str = "") -> exp.Expression:
         size = abs(float(value))
     except OverflowError:
         raise QueryRefused("a number is too large: no column could hold it") from None
-    number = exp.Literal.number(repr(size))
     kind = "FLOAT" if sql_type.lower() in {"float", "real"} and size < _LARGEST_FLOAT else "DOUBLE"
-    return exp.cast(exp.Neg(this=number) if value < 0 else number, kind)
+    return rounded(Fraction(value), kind)
 
 
 def _fits(value: int | Fraction) -> bool:
     return -(1 << 63) < value < 1 << 63
-
-
-def _number(value: Fraction) -> exp.Expression:
-    text = decimal_text(abs(value))
-    if "/" in text or "e" in text:
-        text = repr(float(abs(value)))
-    number = exp.Literal.number(text)
-    return exp.Neg(this=number) if value < 0 else number
 
 
 def kind_of(value: Value) -> ColumnType | None:

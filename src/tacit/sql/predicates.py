@@ -10,7 +10,8 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnType
-from tacit.sql.grid import Grid, integer
+from tacit.sql import arithmetic
+from tacit.sql.grid import Grid
 from tacit.sql.numbers import number
 from tacit.sql.operands import Operand, comparable, constant, kind_of, literal, operand
 from tacit.sql.scope import Scope, Value, chain, name_of, written_twice
@@ -82,10 +83,13 @@ def _grid_comparison(kind: type[exp.Expression], node: exp.Expression, scope: Sc
 
 
 def _scaled(grid: Grid, factor: int) -> exp.Expression:
+    if factor == 1 or grid.magnitude == 0:
+        return arithmetic.operand(grid.sql)
     if grid.magnitude * factor >= _WIDEST:  # it would overflow, and so fail, on the rows that are large enough
         raise QueryRefused("the sides of a comparison are too far apart in size to be compared exactly")
-    wide = exp.cast(exp.paren(grid.sql.copy()), "INT128")
-    return wide if factor == 1 else exp.Mul(this=wide, expression=integer(factor))
+    if grid.is_constant:
+        return arithmetic.operand(arithmetic.integer(grid.low * factor))
+    return arithmetic.operand(arithmetic.multiply(grid.whole, arithmetic.constant(factor)).sql)
 
 
 def _same_kind(left: Operand, right: Operand, node: exp.Expression, scope: Scope) -> tuple[Operand, Operand]:

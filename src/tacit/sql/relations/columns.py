@@ -11,8 +11,10 @@ from tacit.core import Bounds
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, ColumnType, ListDomain, Owner, RangeDomain, fold
 from tacit.policy.domain import MAX_DOMAIN
+from tacit.sql import arithmetic
+from tacit.sql.arithmetic import MOST_ROWS, Whole, Width, integer
 from tacit.sql.cells import steps_type
-from tacit.sql.grid import Grid, integer
+from tacit.sql.grid import Grid
 from tacit.sql.keys import key
 from tacit.sql.numbers import number
 from tacit.sql.operands import kind_of, literal, operand
@@ -180,10 +182,12 @@ class Columns:
 
 
 def _averaged(name: str, values: Grid) -> Made:
-    total = exp.Mul(this=exp.paren(exp.cast(exp.Sum(this=values.sql.copy()), "INT128")), expression=integer(_AVERAGE))
-    mean = exp.IntDiv(this=exp.paren(total), expression=exp.Count(this=values.sql.copy()))
+    ends = MOST_ROWS * min(values.low, 0), MOST_ROWS * max(values.high, 0)
+    total = arithmetic.widened(Whole(exp.Sum(this=values.sql.copy()), *ends), Width.INT128)
+    count = Whole(exp.Count(this=values.sql.copy()), 1, MOST_ROWS, Width.BIGINT)  # of none, the sum is NULL
+    mean = arithmetic.scale(total, _AVERAGE, over=count)
     ends = (values.low - 1) * _AVERAGE, (values.high + 1) * _AVERAGE
-    return in_steps(name, Grid(mean, values.step / _AVERAGE, *ends, nullable=True))
+    return in_steps(name, Grid(mean.sql, values.step / _AVERAGE, *ends, nullable=True, width=mean.width))
 
 
 def in_steps(name: str, grid: Grid) -> Made:

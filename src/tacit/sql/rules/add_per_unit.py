@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tacit.sql.grid import INT32, integer
+from tacit.sql import arithmetic
+from tacit.sql.arithmetic import MOST_ROWS, Whole, Width, integer
 from tacit.sql.measures import Counted
 from tacit.sql.rules.facts import Facts, MeasureFacts, name, nested
 from tacit.sql.rules.own_rows import OWNER
@@ -57,16 +58,31 @@ def _capped(measure: MeasureFacts, facts: Facts) -> exp.Expression:
     if measure.counted is Counted.ROWS and (measure.value is None or not averaged):
         over = exp.GT(this=column, expression=cap)
         held = exp.Case(ifs=[exp.If(this=over, true=cap.copy())], default=column.copy())
-        return exp.cast(held, "INT") if _stays_small(facts) else held
-    scaled = exp.IntDiv(this=exp.paren(exp.Mul(this=column, expression=cap)), expression=rows)
+        small = _counted_in(facts) is Width.INT
+        return arithmetic.narrowed(Whole(held, 0, facts.max_rows, Width.BIGINT), Width.INT) if small else held
+    whole = arithmetic.total(column, times=facts.max_rows)
+    if measure.counted is not Counted.VALUES:
+        whole = Whole(column, 0, MOST_ROWS, Width.BIGINT)
+    scaled = arithmetic.scale(whole, facts.max_rows, over=Whole(rows, 1, MOST_ROWS, Width.BIGINT)).sql
     return exp.Case(
         ifs=[exp.If(this=exp.GT(this=rows.copy(), expression=cap.copy()), true=scaled)], default=column.copy()
     )
 
 
-def _stays_small(facts: Facts) -> bool:
-    """Whether a count of rows is kept beside its weight, and times that weight still fits an INTEGER: fewer bytes."""
-    return facts.weighs and facts.max_rows * facts.weight < INT32
+def contribution(measure: MeasureFacts, facts: Facts) -> Whole:
+    """What one unit brings to one group: the column that this rule makes, with its ends."""
+    column = name(measure.name)
+    if measure.counted is Counted.VALUES:
+        return arithmetic.total(column, times=facts.weight)
+    if measure.counted is Counted.UNITS:
+        return Whole(column, 0, 1)
+    return Whole(column, 0, facts.max_rows, _counted_in(facts))
+
+
+def _counted_in(facts: Facts) -> Width:
+    """The type of a count of rows that is kept beside its weight: fewer bytes where it is still small times that."""
+    small = facts.weighs and arithmetic.width_of(facts.max_rows * facts.weight) is Width.INT
+    return Width.INT if small else Width.BIGINT
 
 
 def _held(column: exp.Expression, low: int, high: int) -> exp.Expression:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tacit.sql.grid import integer
+from tacit.sql.arithmetic import integer, saturated
 from tacit.sql.measures import Counted
 from tacit.sql.rules.facts import Facts, MeasureFacts, Spread, name, nested
 from tacit.sql.rules.sample_groups import TIES
-
-_LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
 
 
 def add_up(tree: exp.Select, facts: Facts) -> exp.Select:
@@ -42,6 +40,4 @@ def _total(measure: MeasureFacts, facts: Facts) -> exp.Expression:
 
 
 def _held(column: str) -> exp.Expression:
-    total = exp.Coalesce(this=exp.Sum(this=name(column)), expressions=[integer(0)])
-    below = exp.Anonymous(this="LEAST", expressions=[total, integer(_HIGHEST)])
-    return exp.cast(exp.Anonymous(this="GREATEST", expressions=[below, integer(_LOWEST)]), "BIGINT")
+    return saturated(exp.Sum(this=name(column)))

@@ -7,8 +7,8 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.policy import ColumnType
+from tacit.sql.arithmetic import integer
 from tacit.sql.cells import clampable
-from tacit.sql.grid import integer
 from tacit.sql.moments import moment
 from tacit.sql.operands import literal
 from tacit.sql.rules.facts import Facts, GridFacts

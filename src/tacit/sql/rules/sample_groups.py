@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tacit.sql.grid import integer
+from tacit.sql import arithmetic
+from tacit.sql.arithmetic import MOST_ROWS, Whole, Width, integer
 from tacit.sql.rules.facts import Facts, Spread, keyed_hash, name, nested
 from tacit.sql.rules.own_rows import OWNER
 
@@ -41,5 +42,6 @@ def sample_groups(tree: exp.Select, facts: Facts) -> exp.Select:
     ranked = exp.select(*(name(c) for c in columns), *windows).from_(nested(tree, "spread"))
     kept = exp.select(*(name(c) for c in columns)).from_(nested(ranked, "ranked"))
     if facts.hash_only:
-        kept = kept.select(exp.alias_(exp.Sub(this=name(NUMBER), expression=name(PLACE)), TIES))
+        number, place = (Whole(name(each), 1, MOST_ROWS, Width.BIGINT) for each in (NUMBER, PLACE))
+        kept = kept.select(exp.alias_(arithmetic.subtract(number, place).sql, TIES))
     return kept.where(exp.LTE(this=name(PLACE), expression=integer(facts.max_groups)))

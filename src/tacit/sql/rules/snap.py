@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from sqlglot import exp
 
 from tacit.policy import ColumnType
-from tacit.sql.grid import integer
-from tacit.sql.operands import literal
+from tacit.sql import arithmetic
+from tacit.sql.arithmetic import Whole, Width, integer
 from tacit.sql.rules.facts import Facts, GridFacts
 
 _EXACT = 1 << 50  # steps; beyond, a double of so many steps may stand for more of them than there are
@@ -32,7 +30,7 @@ def snap(tree: exp.Select, facts: Facts) -> exp.Select:
 
 def _snapped(inner: exp.Expression, grid: GridFacts) -> exp.Expression:
     if grid.in_steps:
-        return exp.cast(inner, "BIGINT")
+        return _as_steps(inner, grid)
     steps = _steps(inner, grid)
     if grid.bounds.magnitude < _EXACT or grid.kind.is_temporal:
         return steps
@@ -46,24 +44,23 @@ def _snapped(inner: exp.Expression, grid: GridFacts) -> exp.Expression:
 
 def _steps(inner: exp.Expression, grid: GridFacts) -> exp.Expression:
     if grid.kind is ColumnType.INTEGER and grid.bounds.step == 1:
-        return exp.cast(inner, "BIGINT")
+        return _as_steps(inner, grid)
     number = _as_number(inner, grid.kind)
-    per_unit = 1 / grid.bounds.step
-    scaled: exp.Expression = exp.paren(number)
-    if per_unit.denominator == 1 and per_unit != 1:
-        scaled = exp.Mul(this=scaled, expression=literal(per_unit))
-    elif per_unit != 1:
-        scaled = exp.Div(this=scaled, expression=literal(grid.bounds.step))
-    if grid.kind in {ColumnType.DATE, ColumnType.TIMESTAMP} and per_unit == 1:
-        return exp.cast(number, "BIGINT")
-    half = exp.Add(this=scaled, expression=literal(Fraction(1, 2)))
-    return exp.cast(exp.Floor(this=half), "BIGINT")
+    if grid.kind.is_temporal and grid.bounds.step == 1:
+        return _as_steps(number, grid)
+    ends = grid.bounds.lower_units, grid.bounds.upper_units
+    return arithmetic.nearest_step(number, grid.bounds.step, ends=ends)
+
+
+def _as_steps(inner: exp.Expression, grid: GridFacts) -> exp.Expression:
+    """What is clamped to whole steps already, in the one type that steps have."""
+    return arithmetic.narrowed(Whole(inner, grid.bounds.lower_units, grid.bounds.upper_units), Width.BIGINT)
 
 
 def _as_number(inner: exp.Expression, kind: ColumnType) -> exp.Expression:
     """Days or seconds since 1970 for dates and timestamps; a double for every number, so that engines agree."""
     if kind is ColumnType.DATE:
-        return exp.Sub(this=exp.paren(inner), expression=exp.cast(exp.Literal.string("1970-01-01"), "DATE"))
+        return arithmetic.days_since(inner, "1970-01-01")
     if kind is ColumnType.TIMESTAMP:
         return exp.Floor(this=exp.Extract(this=exp.var("EPOCH"), expression=inner))
-    return exp.cast(inner, "DOUBLE")
+    return arithmetic.double(inner)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tacit.sql.grid import integer
+from tacit.sql import arithmetic
+from tacit.sql.arithmetic import Whole, Width, integer
+from tacit.sql.rules.add_per_unit import contribution
 from tacit.sql.rules.facts import Facts, MeasureFacts, Spread, name, nested
 from tacit.sql.rules.own_rows import OWNER
 
@@ -15,10 +17,10 @@ def weigh_groups(tree: exp.Select, facts: Facts) -> exp.Select:
     """Multiply what a unit brings to each of its groups by a whole number that fits its norm.
 
     Before:   SELECT u, k0, m0 FROM … AS pairs
-    After:    SELECT u, k0, m0 * w AS m0 FROM (WITH spread AS MATERIALIZED (SELECT u, k0, m0 FROM … AS pairs) SELECT
-              spread.u, spread.k0, spread.m0, COALESCE(w, 1024) AS w FROM spread LEFT JOIN (SELECT u, CAST(FLOOR(1024 *
-              SQRT(CAST(10 AS DOUBLE) / COUNT(*))) AS INT) AS w FROM spread GROUP BY u HAVING COUNT(*) > 10) AS
-              heavy ON spread.u = heavy.u) AS weighed
+    After:    SELECT u, k0, CAST(m0 AS BIGINT) * w AS m0 FROM (WITH spread AS MATERIALIZED (SELECT u, k0, m0 FROM …
+              AS pairs) SELECT spread.u, spread.k0, spread.m0, COALESCE(w, 1024) AS w FROM spread LEFT JOIN (SELECT u,
+              CAST(FLOOR(1024 * SQRT(CAST(10 AS DOUBLE) / COUNT(*))) AS INT) AS w FROM spread GROUP BY u HAVING
+              COUNT(*) > 10) AS heavy ON spread.u = heavy.u) AS weighed
     Ensures:  the weights of a unit add up to at most weight · max_groups (L1), or their squares to at most
               weight² · max_groups (L2). Nothing is dropped, but for units in more than most_groups groups where keys
               are private: they weigh nothing, and `add_up` leaves out a key that only such units have. Without that
@@ -35,14 +37,16 @@ def weigh_groups(tree: exp.Select, facts: Facts) -> exp.Select:
         .join(nested(_heavy(facts), HEAVY), on=_same_unit(facts), join_type="left")
         .with_(PAIRS, as_=tree, materialized=True)
     )
-    weighed = [exp.alias_(_weighed(measure), measure.name) for measure in facts.measures]
+    weighed = [exp.alias_(_weighed(measure, facts), measure.name) for measure in facts.measures]
     return exp.select(*(name(column) for column in (OWNER, *facts.keys)), *weighed).from_(nested(joined, "weighed"))
 
 
-def _weighed(measure: MeasureFacts) -> exp.Expression:
+def _weighed(measure: MeasureFacts, facts: Facts) -> exp.Expression:
+    weight = Whole(name(WEIGHT), 0, facts.weight)
     if measure.is_presence:
-        return name(WEIGHT)
-    return exp.Mul(this=name(measure.name), expression=name(WEIGHT))
+        return weight.sql
+    brought = arithmetic.widened(contribution(measure, facts), Width.BIGINT)  # PostgreSQL adds up 32 bits in 64
+    return arithmetic.multiply(brought, weight).sql
 
 
 def _same_unit(facts: Facts) -> exp.Expression:
@@ -54,14 +58,8 @@ def _same_unit(facts: Facts) -> exp.Expression:
 def _heavy(facts: Facts) -> exp.Select:
     """The units that touch more groups than they may, and what each of their contributions counts."""
     touched = exp.Count(this=exp.Star())
-    share: exp.Expression = exp.Div(
-        this=exp.cast(integer(facts.max_groups), "DOUBLE"), expression=exp.cast(touched.copy(), "DOUBLE")
-    )
-    if facts.spread is Spread.WEIGH_L2:
-        share = exp.Sqrt(this=share)
-    weight: exp.Expression = exp.cast(
-        exp.Floor(this=exp.Mul(this=integer(facts.weight), expression=exp.paren(share))), "INT"
-    )
+    root = facts.spread is Spread.WEIGH_L2
+    weight = arithmetic.share_of(facts.weight, facts.max_groups, of=touched.copy(), root=root)
     if facts.most_groups is not None:
         many = exp.GT(this=touched.copy(), expression=integer(facts.most_groups))
         weight = exp.Case(ifs=[exp.If(this=many, true=integer(0))], default=weight)
