@@ -7,6 +7,12 @@ import random
 Rng = random.Random
 NUMERIC = ("n", "x", "y", "m", "flag")
 CONSTANTS = ("0", "1", "2", "-1", "0.5", "1.5", "10", "-3", "0.01", "7")
+EDGES = tuple(  # of the types of whole numbers, and fractions that become such numbers on their grid
+    text
+    for bits in (30, 31, 62, 63)
+    for off in (-1, 0, 1)
+    for text in (str((1 << bits) + off), f"-{(1 << bits) + off}", f"{((1 << bits) + off) / 10**9:.9f}")
+)
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 CONDITIONS = (
     "flag",
@@ -39,6 +45,10 @@ CONDITIONS = (
     "n = x",
     "q = 0.1",
     "m IN (1, 2, 3)",
+    "n = †",
+    "x <= †",
+    "n IN (0, †)",
+    "n / † > x",
     "TRUE",
     "1 = 0",
 )
@@ -66,14 +76,17 @@ KEYS = (
     "COALESCE(s, 'none')",
     "ROUND(x)",
     "n",
+    "FLOOR(m / †)",
+    "FLOOR(CASE WHEN m > 2 THEN 1.073741823 WHEN 1 = 0 THEN -1.073741823 ELSE 0 END)",
 )
 PRIVATE = {"s", "LOWER(s)", "SUBSTRING(s, 1, 1)", "COALESCE(s, 'none')", "ROUND(x)", "n"}
 
 
 def question(rng: Rng, *, by_row: bool) -> str:
     """One DP-SELECT with its price."""
-    keys = rng.sample(KEYS, rng.choice((0, 0, 1, 1, 1, 2)))
-    private = any(key in PRIVATE for key in keys)
+    forms = rng.sample(KEYS, rng.choice((0, 0, 1, 1, 1, 2)))
+    private = any(key in PRIVATE for key in forms)
+    keys = [_written(rng, key, 0) for key in forms]
     sums = rng.random() < 0.5  # a histogram beside it would settle how heavy units are bounded
     measured = [_aggregate(rng, by_row=by_row, sums=sums) for _ in range(rng.choice((1, 1, 2, 3)))]
     delta = f" DELTA {rng.choice(('1e-6', '0.01', '1/7'))}" if private or rng.random() < 0.5 else ""
@@ -98,10 +111,10 @@ def condition(rng: Rng, depth: int) -> str:
         return f"{number(rng, min(depth, 1))} {rng.choice(COMPARISONS)} {number(rng, min(depth, 1))}"
     if kind < 0.55:
         return f"{number(rng, 0)} BETWEEN {rng.choice(CONSTANTS)} AND {rng.choice(CONSTANTS)}"
-    return rng.choice(CONDITIONS)
+    return _written(rng, rng.choice(CONDITIONS), 0)
 
 
-FORMS = (  # # is a smaller expression, § a condition, ¢ a constant
+FORMS = (  # # is a smaller expression, § a condition, ¢ a constant, † one at the edge of a type
     "(# + #)",
     "(# - #)",
     "(# * #)",
@@ -131,6 +144,15 @@ FORMS = (  # # is a smaller expression, § a condition, ¢ a constant
     "EXTRACT(MONTH FROM d)",
     "EXTRACT(DOW FROM d)",
     "HOUR(ts)",
+    "FLOOR(# / †)",
+    "CEIL(# / †)",
+    "ROUND(# / †)",
+    "(# / †)",
+    "ABS(# + †)",
+    "ABS(#) % ABS(†)",
+    "COALESCE(#, †)",
+    "FLOOR(CASE WHEN § THEN † / 1000000000 WHEN 1 = 0 THEN -† / 1000000000 ELSE # END)",
+    "CASE WHEN § THEN † ELSE 0 END",
 )
 
 
@@ -142,7 +164,12 @@ def number(rng: Rng, depth: int) -> str:
 
 
 def _written(rng: Rng, form: str, depth: int) -> str:
-    parts = {"#": lambda: number(rng, depth), "§": lambda: condition(rng, 0), "¢": lambda: rng.choice(CONSTANTS)}
+    parts = {
+        "#": lambda: number(rng, depth),
+        "§": lambda: condition(rng, 0),
+        "¢": lambda: rng.choice(CONSTANTS),
+        "†": lambda: rng.choice(EDGES),
+    }
     return "".join(parts[letter]() if letter in parts else letter for letter in form)
 
 
@@ -157,6 +184,7 @@ AGGREGATES = (  # ° is a column
     "COUNT(DISTINCT d)",
     "COUNT(DISTINCT id)",
     "COUNT(DISTINCT m * 2)",
+    "COUNT(DISTINCT FLOOR(# / †))",
     "SUM(#)",
     "SUM(#)",
     "SUM(#)",

@@ -147,11 +147,18 @@ class _Walk:
         source = tree.args.get("from_") or tree.args.get("from")
         inner = source.this.this if source is not None and isinstance(source.this, exp.Subquery) else None
         while isinstance(inner, exp.Select):
-            where, group = inner.args.get("where"), {node.name for node in getattr(tree.args.get("group"), "expressions", ())}
+            where, group = (
+                inner.args.get("where"),
+                {node.name for node in getattr(tree.args.get("group"), "expressions", ())},
+            )
             below = inner.args["from_"].this.this if isinstance(inner.args["from_"].this, exp.Subquery) else None
             for item in below.expressions if isinstance(below, exp.Select) else ():
                 numbered = item.unalias()
-                if where is None or not isinstance(numbered, exp.Window) or not isinstance(numbered.this, exp.RowNumber):
+                if (
+                    where is None
+                    or not isinstance(numbered, exp.Window)
+                    or not isinstance(numbered.this, exp.RowNumber)
+                ):
                     continue
                 parts = {node.name for node in numbered.args.get("partition_by") or ()}
                 for node in where.this.find_all(exp.LTE):
@@ -210,7 +217,9 @@ class _Walk:
 
     def _rows(self, scope: Scope) -> Fraction:
         """How many rows the group has that a sum is of."""
-        counted = [(name, value) for columns in scope.tables.values() for name, value in columns.items() if value.counts]
+        counted = [
+            (name, value) for columns in scope.tables.values() for name, value in columns.items() if value.counts
+        ]
         ends = [scope.known.get(name, (-_FAR, _FAR))[1] for name, _ in counted] + [value.high for _, value in counted]
         return min(ends, default=Fraction(ROWS))
 
@@ -227,7 +236,9 @@ class _Walk:
             return next(iter(self.query(node, scope).values()))
         if isinstance(node, exp.Func) and node.sql_name() in _KNOWN:
             return self._known(node, node.sql_name(), scope)
-        for child in node.iter_expressions():  # a text, a date, a truth value: not a number, but there may be some in it
+        for (
+            child
+        ) in node.iter_expressions():  # a text, a date, a truth value: not a number, but there may be some in it
             self.query(child, scope) if isinstance(child, exp.Query) else self.value(child, scope)
         return Value(Type(OTHER))
 
@@ -248,7 +259,11 @@ class _Walk:
         left, right = self.value(node.this, scope), self.value(node.expression, scope)
         if OTHER in {left.type.family, right.type.family}:
             if isinstance(node, exp.Sub):  # of two dates, or one and an interval
-                return Value(Type(INTEGER, 32 if self.rules.dialect == "postgres" else 64), Fraction(-(1 << 31)), Fraction((1 << 31) - 1))
+                return Value(
+                    Type(INTEGER, 32 if self.rules.dialect == "postgres" else 64),
+                    Fraction(-(1 << 31)),
+                    Fraction((1 << 31) - 1),
+                )
             raise Unproved(f"{self.rules.dialect}: not understood: {node.sql()[:300]}")
         kind = self.rules.common(left.type, right.type, literals=(left.literal, right.literal))
         for side in (left, right):  # which is converted first
@@ -302,7 +317,10 @@ class _Walk:
         return self._checked(node, inner.type, low, max(sizes))
 
     def _cast(self, node: exp.Expression, scope: Scope) -> Value:
-        inner, kind = self.value(node.this, scope), named_type(node.to.sql(dialect=self.rules.dialect), self.rules.dialect)
+        inner, kind = (
+            self.value(node.this, scope),
+            named_type(node.to.sql(dialect=self.rules.dialect), self.rules.dialect),
+        )
         if kind.family is OTHER:
             return Value(kind)
         written = _bare(node.this)
@@ -383,7 +401,11 @@ class _Walk:
         part = str(node.this.name).upper()
         if part == "EPOCH":
             return Value(Type(DOUBLE), Fraction(-(10**13)), Fraction(10**13))
-        kind = Type(FIXED) if self.rules.dialect == "postgres" else Type(INTEGER, 32 if self.rules.dialect == "spark" else 64)
+        kind = (
+            Type(FIXED)
+            if self.rules.dialect == "postgres"
+            else Type(INTEGER, 32 if self.rules.dialect == "spark" else 64)
+        )
         return Value(kind, Fraction(-(10**6) * 6), Fraction(10**6 * 6))
 
     def _known(self, node: exp.Expression, name: str, scope: Scope) -> Value:

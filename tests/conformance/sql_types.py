@@ -104,7 +104,10 @@ class Rules:
     def _decimal(self, one: Type, other: Type) -> Type:
         if self.dialect == "postgres":
             return Type(FIXED)
-        pair = [side if side.family is DECIMAL else Type(DECIMAL, {8: 3, 16: 5, 32: 10, 64: 20}.get(side.size, 38)) for side in (one, other)]
+        pair = [
+            side if side.family is DECIMAL else Type(DECIMAL, {8: 3, 16: 5, 32: 10, 64: 20}.get(side.size, 38))
+            for side in (one, other)
+        ]
         scale = max(side.scale for side in pair)
         return Type(DECIMAL, min(38, max(side.size - side.scale for side in pair) + scale + 1), scale)
 

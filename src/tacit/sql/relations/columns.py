@@ -184,7 +184,8 @@ class Columns:
 def _averaged(name: str, values: Grid) -> Made:
     ends = MOST_ROWS * min(values.low, 0), MOST_ROWS * max(values.high, 0)
     total = arithmetic.widened(Whole(exp.Sum(this=values.sql.copy()), *ends), Width.INT128)
-    count = Whole(exp.Count(this=values.sql.copy()), 1, MOST_ROWS, Width.BIGINT)  # of none, the sum is NULL
+    counted = exp.Anonymous(this="GREATEST", expressions=[exp.Count(this=values.sql.copy()), integer(1)])
+    count = Whole(counted, 1, MOST_ROWS, Width.BIGINT)  # of none the sum is NULL, by whatever it is divided
     mean = arithmetic.scale(total, _AVERAGE, over=count)
     ends = (values.low - 1) * _AVERAGE, (values.high + 1) * _AVERAGE
     return in_steps(name, Grid(mean.sql, values.step / _AVERAGE, *ends, nullable=True, width=mean.width))
