@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
-from tacit.noise import whole_numbers
+from tacit.noise import is_wide, whole_numbers
 
 
 def switch_off(patch: pytest.MonkeyPatch) -> None:
     """No mechanism that a plan can name adds anything until the patch is undone."""
     for kind in (Laplace, Gaussian):
-        patch.setattr(kind, "release", lambda self, values, source=None: whole_numbers(values))
+        patch.setattr(
+            kind, "release", lambda self, values, source=None: values if is_wide(values) else whole_numbers(values)
+        )
     for choice in (Exponential, PermuteAndFlip):
         patch.setattr(choice, "release", lambda self, scores, source=None: int(np.argmax(scores)))

@@ -165,7 +165,7 @@ def _keys(made: Plan, exact: Exact) -> list[KeyTuple]:
 
 def _numbers(made: Plan, measurement: Measurement, exact: Exact) -> Numbers:
     released = _released(made)
-    found = zip(_keys(made, exact), exact.integers(measurement.column).tolist(), strict=True)
+    found = zip(_keys(made, exact), exact.wide(measurement.column).tolist(), strict=True)
     return {key: value for key, value in found if released(key)}
 
 

@@ -93,8 +93,8 @@ def random_table(rng: Rng, *, rows: int, units: int) -> Table:
 
 def _bounds(rng: Rng, *, whole: bool = False) -> tuple[Fraction, Fraction, Fraction]:
     step = Fraction(1) if whole else rng.choice(STEPS)
-    if rng.random() < 0.05:  # so many steps that doubles cannot tell them apart
-        high = (1 << 53) + rng.randrange(1, 99)
+    if rng.random() < 0.1:  # so many steps that doubles cannot tell them apart, or that a few rows pass 2^63
+        high = rng.choice(((1 << 53) + rng.randrange(1, 99), (1 << 62) - rng.randrange(9, 99), (1 << 62) - 9, 1 << 33))
         return -step * rng.choice((0, high)), step * high, step
     low = rng.randrange(-12, 9)
     return low * step, (low + rng.randrange(1, 20)) * step, step

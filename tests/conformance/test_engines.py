@@ -114,6 +114,15 @@ def test_a_wide_sum_saturates_where_the_sql_says_so(engine, words):
     assert sorted(engine.execute(sql).integers("n").tolist()) == [-(2**63), 2**63 - 1, 2**63 - 1]
 
 
+@pytest.mark.parametrize("value", [0, 2**63, -(2**63) - 1, 2**100 + 1, 1 - 2**126])
+def test_a_wide_sum_comes_back_exactly(engine, words, value):
+    """As `add_up` writes it: of half the value twice, and the rest."""
+    half, rest = value // 2, value - 2 * (value // 2)
+    rows = ", ".join(f"(CAST('{cell}' AS {words.wide}))" for cell in (half, half, rest))
+    sql = f"SELECT CAST(COALESCE(SUM(x), 0) AS {words.wide}) AS n FROM (VALUES {rows}) AS v(x)"
+    assert engine.execute(sql).wide("n").tolist() == [value]
+
+
 @each("not_integers")
 def test_what_is_not_a_64_bit_whole_number_is_no_integer(engine, case):
     exact = engine.execute(f"SELECT {case} AS n")

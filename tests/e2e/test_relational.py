@@ -159,7 +159,7 @@ def test_without_noise_the_answer_is_what_sql_says(body, plain):
         found = family(seed, max_rows=10_000, max_groups=100)
         exact = found.world.exact(found.world.plan(asked(body)))
         wanted = found.world.engine._connection.execute(plain).fetchone()
-        columns = [exact[0].integers(f"m{place}").tolist() for place in range(len(wanted))]
+        columns = [exact[0].wide(f"m{place}").tolist() for place in range(len(wanted))]
         assert [column[0] if column else 0 for column in columns] == [int(value or 0) for value in wanted]
         found.world.engine.close()
 
@@ -179,7 +179,7 @@ def test_without_noise_the_answer_is_what_sql_says(body, plain):
 def test_what_outer_joins_leave_empty_is_not_counted(body, plain):
     for seed in range(6):
         found = family(seed, max_rows=10_000, max_groups=100)
-        exact = found.world.exact(found.world.plan(asked(body)))[0].integers("m0")[0]
+        exact = found.world.exact(found.world.plan(asked(body)))[0].wide("m0")[0]
         assert exact == (found.world.engine._connection.execute(plain).fetchone()[0] or 0)
         found.world.engine.close()
 
@@ -196,7 +196,7 @@ def test_each_name_of_a_with_sees_those_before_it():
         "WITH a AS (SELECT * FROM orders), orders AS (SELECT * FROM orders WHERE total > 1) DP-SELECT 1 COUNT(*) FROM a"
     )
     (whole,) = found.world.engine._connection.execute("SELECT COUNT(person) FROM orders").fetchone()
-    assert found.world.exact(found.world.plan(text))[0].integers("m0").tolist() == [whole]
+    assert found.world.exact(found.world.plan(text))[0].wide("m0").tolist() == [whole]
 
 
 def test_a_question_that_doubles_at_every_level_is_refused_at_once():
@@ -224,7 +224,7 @@ def test_neither_storage_nor_another_unit_decides_which_row_of_a_unit_comes_firs
         run("INSERT INTO notes SELECT i % 400, 1 FROM range(800) AS made(i)")
         run(f"INSERT INTO orders SELECT 9000 + i, 999, 1, 'a' FROM range({heavy}) AS made(i)")
         run(f"INSERT INTO notes SELECT 999, 1 FROM range({heavy}) AS made(i)")
-        answers.append(int(found.world.exact(found.world.plan(asked(body)))[0].integers("m0")[0]))
+        answers.append(int(found.world.exact(found.world.plan(asked(body)))[0].wide("m0")[0]))
         found.world.engine.close()
     assert abs(answers[0] - answers[1]) <= 20
 

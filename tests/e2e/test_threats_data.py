@@ -42,7 +42,7 @@ def shown(over, text, seed=1):
 def exactly(over, text):
     """The integers that noise is added to."""
     made = over.plan(f"DP-SELECT 1 {text}")
-    return [int(over.exact(made)[m.statement].integers(m.column)[0]) for m in made.measurements]
+    return [int(over.exact(made)[m.statement].wide(m.column)[0]) for m in made.measurements]
 
 
 # ── B ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -63,7 +63,7 @@ def test_b1_a_sum_is_one_integer_in_any_order_on_any_number_of_threads():
 
         engine = build(fill, Limits(threads=threads))
         made = table_of(["1"]).plan("DP-SELECT 1 SUM(x) FROM t")
-        sums.add(int(engine.execute(made.statements[0].sql("duckdb")).integers("m0")[0]))
+        sums.add(int(engine.execute(made.statements[0].sql("duckdb")).wide("m0")[0]))
         engine.close()
     assert len(sums) == 1
 

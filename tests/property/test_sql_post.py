@@ -81,6 +81,42 @@ def test_the_interval_of_an_expression_holds_its_true_value(tree, parts):
     assert band.high[0] >= exact - slack
 
 
+VARIANCE = post.Sum(
+    post.Quotient(post.Ref(2), post.Ref(0), Fraction(1)),
+    post.Product(
+        post.Number(Fraction(-1)),
+        post.Product(
+            post.Quotient(post.Ref(1), post.Ref(0), Fraction(1)), post.Quotient(post.Ref(1), post.Ref(0), Fraction(1))
+        ),
+    ),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    count=st.integers(1, 10**12),
+    centre=st.integers(-(2**31), 2**31),
+    spread=st.integers(0, 2**31),
+    noise=st.integers(1, 2**62),
+    off=st.floats(-1, 1),
+)
+def test_what_doubles_lose_where_large_terms_cancel_is_in_the_interval(count, centre, spread, noise, off):
+    """Σx² / n − (Σx / n)² of a trillion large numbers that hardly differ: nearly all of the digits cancel."""
+    total = count * centre
+    squares = count * (centre * centre + spread * spread) + round(off * noise)
+    exact = Fraction(squares, count) - Fraction(total, count) ** 2
+    widths = (0.0, 0.0, float(noise))
+    points = [np.array([number], dtype=object).astype(np.float64) for number in (count, total, squares)]
+    bands = [post.around(p, width) for p, width in zip(points, widths, strict=True)]
+    band = post.evaluate(VARIANCE, bands)
+    assert abs(Fraction(float(band.value[0])) - exact) <= Fraction(float(band.error[0]))
+
+
+def test_exact_numbers_have_no_error_however_large():
+    large = post.Number(Fraction(10**30))
+    assert post.evaluate(post.Sum(large, post.Product(post.Number(Fraction(-1)), large)), []).error.tolist() == [0.0]
+
+
 @given(tree=TREES)
 def test_renumbering_every_measurement_and_back_changes_nothing(tree):
     there = {place: post.Ref(place + 10) for place in range(MEASURES)}

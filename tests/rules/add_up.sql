@@ -73,3 +73,23 @@ FROM (
     v2
   FROM "staff"
 ) AS bounded
+
+-- case: a sum that may need more than 64 bits has 128
+-- facts: {"unit": {"column": "id"}, "keys": ["k0"], "measures": [{"name": "m0", "counted": "VALUES", "value": "v0", "wide": true}, {"name": "m1", "counted": "ROWS"}]}
+-- before
+SELECT u, k0, m0, m1 FROM pairs
+-- after
+SELECT
+  k0,
+  CAST(COALESCE(SUM(m0), 0) AS INT128) AS m0,
+  CAST(GREATEST(LEAST(COALESCE(SUM(m1), 0), 9223372036854775807), -9223372036854775808) AS BIGINT) AS m1
+FROM (
+  SELECT
+    u,
+    k0,
+    m0,
+    m1
+  FROM pairs
+) AS bounded
+GROUP BY
+  k0

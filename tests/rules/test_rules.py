@@ -56,8 +56,10 @@ def _grid(
     )
 
 
-def _measure(*, name: str, counted: str, value: str | None = None, total: list[int] | None = None) -> MeasureFacts:
-    return MeasureFacts(name, Counted[counted], value, (total[0], total[1]) if total else None)
+def _measure(
+    *, name: str, counted: str, value: str | None = None, total: list[int] | None = None, wide: bool = False
+) -> MeasureFacts:
+    return MeasureFacts(name, Counted[counted], value, (total[0], total[1]) if total else None, wide)
 
 
 def cases() -> list[Case]:

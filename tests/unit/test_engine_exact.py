@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -45,7 +46,27 @@ def test_it_is_read_by_name(exact):
     assert exact.keys("k") == ["canary-1", None]
 
 
-@pytest.mark.parametrize("read", [lambda exact: exact.integers("k"), lambda exact: exact.keys("gone")])
+def test_whole_numbers_of_any_size_are_read_as_pythons_own():
+    exact = Exact({"n": np.array([1, 2]), "w": [2**100, -(2**70)]})
+    for name, wanted in (("n", [1, 2]), ("w", [2**100, -(2**70)])):
+        found = exact.wide(name)
+        assert found.dtype == object
+        assert found.tolist() == wanted
+        assert {type(number) for number in found.tolist()} == {int}
+    with pytest.raises(EngineError):
+        exact.integers("w")
+
+
+@pytest.mark.parametrize("cell", [None, 1.0, True, Fraction(1), "1", float("nan")], ids=repr)
+def test_what_is_not_a_whole_number_is_no_wide_one(cell):
+    with pytest.raises(EngineError) as caught:
+        Exact({"n": [1, cell]}).wide("n")
+    assert caught.value.message == "the database could not answer"
+
+
+@pytest.mark.parametrize(
+    "read", [lambda exact: exact.integers("k"), lambda exact: exact.wide("k"), lambda exact: exact.keys("gone")]
+)
 def test_what_is_not_there_fails_in_the_same_words_as_everything(exact, read):
     with pytest.raises(EngineError) as caught:
         read(exact)

@@ -18,7 +18,7 @@ from tacit.mechanisms.gaussian_calibration import _lost, epsilon_of
 from tacit.mechanisms.gaussian_discrete import Line
 from tacit.mechanisms.gaussian_profile import delta_above, epsilon_above, mu_within
 from tacit.mechanisms.zcdp import epsilon_of_rho, rho_within
-from tacit.noise import MAX_SIGMA
+from tacit.noise import MAX_SIGMA, MAX_WIDE_SCALE
 
 ONE_IN_1E5 = Fraction(1, 10**5)
 
@@ -235,7 +235,7 @@ def test_a_delta_that_gaussian_noise_cannot_use_is_refused(delta):
         Gaussian.costing(Loss(1, delta), 1)
 
 
-@pytest.mark.parametrize(("sigma", "delta"), [(0, "0.1"), (-1, "0.1"), (1, 0), (1, 1), (MAX_SIGMA + 1, "0.1")])
+@pytest.mark.parametrize(("sigma", "delta"), [(0, "0.1"), (-1, "0.1"), (1, 0), (1, 1), (MAX_WIDE_SCALE + 1, "0.1")])
 def test_parameters_without_noise_are_refused(sigma, delta):
     with pytest.raises(InvalidParameter):
         Gaussian(sigma, delta)

@@ -14,7 +14,7 @@ from tacit.core import LaplaceEvent, Loss
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Laplace, on_grid
 from tacit.mechanisms.tails import difference_reach, geometric_reach, share
-from tacit.noise import MAX_SCALE
+from tacit.noise import MAX_SCALE, MAX_WIDE_SCALE
 
 SCALES = [Fraction(1, 50), Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(1000), Fraction(MAX_SCALE)]
 
@@ -109,7 +109,7 @@ def test_what_is_not_a_whole_number_is_refused(values):
         Laplace(3).release(values)
 
 
-@pytest.mark.parametrize("scale", [0, -1, float("nan"), float("inf"), MAX_SCALE + 1, 10**400, None])
+@pytest.mark.parametrize("scale", [0, -1, float("nan"), float("inf"), MAX_WIDE_SCALE + 1, 10**400, None])
 def test_a_scale_without_exact_noise_is_refused(scale):
     with pytest.raises(InvalidParameter):
         Laplace(scale)

@@ -285,13 +285,34 @@ def test_a_question_may_set_its_own_caps(over):
     assert by_row.measurements[0].l1 == 1  # each row is a person, whatever is typed
 
 
-@pytest.mark.parametrize("text", ["SUM(big)", "SUM(big * big)", "AVG(big * 1000)", "SUM(big) / COUNT(*)"])
-def test_a_scale_or_sum_that_could_overflow_is_refused_before_any_charge(text):
-    columns = [ColumnPolicy("big", lower=-(1 << 62), upper=1 << 62, step=1)]
-    table = TablePolicy("t", "uid", columns=columns, max_rows=10**6, max_groups=10**6)
-    over = world(policy_of([table]), "CREATE TABLE t (uid INTEGER, big BIGINT)")
+def widest(**caps):
+    """A column as wide as a policy may declare one, and caps as loose as anyone would write."""
+    columns = [ColumnPolicy("big", lower=-(1 << 62), upper=1 << 62, step=1), ColumnPolicy("odd", domain=(0, 1))]
+    table = TablePolicy("t", "uid", columns=columns, **({"max_rows": 10**6, "max_groups": 10**6} | caps))
+    return world(policy_of([table]), "CREATE TABLE t (uid INTEGER, big BIGINT, odd INTEGER)")
+
+
+@pytest.mark.parametrize("text", ["SUM(big * big)", "SUM(big * big * big)", "AVG(big * big)"])
+def test_a_sum_that_could_overflow_128_bits_is_refused_before_any_charge(text):
     with pytest.raises(TacitError, match="overflow"):
-        over.plan(f"DP-SELECT 1 {text} FROM t")
+        widest().plan(f"DP-SELECT 1 {text} FROM t")
+
+
+def test_caps_that_could_overflow_128_bits_are_refused_before_any_charge():
+    widest(max_rows=1 << 23).plan("DP-SELECT 1 SUM(big) FROM t")
+    with pytest.raises(TacitError, match="overflow"):
+        widest(max_rows=1 << 24).plan("DP-SELECT 1 SUM(big) FROM t")
+
+
+@pytest.mark.parametrize("price", ["1", "1e-9", "1 DELTA 1e-6"])
+@pytest.mark.parametrize("text", ["SUM(big)", "AVG(big * 1000)", "SUM(big) / COUNT(*)", "STDDEV(big)", "COUNT(*)"])
+@pytest.mark.parametrize("by", ["", " GROUP BY odd"])
+def test_any_column_that_a_policy_may_declare_has_a_plan(text, price, by):
+    made = widest().plan(f"DP-SELECT {price} {text} FROM t{by}")
+    for measurement in made.measurements:
+        wide = measurement.measure.counted is Counted.VALUES
+        assert measurement.wide >= wide  # a count is wide only where its noise is
+        assert ("AS INT128) AS " + measurement.column in made.statements[0].canonical) == wide
 
 
 @pytest.mark.parametrize("epsilon", ["1e-300", "1e-60"])

@@ -28,7 +28,7 @@ def over():
 
 
 def rows(exact, columns):
-    return sorted(zip(exact.keys("k0"), *(exact.integers(column).tolist() for column in columns), strict=True))
+    return sorted(zip(exact.keys("k0"), *(exact.wide(column).tolist() for column in columns), strict=True))
 
 
 def test_without_ties_both_rankings_say_the_same(over):

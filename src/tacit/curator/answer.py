@@ -60,7 +60,7 @@ def bands_of(plan: Plan, noisy: Noisy, refs: int) -> list[post.Band]:
         else:
             value = column.values if column.values is not None else np.zeros(len(noisy.keys))
             width = _estimate_width(measurement, column, confidence)
-        bands.append(post.Band(value, value - width, value + width))
+        bands.append(post.around(value, width))
     return bands
 
 

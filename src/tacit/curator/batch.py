@@ -17,16 +17,17 @@ from tacit.curator.batch_shown import Answered, Noised, answers_of, mechanisms, 
 from tacit.curator.caps import caps
 from tacit.curator.execute import execute
 from tacit.curator.measure import PublicTables, encoded, listed, measure
-from tacit.curator.noisy import Noisy
+from tacit.curator.noisy import Noisy, noisy_numbers
 from tacit.curator.pricing import Session, concentrated
 from tacit.curator.release import Receipt, Release
 from tacit.engines import Engine, Exact, State, one_state
 from tacit.errors import EngineError, TacitError
 from tacit.ledger import Charge, Keep, Ledger, Replay, Reservation, Shelf
 from tacit.mechanisms.strategy.plan import bars
-from tacit.noise import IntArray, Source
+from tacit.noise import IntArray, Source, WideArray
 from tacit.policy import AnalystPolicy, Policy, Schema
 from tacit.sql import Plan
+from tacit.sql.bounding import is_wide_noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ def _measured(desk: Desk, piece: Piece, state: State) -> Noised:
     )
 
 
-def _histograms(joint: Joint, exact: Exact) -> list[IntArray]:
+def _histograms(joint: Joint, exact: Exact) -> list[IntArray | WideArray]:
     """Of each measurement the histogram over the classes that the questions tell apart."""
     known = np.ones(exact.rows, dtype=bool)
     places = []
@@ -150,10 +151,12 @@ def _histograms(joint: Joint, exact: Exact) -> list[IntArray]:
         place = np.array([found.get(value, -1) for value in listed(exact.keys(f"k{axis}"))], dtype=np.int64)
         known &= place >= 0
         places.append(place)
-    histograms = []
-    for measurement in joint.plan.measurements:
-        cells = np.zeros(joint.cells.workload.sizes, dtype=np.int64)
-        column = exact.integers(measurement.column)
+    histograms: list[IntArray | WideArray] = []
+    for measurement, noise in zip(joint.plan.measurements, joint.noises, strict=True):
+        wide = measurement.wide or any(map(is_wide_noise, noise.noises))
+        column = exact.wide(measurement.column) if wide else exact.integers(measurement.column)
+        cells: IntArray | WideArray
+        cells = np.zeros(joint.cells.workload.sizes, dtype=object if wide else np.int64)
         np.add.at(cells, tuple(place[known] for place in places), column[known])
         histograms.append(cells)
     return histograms
@@ -178,9 +181,7 @@ def _from_bytes(data: bytes, made: BatchPlan) -> tuple[Noised, ...]:
         shapes = [bars(piece.strategy.chains, part.levels) for part in piece.strategy.parts]
         found.append(
             tuple(
-                tuple(
-                    np.array(values, dtype=np.int64).reshape(shape) for values, shape in zip(parts, shapes, strict=True)
-                )
+                tuple(noisy_numbers(values).reshape(shape) for values, shape in zip(parts, shapes, strict=True))
                 for parts in item["parts"]
             )
         )

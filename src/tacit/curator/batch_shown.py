@@ -16,10 +16,11 @@ from tacit.errors import EngineError
 from tacit.mechanisms import Laplace
 from tacit.mechanisms.strategy import StrategyNoise, apply, row_variances
 from tacit.mechanisms.strategy.picks import Floats
-from tacit.noise import IntArray
+from tacit.noise import IntArray, WideArray
 from tacit.sql import Additive, Counted, Measurement, Plan
 
-Noised = Noisy | tuple[tuple[IntArray, ...], ...]  # of a lone question; or for each measurement its strategy's bars
+Bars = tuple[IntArray | WideArray, ...]  # of a strategy
+Noised = Noisy | tuple[Bars, ...]  # of a lone question; or for each measurement its strategy's bars
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-import numpy as np
-
-from tacit.curator.noisy import KeyTuple, Noisy, NoisyColumn
+from tacit.curator.noisy import KeyTuple, Noisy, NoisyColumn, noisy_numbers
 from tacit.ledger import KeptAnswer, Ledger
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.mechanisms.sums import sum_reach
@@ -19,8 +17,6 @@ from tacit.sql.rules import Spread
 
 Picks = tuple[tuple[str, Picked], ...]
 Groups = dict[KeyTuple, list[int]]  # a group asked for, and the rows of the kept answer that make it up
-
-_INT64 = np.iinfo(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +100,8 @@ def _groups(noisy: Noisy, texts: list[str], *, asked: list[str], picks: Picks) -
 def _summed(column: NoisyColumn, groups: list[list[int]], cells: int) -> NoisyColumn:
     if column.numbers is None:  # a choice is never summed: each group is one row
         return column
-    sums = [min(max(sum(column.numbers[rows].tolist()), _INT64.min), _INT64.max) for rows in groups]
-    return replace(column, numbers=np.array(sums, dtype=np.int64), cells=cells)
+    sums = [sum(column.numbers[rows].tolist()) for rows in groups]
+    return replace(column, numbers=noisy_numbers(sums), cells=cells)
 
 
 def swapped(measurement: Measurement, column: dict[str, str]) -> Measurement | None:

@@ -16,7 +16,7 @@ from tacit.curator.ranks import quantile_scores
 from tacit.engines import Exact
 from tacit.errors import EngineError
 from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
-from tacit.noise import IntArray, Source
+from tacit.noise import IntArray, Source, WideArray
 from tacit.policy import TableDomain
 from tacit.sql import Additive, Histogram, Measurement, Mode, Plan, Quantile
 from tacit.sql.keys import Key
@@ -31,10 +31,10 @@ def measure(plan: Plan, exact: Sequence[Exact], *, public: PublicTables, source:
     `exact` holds one result per statement; `public` the values of domains that are columns of public tables.
     """
     groups = _groups(plan, exact, public)
-    numbers: dict[int, IntArray] = {}
+    numbers: dict[int, IntArray | WideArray] = {}
     for place, measurement in enumerate(plan.measurements):
         if isinstance(measurement.measure, Additive) and isinstance(measurement.noise, (Laplace, Gaussian)):
-            column = groups.filled(exact[measurement.statement], measurement.column)
+            column = groups.filled(exact[measurement.statement], measurement.column, wide=measurement.wide)
             numbers[place] = measurement.noise.release(column, source)
     kept = np.arange(len(groups.keys))
     if plan.selection is not None:
@@ -92,12 +92,12 @@ class _Groups:
         columns = [listed(exact.keys(name)) for name in self.names]
         return np.array([self._places.get(key, -1) for key in zip(*columns, strict=True)], dtype=np.int64)
 
-    def filled(self, exact: Exact, column: str) -> IntArray:
-        """The column over all groups, zero where the data have nothing."""
-        values = exact.integers(column)
+    def filled(self, exact: Exact, column: str, *, wide: bool) -> IntArray | WideArray:
+        """The column over all groups, zero where the data have nothing. `wide`: as Python's own whole numbers."""
+        values = exact.wide(column) if wide else exact.integers(column)
         places = self.places(exact)
         known = places >= 0
-        full = np.zeros(len(self.keys), dtype=np.int64)
+        full: IntArray | WideArray = np.zeros(len(self.keys), dtype=object if wide else np.int64)
         full[places[known]] = values[known]
         return full
 
@@ -110,11 +110,11 @@ class _PrivateGroups(_Groups):
         self.keys = list(zip(*(listed(exact.keys(name)) for name in names), strict=True))
         self._first = exact
 
-    def filled(self, exact: Exact, column: str) -> IntArray:
+    def filled(self, exact: Exact, column: str, *, wide: bool) -> IntArray | WideArray:
         if exact is self._first:
-            return exact.integers(column)
+            return exact.wide(column) if wide else exact.integers(column)
         self._places = {key: place for place, key in enumerate(self.keys)}
-        return super().filled(exact, column)
+        return super().filled(exact, column, wide=wide)
 
 
 def _groups(plan: Plan, exact: Sequence[Exact], public: PublicTables) -> _Groups:
@@ -176,7 +176,7 @@ def _chosen(
         values = [_quantile(asked, measurement, tallies.get(key, []), source=source) for key in keys]
         return NoisyColumn(asked.signature, asked.grid.step, values=np.array(values, dtype=np.float64))
     if isinstance(asked, Histogram) and isinstance(measurement.noise, Laplace):
-        bars = tuple(_bars(asked, measurement.noise, tallies.get(key, []), source=source) for key in keys)
+        bars = tuple(_bars(asked, measurement, tallies.get(key, []), source=source) for key in keys)
         return NoisyColumn(asked.signature, Fraction(1), choices=bars)
     if isinstance(asked, Mode) and isinstance(measurement.noise, PermuteAndFlip):
         chosen = tuple(_top(asked, measurement.noise, tallies.get(key, []), source=source) for key in keys)
@@ -209,12 +209,15 @@ def _quantile(
 
 
 def _bars(
-    asked: Histogram, noise: Laplace, tally: Sequence[tuple[object, int]], *, source: Source
+    asked: Histogram, measurement: Measurement, tally: Sequence[tuple[object, int]], *, source: Source
 ) -> tuple[tuple[object, ...], ...]:
     """Every value of the domain with its noisy count, empty ones too."""
+    if not isinstance(measurement.noise, Laplace):
+        raise EngineError("a histogram has no mechanism")
     counted, values = dict(tally), _values(asked)
     cells = _as_returned(values, asked.step)
-    counts = noise.release(np.array([counted.get(cell, 0) for cell in cells], dtype=np.int64), source)
+    exact = [counted.get(cell, 0) for cell in cells]
+    counts = measurement.noise.release(np.array(exact, dtype=object if measurement.wide else np.int64), source)
     return tuple(zip(values, counts.tolist(), strict=True))
 
 

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.core import decimal_text
-from tacit.noise import IntArray
+from tacit.noise import IntArray, WideArray
 
 KeyTuple = tuple[object, ...]
+_ENDS = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class NoisyColumn:
 
     signature: str
     step: Fraction
-    numbers: IntArray | None = None
+    numbers: IntArray | WideArray | None = None
     values: NDArray[np.float64] | None = None
     choices: tuple[tuple[object, ...], ...] | None = None
     variances: NDArray[np.float64] | None = None
@@ -63,13 +64,20 @@ class Noisy:
             NoisyColumn(
                 item["signature"],
                 Fraction(item["step"]),
-                None if item["numbers"] is None else np.array(item["numbers"], dtype=np.int64),
+                None if item["numbers"] is None else noisy_numbers(item["numbers"]),
                 None if item["values"] is None else np.array(item["values"], dtype=np.float64),
                 None if item["choices"] is None else tuple(tuple(_value(v) for v in row) for row in item["choices"]),
             )
             for item in plain["columns"]
         )
         return cls(tuple(tuple(_value(v) for v in key) for key in plain["keys"]), columns, plain["private"])
+
+
+def noisy_numbers(numbers: list[int]) -> IntArray | WideArray:
+    """Noised whole numbers as an array: of 64 bits if they fit, which is no secret once there is noise in them."""
+    if all(-_ENDS <= number < _ENDS for number in numbers):
+        return np.array(numbers, dtype=np.int64)
+    return np.array(numbers, dtype=object)
 
 
 def _plain(value: object) -> object:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tacit.errors import EngineError
 
 IntArray = NDArray[np.int64]
+WideArray = NDArray[np.object_]
 Column = IntArray | list[object]  # whole numbers without NULL, or anything a group can be called
 
 UNANSWERED = "the database could not answer"
@@ -63,6 +64,17 @@ class Exact:
         if isinstance(column, np.ndarray):
             return column
         log.warning("column %r holds something other than 64-bit whole numbers, or a NULL", name)
+        raise unanswered()
+
+    def wide(self, name: str) -> WideArray:
+        """A column of whole numbers of any size, as Python's own; refused if it holds anything else."""
+        column = self._columns.get(name)
+        cells = column.tolist() if isinstance(column, np.ndarray) else column
+        if cells is not None and all(type(cell) is int for cell in cells):
+            found = np.empty(self.rows, dtype=object)
+            found[:] = cells
+            return found
+        log.warning("column %r holds something other than whole numbers, or a NULL", name)
         raise unanswered()
 
     def keys(self, name: str) -> list[object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import overload
 
 import numpy as np
 
@@ -13,9 +14,21 @@ from tacit.errors import InvalidParameter
 from tacit.mechanisms.enclosure import log_above, rounded_up
 from tacit.mechanisms.gaussian_calibration import ANY_DIMENSION, epsilon_of, sigma_for
 from tacit.mechanisms.gaussian_discrete import reach_of, variance_of
-from tacit.mechanisms.limits import at_least, fitting_scale, movement, spendable
+from tacit.mechanisms.limits import at_least, fitting_scale, movement, narrow, spendable
 from tacit.mechanisms.tails import share
-from tacit.noise import MAX_SIGMA, SYSTEM, IntArray, Source, discrete_gaussian, saturating_add, whole_numbers
+from tacit.noise import (
+    MAX_SIGMA,
+    SYSTEM,
+    IntArray,
+    Source,
+    WideArray,
+    discrete_gaussian,
+    is_wide,
+    saturating_add,
+    whole_numbers,
+    wide_discrete_gaussian,
+    wide_numbers,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +43,8 @@ class Gaussian:
                   rounded, which is Balle & Wang's analytic calibration but for a variance of one or two steps².
     Sensitivity:  L2 over all the values of one release, in steps; round a square root up (`sqrt_above`).
     Error:        P(|noise| > t), summed, or bounded by the normal tail beyond t/sigma; variance at most sigma².
-    Exactness:    rational sigma, exact law, sums held at the ends of 64 bits; prices rounded up in the ninth digit.
+    Exactness:    rational sigma, exact law; prices rounded up in the ninth digit. Sums of 64-bit numbers are held at
+                  the ends of 64 bits; those of Python's own whole numbers (an array of objects) have no end.
     Reference:    Canonne, Kamath & Steinke, NeurIPS 2020; Balle & Wang, ICML 2018; Peikert, CRYPTO 2010 (rounding).
     """
 
@@ -39,7 +53,7 @@ class Gaussian:
     dimension: int | None = None
 
     def __init__(self, sigma: Number, delta: Number, *, dimension: int | None = None) -> None:
-        object.__setattr__(self, "sigma", fitting_scale(sigma, "sigma", most=MAX_SIGMA))
+        object.__setattr__(self, "sigma", fitting_scale(sigma, "sigma"))
         object.__setattr__(self, "delta", probability(delta, "delta"))
         object.__setattr__(self, "dimension", dimension)
         _most_values(dimension)
@@ -97,21 +111,39 @@ class Gaussian:
         """The variance of the noise on each value."""
         return variance_of(self.sigma)
 
-    def release(self, values: int | Sequence[int] | IntArray, source: Source = SYSTEM) -> IntArray:
+    @overload
+    def release(self, values: WideArray, source: Source = SYSTEM) -> WideArray: ...
+    @overload
+    def release(self, values: int | Sequence[int] | IntArray, source: Source = SYSTEM) -> IntArray: ...
+    def release(
+        self, values: int | Sequence[int] | IntArray | WideArray, source: Source = SYSTEM
+    ) -> IntArray | WideArray:
         """The values with independent noise added to each."""
+        if is_wide(values):
+            wide = wide_numbers(values)
+            self._within_dimension(wide.size)
+            noise = wide_discrete_gaussian(self.sigma, wide.size, source=source)
+            noisy: WideArray = wide + noise.reshape(wide.shape)
+            return noisy
         released: IntArray = self.simulate(values, 1, source=source)[0]
         return released
 
-    def simulate(self, values: int | Sequence[int] | IntArray, times: int, *, source: Source = SYSTEM) -> IntArray:
+    def simulate(
+        self, values: int | Sequence[int] | IntArray | WideArray, times: int, *, source: Source = SYSTEM
+    ) -> IntArray:
         """Independent repetitions, for audits and simulations: each of them costs the loss again."""
         exact = whole_numbers(values)
-        if exact.size > _most_values(self.dimension):
+        self._within_dimension(exact.size)
+        sigma = narrow(self.sigma, "sigma", most=MAX_SIGMA)
+        noise = discrete_gaussian(sigma, size=times * exact.size, source=source)
+        return saturating_add(np.broadcast_to(exact, (times, *exact.shape)), noise.reshape(times, *exact.shape))
+
+    def _within_dimension(self, count: int) -> None:
+        if count > _most_values(self.dimension):
             raise InvalidParameter(
-                f"too many values for one release: {exact.size}, and its price holds for {self.dimension}",
+                f"too many values for one release: {count}, and its price holds for {self.dimension}",
                 hint="name the dimension when calibrating",
             )
-        noise = discrete_gaussian(self.sigma, size=times * exact.size, source=source)
-        return saturating_add(np.broadcast_to(exact, (times, *exact.shape)), noise.reshape(times, *exact.shape))
 
 
 def _most_values(dimension: int | None) -> int:

@@ -11,7 +11,7 @@ from tacit.core import NOTHING, LaplaceEvent, Loss, Number
 from tacit.errors import InvalidParameter, QueryRefused
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.limits import fitting_scale, movement, spendable
-from tacit.noise import SYSTEM, IntArray, Source, saturating_add
+from tacit.noise import MAX_SCALE, SYSTEM, IntArray, Source, saturating_add, whole_numbers
 from tacit.noise.coarsening import coarsening
 
 
@@ -35,7 +35,7 @@ class GradualRelease:
     scales: tuple[Fraction, ...]
 
     def __init__(self, scales: Sequence[Number]) -> None:
-        exact = tuple(fitting_scale(scale) for scale in scales)
+        exact = tuple(fitting_scale(scale, most=MAX_SCALE) for scale in scales)
         if not exact:
             raise InvalidParameter("there is nothing to tell: give at least one scale")
         if any(later >= earlier for earlier, later in pairwise(exact)):
@@ -76,7 +76,7 @@ class GradualRelease:
 
     def release(self, values: int | Sequence[int] | IntArray, source: Source = SYSTEM) -> list[IntArray]:
         """All tellings at once, noisiest first: the price is the last one's."""
-        tellings = [Laplace(self.scales[-1]).release(values, source)]
+        tellings = [Laplace(self.scales[-1]).release(whole_numbers(values), source)]
         for fine, coarse in zip(self.scales[:0:-1], self.scales[-2::-1], strict=True):
             finer = tellings[0]
             more = coarsening(fine, coarse, size=finer.size, source=source)

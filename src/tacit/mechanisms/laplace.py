@@ -6,11 +6,24 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import overload
 
 from tacit.core import LaplaceEvent, Loss, Number
-from tacit.mechanisms.limits import fitting_scale, movement, spendable
+from tacit.mechanisms.limits import fitting_scale, movement, narrow, spendable
 from tacit.mechanisms.tails import geometric_reach, share
-from tacit.noise import SYSTEM, IntArray, Source, saturating_add, two_sided_geometric, whole_numbers
+from tacit.noise import (
+    MAX_SCALE,
+    SYSTEM,
+    IntArray,
+    Source,
+    WideArray,
+    is_wide,
+    saturating_add,
+    two_sided_geometric,
+    whole_numbers,
+    wide_numbers,
+    wide_two_sided_geometric,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +36,8 @@ class Laplace:
                   the values by v changes the probability of any output by at most exp(‖v‖₁ / scale).
     Sensitivity:  L1 over all the values of one release, in steps, between neighbours of whichever relation is claimed.
     Error:        P(|noise| > t) = 2 q^(t+1) / (1 + q) with q = exp(−1/scale); variance 2q / (1 − q)².
-    Exactness:    rational scale, exact law, sums held at the ends of 64 bits; time independent of the draw.
+    Exactness:    rational scale, exact law; time independent of the draw. Sums of 64-bit numbers are held at the ends
+                  of 64 bits; those of Python's own whole numbers (an array of objects) have no end.
     Reference:    Ghosh, Roughgarden & Sundararajan, STOC 2009; Dwork, McSherry, Nissim & Smith, TCC 2006.
     """
 
@@ -55,8 +69,19 @@ class Laplace:
         half = 1 / (2 * self.scale)
         return 0.0 if half > 350 else 0.5 / math.sinh(half) ** 2  # beyond, below the least double
 
-    def release(self, values: int | Sequence[int] | IntArray, source: Source = SYSTEM) -> IntArray:
+    @overload
+    def release(self, values: WideArray, source: Source = SYSTEM) -> WideArray: ...
+    @overload
+    def release(self, values: int | Sequence[int] | IntArray, source: Source = SYSTEM) -> IntArray: ...
+    def release(
+        self, values: int | Sequence[int] | IntArray | WideArray, source: Source = SYSTEM
+    ) -> IntArray | WideArray:
         """The values with independent noise added to each."""
+        if is_wide(values):
+            wide = wide_numbers(values)
+            unbounded = wide_two_sided_geometric(self.scale, wide.size, source=source)
+            noisy: WideArray = wide + unbounded.reshape(wide.shape)
+            return noisy
         exact = whole_numbers(values)
-        noise = two_sided_geometric(self.scale, size=exact.size, source=source)
+        noise = two_sided_geometric(narrow(self.scale, most=MAX_SCALE), size=exact.size, source=source)
         return saturating_add(exact, noise.reshape(exact.shape))

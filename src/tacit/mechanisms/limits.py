@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit.core import Adjacency, Loss, Number, positive
 from tacit.errors import InvalidParameter
-from tacit.noise import MAX_SCALE, IntArray, whole_numbers
+from tacit.noise import MAX_WIDE_SCALE, IntArray, whole_numbers
 from tacit.noise.size import whole
 
 MAX_COMPARED_SCALE = 1 << 50  # noise that is compared stays below 2^61, but for a chance of exp(−2^11)
@@ -26,15 +26,25 @@ def movement(sensitivity: Number) -> Fraction:
     return positive(sensitivity, "the sensitivity")
 
 
-def fitting_scale(scale: Number, what: str = "the scale", *, most: int = MAX_SCALE) -> Fraction:
-    """A scale whose noise still fits into 64-bit whole numbers."""
+def fitting_scale(scale: Number, what: str = "the scale", *, most: int = MAX_WIDE_SCALE) -> Fraction:
+    """A scale whose noise can be drawn; what is added to 64-bit numbers, or compared, has a nearer end."""
     exact = positive(scale, what)
     if exact > most:
         raise InvalidParameter(
-            f"{what} is too large: noise would overflow 64-bit whole numbers",
+            f"{what} is too large: noise would go beyond 2^{most.bit_length() - 1} steps",
             hint="use a coarser grid, tighter bounds or a larger epsilon",
         )
     return exact
+
+
+def narrow(scale: Fraction, what: str = "the scale", *, most: int) -> Fraction:
+    """A scale whose noise fits 64-bit whole numbers, for values that are given as such."""
+    if scale > most:
+        raise InvalidParameter(
+            f"{what} is too large: noise would overflow 64-bit whole numbers",
+            hint="give the values as an array of Python's own whole numbers (dtype=object), which have no end",
+        )
+    return scale
 
 
 def at_least(value: int, least: int, *, what: str) -> int:

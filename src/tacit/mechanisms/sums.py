@@ -89,7 +89,7 @@ def _cells(noise: Laplace | Gaussian, width: int, half: int) -> NDArray[np.float
     if isinstance(noise, Laplace):
         rate = 1 / float(noise.scale)
         both = 1 + math.exp(-rate)
-        near = np.arange(1, half + 1) * width - side  # the least number of each cell
+        near = np.arange(1, half + 1, dtype=np.float64) * width - side  # the least number of each cell
         right = np.exp(-rate * near) * -np.expm1(-rate * width) / both
         centre = 1 - 2 * math.exp(-rate * (side + 1)) / both
         return np.concatenate([right[::-1], [centre], right])

@@ -10,7 +10,7 @@ from tacit.core import Adjacency, ComposedEvent, Loss, Number, probability
 from tacit.errors import QueryRefused
 from tacit.mechanisms.above_threshold import AboveThreshold, ThresholdLanes
 from tacit.mechanisms.laplace import Laplace
-from tacit.mechanisms.limits import at_least, fitting_scale, movement, one_number, spendable
+from tacit.mechanisms.limits import MAX_COMPARED_SCALE, at_least, fitting_scale, movement, one_number, spendable
 from tacit.noise import SYSTEM, IntArray, Source
 
 
@@ -39,7 +39,7 @@ class Thresholdout:
     @classmethod
     def of_scale(cls, scale: Number, *, threshold: int, hits: int, adjacency: Adjacency) -> Thresholdout:
         """The paper's noise at tolerance `scale`: twice on the threshold, four times on questions, once on answers."""
-        exact = fitting_scale(scale)
+        exact = fitting_scale(scale, most=MAX_COMPARED_SCALE)
         test = AboveThreshold(
             threshold, hits, threshold_scale=2 * exact, query_scale=4 * exact, adjacency=adjacency, renews=True
         )

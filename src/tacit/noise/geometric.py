@@ -18,6 +18,7 @@ from tacit.noise.size import how_many
 from tacit.noise.source import SYSTEM, Source
 
 IntArray = NDArray[np.int64]
+WideArray = NDArray[np.object_]  # of Python's own whole numbers, which have no ends
 MAX_SCALE = 1 << 56  # noise of a larger scale would saturate a 64-bit whole number in earnest
 _BLOCK = 1 << 14  # draws made at once: their digits stay in the processor's cache
 _TOP_HEADROOM = 45  # exp(−45) < 2^−64: how rarely a draw goes beyond its planes

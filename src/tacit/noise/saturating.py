@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tacit.errors import InvalidParameter
-from tacit.noise.geometric import IntArray
+from tacit.noise.geometric import IntArray, WideArray
 
 LOWEST = int(np.iinfo(np.int64).min)
 HIGHEST = int(np.iinfo(np.int64).max)
@@ -20,7 +20,7 @@ def saturating_add(values: IntArray, noise: IntArray) -> IntArray:
     return np.where(wrapped, np.where(noise < 0, LOWEST, HIGHEST), total)
 
 
-def whole_numbers(values: int | Sequence[int] | IntArray) -> IntArray:
+def whole_numbers(values: int | Sequence[int] | IntArray | WideArray) -> IntArray:
     """Whole numbers as a 64-bit array, held at its ends. Anything that is not a whole number is refused."""
     if isinstance(values, np.ndarray):
         if values.dtype.kind == "b" or values.dtype.kind not in "iu":

@@ -8,11 +8,12 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from tacit.core import decimal_text
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnType, TableDomain
 from tacit.sql import post
 from tacit.sql.arithmetic import integer
-from tacit.sql.grid import Grid, add, constant, multiply, negate
+from tacit.sql.grid import Grid, add, constant, divide, floor, multiply, negate
 from tacit.sql.keys import Key, key
 from tacit.sql.measures import Additive, Counted, Histogram, Measure, Mode, Quantile
 from tacit.sql.numbers import number
@@ -23,6 +24,7 @@ from tacit.sql.scope import Scope, Value, name_of
 MAX_CELLS = 2_000_000  # of a histogram behind a quantile
 MAX_SHARE = 1_000_000  # ranks are counted in whole parts of this size: with 2^40 rows they still fit 64 bits
 MAX_TOP = 100
+MAX_SQUARED = 1 << 31  # steps from the midpoint: with their squares, those of a trillion rows fit 128 bits by far
 
 
 @dataclass(slots=True)
@@ -239,6 +241,7 @@ def _variance(call: _Call, *, sample: bool) -> post.Post:
     grid = call.grid()
     if grid.low == grid.high:
         return post.Number(Fraction(0))
+    grid = _coarse(call, grid)
     mean, count, _ = _mean(call, grid)
     centred, _ = _centred(grid)
     square = multiply(centred, centred)
@@ -252,6 +255,21 @@ def _variance(call: _Call, *, sample: bool) -> post.Post:
     call.measures.note(f"{call.label} is held between 0 and the largest variance its bounds allow")
     widest = (Fraction(grid.high - grid.low) * grid.step / 2) ** 2 * (2 if sample else 1)
     return post.Clamped(spread, Fraction(0), widest)
+
+
+def _coarse(call: _Call, grid: Grid) -> Grid:
+    """The values on a grid whose squares add up within 128 bits: the next power of two, where theirs is too fine.
+
+    Of mean and squares alike: so the deviation is that of the rounded values, within half of the coarser step.
+    """
+    factor = 1
+    while grid.high - grid.low > factor * MAX_SQUARED:
+        factor *= 2
+    if factor == 1:
+        return grid
+    step = constant(grid.step * factor)
+    call.measures.note(f"{call.label} is of values rounded to {decimal_text(step.value)}: finer squares would overflow")
+    return multiply(floor(add(divide(grid, step), constant(Fraction(1, 2)))), step)
 
 
 def _quantile(call: _Call, share: Fraction | None, *, from_top: bool = False) -> post.Post:

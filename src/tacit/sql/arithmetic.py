@@ -27,7 +27,7 @@ class Width(IntEnum):
 
 
 _ROOM = {Width.INT: 1 << 30, Width.BIGINT: 1 << 62, Width.INT128: 1 << 126}  # what each holds, with room to spare
-MOST_ROWS = 1 << 40  # of a table
+MOST_ROWS = 1 << 40  # of a table: a trillion, and a little more
 _HELD = {Width.INT: 1 << 31, Width.BIGINT: 1 << 63, Width.INT128: 1 << 126}  # below this, a constant has that type
 
 
@@ -161,6 +161,11 @@ def saturated(total: exp.Expression) -> exp.Expression:
     present = exp.Coalesce(this=total, expressions=[integer(0)])
     below = exp.Anonymous(this="LEAST", expressions=[present, integer((1 << 63) - 1)])
     return exp.cast(exp.Anonymous(this="GREATEST", expressions=[below, integer(-(1 << 63))]), "BIGINT")
+
+
+def as_wide(total: exp.Expression) -> exp.Expression:
+    """A sum of whole numbers as it is, of 128 bits: the plan has made sure that they hold it; zero for nothing."""
+    return exp.cast(exp.Coalesce(this=total, expressions=[integer(0)]), Width.INT128.name)
 
 
 def exact_quotient(above: exp.Expression, below: exp.Expression, *, least: str = "") -> exp.Expression:

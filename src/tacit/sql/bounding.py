@@ -7,15 +7,19 @@ from fractions import Fraction
 
 from tacit.core import sqrt_above
 from tacit.errors import QueryRefused
+from tacit.mechanisms import Gaussian, Laplace
 from tacit.policy import Bounding, TablePolicy
+from tacit.sql.arithmetic import MOST_ROWS
 from tacit.sql.bind import BoundQuery
 from tacit.sql.measures import Additive, Counted, Histogram, Measure, Mode, Quantile
-from tacit.sql.plan import Caps
+from tacit.sql.plan import Caps, Noise
 from tacit.sql.rules import Spread
 
 WEIGHT = 1 << 10  # what a full contribution counts when heavy units are weighed
 MOST_GROUPS = 100  # times max_groups: a unit in more groups than that is left out where keys are private
-_SUM_LIMIT = 1 << 126  # 128-bit sums, with 2^40 contributions
+_SUM_LIMIT = 1 << 126  # what a 128-bit sum holds, of 127 binary digits or of 38 decimal ones
+_NARROW_LIMIT = 1 << 62  # what a 64-bit sum holds, with as much room again for its noise
+_NARROW_NOISE = 1 << 40  # noise of such a scale leaves that room once in exp(2^22) times
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +86,39 @@ def weight_of(caps: Caps) -> int:
     return WEIGHT if caps.spread in {Spread.WEIGH_L1, Spread.WEIGH_L2} else 1
 
 
+def is_wide(measure: Measure, caps: Caps) -> bool:
+    """Whether the sum of a trillion rows could leave 64 bits. Public: from bounds and caps alone."""
+    if not isinstance(measure, Additive) or measure.counted is not Counted.VALUES:
+        return False
+    return measure.magnitude * weight_of(caps) * MOST_ROWS >= _NARROW_LIMIT
+
+
+def is_wide_noise(noise: Noise) -> bool:
+    """Whether noise could leave 64 bits: that of a tiny price, or of large contributions."""
+    if isinstance(noise, Laplace):
+        return noise.scale > _NARROW_NOISE
+    return isinstance(noise, Gaussian) and noise.sigma > _NARROW_NOISE
+
+
 def reach(measure: Measure, caps: Caps, *, total: tuple[int, int] | None) -> Reach:
     """How far one unit moves `measure` under these caps, between neighbours that differ by adding or removing it."""
-    in_group = _in_group(measure, caps, total) * weight_of(caps)
-    if in_group * caps.max_groups * (1 << 40) >= _SUM_LIMIT:
+    if _widest_sum(measure, caps) >= _SUM_LIMIT:
         raise QueryRefused(
             "a sum could overflow: bounds and caps allow too much", hint="tighten the bounds or coarsen the step"
         )
+    in_group = _in_group(measure, caps, total) * weight_of(caps)
     return Reach(in_group, in_group * caps.max_groups, in_group * sqrt_above(Fraction(caps.max_groups)))
+
+
+def _widest_sum(measure: Measure, caps: Caps) -> int:
+    """The largest number on the way to a sum of a trillion rows.
+
+    All of them may be one unit's, whose sum is multiplied by max_rows before it is divided by its rows; or everybody's,
+    each at the full weight.
+    """
+    if not isinstance(measure, Additive) or measure.counted is not Counted.VALUES:
+        return 0
+    return measure.magnitude * MOST_ROWS * max(caps.max_rows, weight_of(caps))
 
 
 def _in_group(measure: Measure, caps: Caps, total: tuple[int, int] | None) -> int:

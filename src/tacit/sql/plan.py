@@ -35,6 +35,7 @@ class Measurement:
     in_group: int  # how far one unit moves it in one group
     noise: Noise
     share: Fraction
+    wide: bool = False  # whether it may need more than 64 bits: then its numbers are Python's own
 
     def event(self, steps: int) -> Event:
         """What an accountant needs to know of it, between neighbours this many additions or removals apart.

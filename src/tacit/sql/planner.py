@@ -17,7 +17,7 @@ from tacit.noise.probability import exp_interval
 from tacit.policy import Accounting, Policy
 from tacit.sql import post
 from tacit.sql.bind import BoundQuery
-from tacit.sql.bounding import MOST_GROUPS, Reach, caps_of, reach, weight_of
+from tacit.sql.bounding import MOST_GROUPS, Reach, caps_of, is_wide, is_wide_noise, reach, weight_of
 from tacit.sql.errors_expected import NOMINAL_ROWS, expected, nominal
 from tacit.sql.grid import grid_columns
 from tacit.sql.measures import Additive, Counted, Histogram, Measure, Mode, Quantile
@@ -95,7 +95,16 @@ class _Maker:
         made, places = statements(self.bound, caps, measures=measures, totals=totals)
         measurements = tuple(
             Measurement(
-                f"m{i}", measure, places[i], _step(measure) / weight_of(caps), r.l1, r.l2, r.in_group, noise, share
+                f"m{i}",
+                measure,
+                places[i],
+                _step(measure) / weight_of(caps),
+                r.l1,
+                r.l2,
+                r.in_group,
+                noise,
+                share,
+                wide=is_wide(measure, caps) or is_wide_noise(noise),
             )
             for i, (measure, r, noise, share) in enumerate(zip(measures, reaches, noises, shares, strict=True))
         )

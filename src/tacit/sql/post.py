@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+_ROUNDING = 2.0**-50  # of each term of a sum: above what it takes to make one from whole numbers
+_NEGLIGIBLE = 1e-6  # of an interval, which noise makes far wider than rounding in all but extremes
+
 
 @dataclass(frozen=True, slots=True)
 class Band:
@@ -164,8 +167,7 @@ def evaluate(post: Post, bands: Sequence[Band]) -> Band:
             point = np.full(1, float(value))
             return Band(point, point, point)
         case Sum(left, right):
-            one, two = evaluate(left, bands), evaluate(right, bands)
-            return Band(one.value + two.value, one.low + two.low, one.high + two.high)
+            return _sum(evaluate(left, bands), evaluate(right, bands))
         case Product(left, right):
             return _product(evaluate(left, bands), evaluate(right, bands))
         case Quotient(left, right, least):
@@ -187,6 +189,25 @@ def _unary(post: Clamped | Root | Absolute | Rounded, band: Band) -> Band:
             spans = (band.low <= 0) & (band.high >= 0)
             sizes = np.abs(np.stack([band.low, band.high]))
             return Band(np.abs(band.value), np.where(spans, 0.0, sizes.min(axis=0)), sizes.max(axis=0))
+
+
+def around(value: Floats, width: float | Floats) -> Band:
+    """A measured value and its interval; that of a very large one holds what a double loses of it as well."""
+    wide = width + _lost(np.abs(value), width)
+    return Band(value, value - wide, value + wide)
+
+
+def _lost(size: Floats, width: float | Floats) -> Floats:
+    """What doubles lose of terms of this size, where it matters beside an interval; an exact number has none."""
+    lost = _ROUNDING * size
+    return np.where((np.asarray(width) > 0) & (lost > _NEGLIGIBLE * np.asarray(width)), lost, 0.0)
+
+
+def _sum(one: Band, two: Band) -> Band:
+    """Where large terms cancel, what doubles have lost of them is a part of the error that is left."""
+    low, high = one.low + two.low, one.high + two.high
+    lost = _lost(np.abs(one.value) + np.abs(two.value), high - low)
+    return Band(one.value + two.value, low - lost, high + lost)
 
 
 def _product(one: Band, two: Band) -> Band:

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from tacit.policy import ColumnType, NullUnit, UnitForm
 from tacit.sql.bind import BoundQuery
-from tacit.sql.bounding import MOST_GROUPS, weight_of
+from tacit.sql.bounding import MOST_GROUPS, is_wide, weight_of
 from tacit.sql.measures import Additive, Counted, Measure
 from tacit.sql.plan import Caps, Statement
 from tacit.sql.rules import (
@@ -39,7 +39,9 @@ def statements(
     places = [-1] * len(measures)
     summed = [i for i, m in enumerate(measures) if isinstance(m, Additive) and m.counted is not Counted.DISTINCT]
     if summed:
-        columns = [(_column(i, measures[i], totals[i]), _value(measures[i])) for i in summed]
+        columns = [
+            (_column(i, measures[i], totals[i], wide=is_wide(measures[i], caps)), _value(measures[i])) for i in summed
+        ]
         settled = _statement(bound, SUM_RULES, columns, facts)
         if facts.spread is Spread.SAMPLE:
             quick = _statement(bound, SUM_RULES, columns, replace(facts, hash_only=True))
@@ -60,9 +62,9 @@ def _value(measure: Measure) -> exp.Expression | None:
     return measure.value
 
 
-def _column(place: int, measure: Measure, total: tuple[int, int] | None) -> MeasureFacts:
+def _column(place: int, measure: Measure, total: tuple[int, int] | None, *, wide: bool = False) -> MeasureFacts:
     counted = measure.counted if isinstance(measure, Additive) else Counted.VALUES
-    return MeasureFacts(f"m{place}", counted, None if measure.value is None else f"v{place}", total)
+    return MeasureFacts(f"m{place}", counted, None if measure.value is None else f"v{place}", total, wide)
 
 
 def _statement(

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.core import ComposedEvent, Number, positive, sqrt_above
 from tacit.mechanisms.gaussian import Gaussian
@@ -16,7 +18,7 @@ from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.strategy.chain import Chain
 from tacit.mechanisms.strategy.picks import Floats
 from tacit.mechanisms.strategy.plan import Strategy, bars, inverse, precision
-from tacit.noise import SYSTEM, IntArray, Source, whole_numbers
+from tacit.noise import SYSTEM, IntArray, Source, WideArray, is_wide, whole_numbers, wide_numbers
 
 _LOWER = 0xFFFFFFFF
 _LATTICE = 0.25  # in steps²: what a half-width needs on top where noise is a whole number
@@ -66,15 +68,16 @@ class StrategyNoise:
         """
         return [_continuous(noise) + _LATTICE for noise in self.noises]
 
-    def release(self, histogram: IntArray, source: Source = SYSTEM) -> tuple[IntArray, ...]:
+    def release(self, histogram: IntArray | WideArray, source: Source = SYSTEM) -> tuple[IntArray | WideArray, ...]:
         """The parts' bars with noise, each in the shape of its levels."""
-        exact = padded(whole_numbers(histogram), self.strategy.chains)
+        whole = wide_numbers(histogram) if is_wide(histogram) else whole_numbers(histogram)
+        exact = padded(whole, self.strategy.chains)
         return tuple(
             noise.release(_added_up(exact, bars(self.strategy.chains, part.levels)), source)
             for noise, part in zip(self.noises, self.strategy.parts, strict=True)
         )
 
-    def cells(self, noised: Sequence[IntArray]) -> Floats:
+    def cells(self, noised: Sequence[IntArray | WideArray]) -> Floats:
         """The least-squares estimate of every cell; post-processing, so it costs nothing."""
         chains = self.strategy.chains
         shape = tuple(chain.size for chain in chains)
@@ -84,7 +87,7 @@ class StrategyNoise:
         else:
             weighed = np.zeros(shape)
             for values, variance in zip(noised, self.variances, strict=True):
-                weighed += _expanded(values / variance, shape)
+                weighed += _expanded(values.astype(np.float64) / variance, shape)
             found = _scaled(weighed, chains, by=inverse(known), axis=0)
         return found[tuple(slice(chain.values) for chain in chains)]
 
@@ -105,14 +108,20 @@ def _continuous(noise: Laplace | Gaussian) -> float:
     return 2 * float(noise.scale) ** 2 if isinstance(noise, Laplace) else float(noise.sigma) ** 2
 
 
-def padded(histogram: IntArray, chains: Sequence[Chain]) -> IntArray:
+def padded(histogram: IntArray | WideArray, chains: Sequence[Chain]) -> IntArray | WideArray:
     """With empty cells where a chain has blocks for values that do not exist."""
     margins = [(0, chain.size - chain.values) for chain in chains]
-    return np.pad(histogram.reshape(tuple(chain.values for chain in chains)), margins)
+    found: NDArray[Any] = np.pad(histogram.reshape(tuple(chain.values for chain in chains)), margins)
+    return found
 
 
-def _added_up(cells: IntArray, shape: tuple[int, ...]) -> IntArray:
-    """Sums over blocks, held at the ends of 64 bits: one that wrapped round would move by 2^64 for a single unit."""
+def _added_up(cells: IntArray | WideArray, shape: tuple[int, ...]) -> IntArray | WideArray:
+    """Sums over blocks, held at the ends of 64 bits: one that wrapped round would move by 2^64 for a single unit.
+
+    Those of Python's own whole numbers have no end.
+    """
+    if is_wide(cells):
+        return _block_sums(cells, shape)
     upper, lower = _block_sums(cells >> 32, shape), _block_sums(cells & _LOWER, shape)  # neither can overflow
     upper, lower = upper + (lower >> 32), lower & _LOWER
     held = np.clip(upper, -(1 << 31), (1 << 31) - 1)
@@ -120,7 +129,7 @@ def _added_up(cells: IntArray, shape: tuple[int, ...]) -> IntArray:
     return total
 
 
-def _block_sums(cells: IntArray, shape: tuple[int, ...]) -> IntArray:
+def _block_sums(cells: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     for axis, blocks in enumerate(shape):
         split = (*cells.shape[:axis], blocks, cells.shape[axis] // blocks, *cells.shape[axis + 1 :])
         cells = cells.reshape(split).sum(axis=axis + 1)

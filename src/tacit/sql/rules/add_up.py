@@ -1,23 +1,25 @@
-"""Add up over units: one row for each group, each number a 64-bit whole number."""
+"""Add up over units: one row for each group, each number a whole number."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
-from tacit.sql.arithmetic import integer, saturated
+from tacit.sql.arithmetic import as_wide, integer, saturated
 from tacit.sql.measures import Counted
 from tacit.sql.rules.facts import Facts, MeasureFacts, Spread, name, nested
 from tacit.sql.rules.sample_groups import TIES
 
 
 def add_up(tree: exp.Select, facts: Facts) -> exp.Select:
-    """The exact columns: sums over all units, held at the ends of 64 bits, zero where there is nothing.
+    """The exact columns: sums over all units, of 64 bits or, where bounds allow more, of 128; zero where nothing is.
 
     Before:   SELECT u, k0, m0 FROM … AS pairs
     After:    SELECT k0, CAST(GREATEST(LEAST(COALESCE(SUM(m0), 0), 9223372036854775807), -9223372036854775808) AS
               BIGINT) AS m0 FROM (…) AS bounded GROUP BY k0
-    Ensures:  no overflow error and no NULL: either would tell something of the data. Holding a sum at an end moves
-              it no farther than it would have moved. A private key whose every unit was left out is left out too.
+    Ensures:  no overflow error and no NULL: either would tell something of the data. A sum that a trillion rows could
+              bring near the ends of 64 bits is read as it is, of 128 (which planning has made sure of); any other is
+              held at those ends, which moves it no farther than it would have moved. A private key whose every unit
+              was left out is left out too.
     Refuses:  nothing.
     """
     totals = [exp.alias_(_total(measure, facts), measure.name) for measure in facts.measures]
@@ -36,7 +38,8 @@ def add_up(tree: exp.Select, facts: Facts) -> exp.Select:
 def _total(measure: MeasureFacts, facts: Facts) -> exp.Expression:
     if facts.unit is None and measure.counted is not Counted.VALUES:  # rows as they are: a count is 64 bits wide
         return exp.Count(this=exp.Star() if measure.value is None else name(measure.value))
-    return _held(measure.name if facts.unit is not None else measure.value or measure.name)
+    column = measure.name if facts.unit is not None else measure.value or measure.name
+    return as_wide(exp.Sum(this=name(column))) if measure.wide else _held(column)
 
 
 def _held(column: str) -> exp.Expression:

@@ -84,6 +84,7 @@ class MeasureFacts:
     counted: Counted
     value: str | None = None
     total: tuple[int, int] | None = None  # bounds of a unit's own total in one group, where the policy gives them
+    wide: bool = False  # whether its sum over all units may need more than 64 bits
 
     @property
     def is_count(self) -> bool:
