@@ -167,17 +167,17 @@ SELECT
 FROM "staff"
 
 -- case: a count times a large cap has 128 bits
--- facts: {"unit": {"column": "id"}, "max_rows": 2000000, "measures": [{"name": "m0", "counted": "ROWS", "value": "v0"}, {"name": "m1", "counted": "VALUES", "value": "v1"}]}
+-- facts: {"unit": {"column": "id"}, "max_rows": 8000000, "measures": [{"name": "m0", "counted": "ROWS", "value": "v0"}, {"name": "m1", "counted": "VALUES", "value": "v1"}]}
 -- before
 SELECT "id" AS u, 1 AS v0, GRID("pay") AS v1 FROM "staff"
 -- after
 SELECT
   u,
-  CASE WHEN n > 2000000 THEN (
-    CAST(m0 AS INT128) * 2000000
+  CASE WHEN n > 8000000 THEN (
+    CAST(m0 AS INT128) * 8000000
   ) // n ELSE m0 END AS m0,
-  CASE WHEN n > 2000000 THEN (
-    m1 * 2000000
+  CASE WHEN n > 8000000 THEN (
+    m1 * 8000000
   ) // n ELSE m1 END AS m1
 FROM (
   SELECT
