@@ -15,7 +15,7 @@ from tacit.curator.batch_plan import BatchPlan, Question, made_batch
 from tacit.curator.batch_shown import mechanisms, notes_of, served, strategies, units
 from tacit.curator.explain import Priced, expected_errors, nominal_notes, running
 from tacit.mechanisms.strategy import half_width
-from tacit.sql import Output, Plan, plan, post
+from tacit.sql import Output, Plan, post
 from tacit.sql.errors_expected import nominal, nominal_value, shared_confidence
 
 
@@ -114,8 +114,7 @@ def priced(
         piece = made.pieces[made.places[place][0]]
         first = maker.first[place]
         if first not in found:
-            price = made.loss * shares[first]
-            single = plan(maker.bounds[first], maker.policy, price=price)
+            single = maker.planners[first].at(made.loss * shares[first])
             found[first] = single, nominal(single.measurements, single.confidence)
         single, bands = found[first]
         alone = expected_errors(columns, bands)

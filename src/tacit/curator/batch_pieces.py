@@ -16,7 +16,7 @@ from tacit.errors import QueryRefused
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.mechanisms.strategy import GAUSSIAN, LAPLACE, Strategy, StrategyNoise, choose, whole_grains
 from tacit.policy import Accounting, Policy
-from tacit.sql import BoundQuery, Measurement, Plan, plan
+from tacit.sql import BoundQuery, Measurement, Plan, Planner, plan
 from tacit.sql.keys import known_groups
 from tacit.sql.workload import Cells
 
@@ -94,7 +94,7 @@ class Maker:
     the sum of squared errors least, were they asked one by one. A workload has the shares of all its questions.
     """
 
-    bounds: Sequence[BoundQuery]
+    planners: Sequence[Planner]
     whole: Sequence[Plan]  # each question at the price of all
     policy: Policy
     price: Loss
@@ -110,6 +110,11 @@ class Maker:
         places = sorted(set(self.first))
         shares = self._least_errors(places) if self.alike else [Fraction(1, len(places))] * len(places)
         object.__setattr__(self, "given", dict(zip(places, shares, strict=True)))
+
+    @property
+    def bounds(self) -> list[BoundQuery]:
+        """The questions."""
+        return [planner.bound for planner in self.planners]
 
     def made(self) -> Made:
         """The pieces of all questions."""
@@ -136,8 +141,7 @@ class Maker:
         return [([place], self._alone(place, share)) for place, share in zip(places, shares, strict=True)]
 
     def _alone(self, place: int, share: Fraction) -> Lone:
-        price = self.price * share
-        return Lone(plan(self.bounds[place], self.policy, price=price))
+        return Lone(self.planners[place].at(self.price * share))
 
     def shares(self, places: Sequence[int]) -> list[Fraction]:
         """What these questions are given in all, split for the least sum of squared errors one by one."""
@@ -155,7 +159,7 @@ class Maker:
 
         A measurement weighs the inverse of its own mean over the questions, so that dollars do not outweigh heads.
         """
-        count = len(self.bounds[places[0]].measures)
+        count = len(self.planners[places[0]].bound.measures)
         found = np.array([[variance(m) for m in self.whole[place].measurements[:count]] for place in places])
         found *= np.array([[known_groups(self.whole[place].keys)] for place in places])
         means = found.mean(axis=0)

@@ -12,7 +12,7 @@ from tacit.curator.batch_pieces import Fits, Joint, Maker, Piece
 from tacit.curator.pricing import Session, check_limit
 from tacit.errors import QueryRefused
 from tacit.policy import Policy, Schema
-from tacit.sql import BoundQuery, DefaultPrice, Parameters, bind, parse, plan
+from tacit.sql import BoundQuery, DefaultPrice, Parameters, Planner, bind, parse
 from tacit.sql.workload import fitting, joined
 
 MAX_QUESTIONS = 2_000
@@ -70,8 +70,9 @@ def batch_maker(
     private = any(not key.is_public for bound in bounds for key in bound.keys)
     if private and price.is_pure:
         price = Loss(price.epsilon, session.delta or policy.budget.default_delta or 0)
-    whole = _numbered(bounds, lambda bound: plan(bound, policy, price=price))
-    return Maker(bounds, whole, policy, price, _fits(bounds))
+    planners = [Planner(bound, policy) for bound in bounds]
+    whole = _numbered(planners, lambda planner: planner.at(price))
+    return Maker(planners, whole, policy, price, _fits(bounds))
 
 
 def made_batch(maker: Maker) -> BatchPlan:

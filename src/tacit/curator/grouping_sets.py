@@ -17,7 +17,7 @@ from tacit.curator.grouping_rows import one_table, resolved
 from tacit.curator.release import Receipt, Release
 from tacit.errors import QueryRefused
 from tacit.policy import AnalystPolicy, Policy
-from tacit.sql import BoundQuery, WithinError, plan
+from tacit.sql import BoundQuery, Planner, WithinError
 from tacit.sql.workload_sets import SetQuestions, set_questions
 
 _SAME_ROWS = "every set counts the same rows: those with a value in the domain of each public key"
@@ -74,8 +74,9 @@ def plan_sets(bound: BoundQuery, policy: Policy, *, price: Loss) -> SetsPlan:
         names={place: questions.names(place) for place in questions.kinds},
         joined=questions.joined,
     )
-    whole = [plan(each, policy, price=price) for each in questions.bounds]
-    maker = Maker(questions.bounds, whole, policy, price, fits, alike=True)
+    planners = [Planner(each, policy) for each in questions.bounds]
+    whole = [planner.at(price) for planner in planners]
+    maker = Maker(planners, whole, policy, price, fits, alike=True)
     return SetsPlan(bound, questions, maker, made_batch(maker))
 
 

@@ -13,7 +13,7 @@ from tacit.curator.noisy import Noisy
 from tacit.curator.pricing import Session, check_limit
 from tacit.errors import QueryRefused
 from tacit.policy import Policy
-from tacit.sql import BoundQuery, Plan, WithinError, plan, post
+from tacit.sql import BoundQuery, Plan, Planner, WithinError, post
 from tacit.sql.errors_expected import half_width, nominal, shared_confidence
 
 PILOT = Fraction(1, 20)  # what a first look costs, where the accuracy asked for depends on the answer
@@ -42,8 +42,10 @@ def planner_of(bound: BoundQuery, policy: Policy, *, session: Session) -> Planne
     private = any(not key.is_public for key in bound.keys)
     delta = bound.query.delta or ((session.delta or policy.budget.default_delta) if private else None) or Fraction(0)
 
+    planner = Planner(bound, policy)
+
     def planned(epsilon: Fraction) -> Plan:
-        return plan(bound, policy, price=Loss(epsilon, delta))
+        return planner.at(Loss(epsilon, delta))
 
     return planned
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +100,7 @@ def reach_of(sigma: Fraction, chance: Fraction) -> int:
     return math.ceil(sigma * _normal_quantile(chance / 2))
 
 
+@lru_cache(maxsize=1024)  # the grouping sets of one statement ask for the same, hundreds of times
 def _normal_quantile(chance: Fraction) -> Fraction:
     """A point that a standard normal passes with probability at most `chance`, found by halving."""
     low, high = Fraction(0), Fraction(1)

@@ -5,7 +5,7 @@ from tacit.sql.bind import BoundQuery, Output, bind
 from tacit.sql.measures import Additive, Counted, Histogram, Mode, Quantile
 from tacit.sql.parse import Parameters, parse
 from tacit.sql.plan import Measurement, Plan, Selection, Statement
-from tacit.sql.planner import plan
+from tacit.sql.planner import Planner, plan
 from tacit.sql.query import AtEpsilon, DefaultPrice, Query, WithinError
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Output",
     "Parameters",
     "Plan",
+    "Planner",
     "Quantile",
     "Query",
     "Selection",

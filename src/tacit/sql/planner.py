@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -21,33 +21,57 @@ from tacit.sql.bounding import MOST_GROUPS, Reach, caps_of, is_wide, is_wide_noi
 from tacit.sql.errors_expected import NOMINAL_ROWS, expected, nominal
 from tacit.sql.grid import grid_columns
 from tacit.sql.measures import Additive, Counted, Histogram, Measure, Mode, Quantile
-from tacit.sql.plan import Caps, Measurement, Noise, Plan, Selection
+from tacit.sql.plan import Caps, Measurement, Noise, Plan, Selection, Statement
 from tacit.sql.rules import Spread
 from tacit.sql.split import split
-from tacit.sql.statements import statements
+from tacit.sql.statements import places_of, statements
 
 CONFIDENCE = Fraction(95, 100)
 _ROUNDING = Fraction(1, 10**12)  # what the check of a replaced unit's loss may round up by
 
 
 def plan(bound: BoundQuery, policy: Policy, *, price: Loss) -> Plan:
-    """The best plan at this price: Laplace or Gaussian noise, whichever states the smaller error."""
-    if bound.sets is not None:
-        raise TypeError("grouping sets are planned one by one: see tacit.sql.workload_sets")
-    private = any(not key.is_public for key in bound.keys)
-    if private and price.is_pure:
-        raise QueryRefused(
-            "the group keys are private and need a delta: without one a rare key would give its owner away",
-            hint="write DP-SELECT 1 DELTA 1e-6 …, set default_delta in the policy, or declare the column's domain",
-        )
-    inner = _add_remove(price, policy.dataset.adjacency)
-    makers = [_Maker(bound, policy, price, inner, gaussian=False)]
-    if not inner.is_pure and all(isinstance(measure, Additive) for measure in bound.measures):
-        makers.append(_Maker(bound, policy, price, inner, gaussian=True))
-    if policy.budget.accounting is Accounting.ZCDP:  # there Gaussian noise costs far less for the same epsilon
-        return makers[-1].made()
-    plans = [maker.made() for maker in makers]
-    return min(plans, key=_largest_error)
+    """The best plan at this price; see `Planner`."""
+    return Planner(bound, policy).at(price)
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Plans one question at any price. Its SQL does not depend on the price, and is written once."""
+
+    bound: BoundQuery
+    policy: Policy
+    _written: dict[object, tuple[Statement, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.bound.sets is not None:
+            raise TypeError("grouping sets are planned one by one: see tacit.sql.workload_sets")
+
+    def at(self, price: Loss) -> Plan:
+        """The best plan at this price: Laplace or Gaussian noise, whichever states the smaller error."""
+        bound, policy = self.bound, self.policy
+        private = any(not key.is_public for key in bound.keys)
+        if private and price.is_pure:
+            raise QueryRefused(
+                "the group keys are private and need a delta: without one a rare key would give its owner away",
+                hint="write DP-SELECT 1 DELTA 1e-6 …, set default_delta in the policy, or declare the column's domain",
+            )
+        inner = _add_remove(price, policy.dataset.adjacency)
+        makers = [_Maker(bound, policy, price, inner, gaussian=False)]
+        if not inner.is_pure and all(isinstance(measure, Additive) for measure in bound.measures):
+            makers.append(_Maker(bound, policy, price, inner, gaussian=True))
+        if policy.budget.accounting is Accounting.ZCDP:  # there Gaussian noise costs far less for the same epsilon
+            makers = makers[-1:]
+        return self._with_statements(min((maker.made() for maker in makers), key=_largest_error))
+
+    def _with_statements(self, made: Plan) -> Plan:
+        """The plan that was chosen, and the SQL that it runs: of the others, none is written."""
+        measures = [m.measure for m in made.measurements]
+        key = (made.caps, len(measures))  # a count that chooses keys may be measured beside those that are asked for
+        if key not in self._written:
+            totals = [_unit_total(measure, self.bound) for measure in measures]
+            self._written[key] = statements(self.bound, made.caps, measures=measures, totals=totals)
+        return replace(made, statements=self._written[key])
 
 
 def _largest_error(candidate: Plan) -> float:
@@ -75,7 +99,7 @@ def _add_remove(price: Loss, adjacency: Adjacency) -> Loss:
 
 @dataclass(frozen=True, slots=True)
 class _Maker:
-    """Makes the plan of one noise family."""
+    """Makes the plan of one noise family, without its SQL."""
 
     bound: BoundQuery
     policy: Policy
@@ -92,7 +116,7 @@ class _Maker:
         shares = self._shares(measures, reaches, selector=selector, caps=caps)
         noises, rho = self._noises(measures, reaches, shares)
         owner = self.bound.relation.owner
-        made, places = statements(self.bound, caps, measures=measures, totals=totals)
+        places = places_of(measures)
         measurements = tuple(
             Measurement(
                 f"m{i}",
@@ -113,7 +137,7 @@ class _Maker:
             where="" if self.bound.where is None else self.bound.where.sql(dialect="duckdb"),
             unit=PrivacyUnit(owner.column if owner is not None else None, self.policy.dataset.adjacency),
             keys=self.bound.keys,
-            statements=made,
+            statements=(),  # written for the plan that is chosen
             measurements=measurements,
             selection=self._selection(measurements, selector, caps),
             outputs=self.bound.outputs,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -32,30 +33,35 @@ def statements(
     *,
     measures: Sequence[Measure],
     totals: Sequence[tuple[int, int] | None],
-) -> tuple[tuple[Statement, ...], list[int]]:
-    """The queries, and for each measurement which of them holds it. All sums share one; a histogram has its own."""
+) -> tuple[Statement, ...]:
+    """The queries, as `places_of` numbers them. All sums share one; a histogram has its own."""
     facts = _facts(bound, caps)
     made: list[Statement] = []
-    places = [-1] * len(measures)
-    summed = [i for i, m in enumerate(measures) if isinstance(m, Additive) and m.counted is not Counted.DISTINCT]
+    summed = [i for i, measure in enumerate(measures) if _is_summed(measure)]
     if summed:
         columns = [
             (_column(i, measures[i], totals[i], wide=is_wide(measures[i], caps)), _value(measures[i])) for i in summed
         ]
-        settled = _statement(bound, SUM_RULES, columns, facts)
+        written = _statement(bound, SUM_RULES, columns, facts)
         if facts.spread is Spread.SAMPLE:
-            quick = _statement(bound, SUM_RULES, columns, replace(facts, hash_only=True))
-            settled = replace(quick, settled=settled)
-        made.append(settled)
-        for place in summed:
-            places[place] = 0
+            written = _statement(bound, SUM_RULES, columns, replace(facts, hash_only=True), settled=written)
+        made.append(written)
     for place, measure in enumerate(measures):
         if place not in summed:
             rules = DISTINCT_RULES if isinstance(measure, Additive) else TALLY_RULES
             tallied = replace(facts, sample_rows=bound.table.unit_column is not None)
             made.append(_statement(bound, rules, [(_column(place, measure, None), _value(measure))], tallied))
-            places[place] = len(made) - 1
-    return tuple(made), places
+    return tuple(made)
+
+
+def places_of(measures: Sequence[Measure]) -> list[int]:
+    """For each measure which of the `statements` holds it."""
+    following = itertools.count(1 if any(map(_is_summed, measures)) else 0)
+    return [0 if _is_summed(measure) else next(following) for measure in measures]
+
+
+def _is_summed(measure: Measure) -> bool:
+    return isinstance(measure, Additive) and measure.counted is not Counted.DISTINCT
 
 
 def _value(measure: Measure) -> exp.Expression | None:
@@ -72,6 +78,8 @@ def _statement(
     rules: tuple[Rule, ...],
     columns: list[tuple[MeasureFacts, exp.Expression | None]],
     facts: Facts,
+    *,
+    settled: Statement | None = None,
 ) -> Statement:
     keys = [exp.alias_(key.sql.copy(), name) for key, name in zip(bound.keys, facts.keys, strict=True)]
     keeps = [
@@ -86,7 +94,7 @@ def _statement(
     if bound.where is not None:
         rows = rows.where(bound.where.copy())
     tree = apply(rules, rows, facts=replace(facts, measures=tuple(column for column, _ in columns)))
-    return Statement(tree, tuple(column.name for column, _ in columns))
+    return Statement(tree, tuple(column.name for column, _ in columns), settled)
 
 
 def _facts(bound: BoundQuery, caps: Caps) -> Facts:
