@@ -165,6 +165,6 @@ def test_a_plot_leaves_the_key_of_a_total_and_a_missing_number_blank():
 
 def test_the_footer_says_cost_rest_confidence_and_unit(hostile):
     footer = hostile.to_markdown().splitlines()[-1]
-    for part in ("ε = 0.5", "left ε = 3", "95% confidence", "one row (add/remove)"):
+    for part in ("ε = 0.5", "left ε = 3", "± covers the noise alone, 95% of the time", "one row (add/remove)"):
         assert part in footer
     assert "free" in release((), errors=(), reused="the same question").footer()

@@ -87,7 +87,7 @@ def explain_batch(maker: Maker, questions: Sequence[Question], *, dialect: str) 
         questions=priced(maker, made, [" ".join(text.split()) for text in texts], outputs=outputs),
         confidences=tuple(made.confidence for made in maker.whole),
         measurements=tuple(text for piece in made.pieces for text in mechanisms(piece)),
-        notes=tuple(dict.fromkeys([*noted, *(note for listed in outputs for note in nominal_notes(listed))])),
+        notes=tuple(dict.fromkeys([*noted, *(note for made in maker.whole for note in nominal_notes([made]))])),
         sql=tuple(statement.sql(dialect) for statement in statements),
         pretty=tuple(statement.sql(dialect, pretty=True) for statement in statements),
         plan=made.hash,
@@ -115,7 +115,7 @@ def priced(
         first = maker.first[place]
         if first not in found:
             single = maker.planners[first].at(made.loss * shares[first])
-            found[first] = single, nominal(single.measurements, single.confidence)
+            found[first] = single, nominal(single.measurements, single.confidence, rows=single.size)
         single, bands = found[first]
         alone = expected_errors(columns, bands)
         errors = alone
@@ -147,7 +147,7 @@ def _bands(joint: Joint, member: int) -> list[post.Band]:
     confidence = shared_confidence(made.confidence, len(variances))
     bands = []
     for asked, noise, spread in zip(joint.members[member].measurements, joint.noises, variances, strict=True):
-        value = np.full(1, nominal_value(asked.measure))
+        value = np.full(1, nominal_value(asked.measure, made.size))
         width = half_width(np.max(spread, initial=0.0, keepdims=True), noise=noise.noises[0], confidence=confidence)
         bands.append(post.Band(value, value - width, value + width))
     return bands

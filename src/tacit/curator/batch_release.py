@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tacit.core import Budget, Loss, decimal_text
-from tacit.curator.release import Receipt, Release
+from tacit.curator.release import NOISE, Receipt, Release, covering
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class BatchRelease:
         """What it cost and what is left, in one line."""
         paid = f"reused: {self.reused}, free" if self.reused else f"cost {self.cost} in all"
         left = "" if self.left is None else f"; left {self.left}"
-        levels = " and ".join(f"{float(level):.0%}" for level in sorted({answer.confidence for answer in self.answers}))
-        return f"{len(self)} answers; {paid}{left}; ± at {levels} confidence; hides {self.receipt.unit}"
+        covered = covering(NOISE, *sorted({answer.confidence for answer in self.answers}))
+        return f"{len(self)} answers; {paid}{left}; {covered}; hides {self.receipt.unit}"
 
     def to_dict(self) -> dict[str, object]:
         """Plain values, as the command line prints them."""

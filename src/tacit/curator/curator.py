@@ -73,7 +73,7 @@ class Curator:
                 return Asked(bound, plan(bound, self.policy, price=price(bound, self.policy, session)))
             planned = planner_of(bound, self.policy, session=session)
             if needs_pilot(bound):
-                return Asked(bound, planned(pilot_price(self.policy)), planned)
+                return Asked(bound, planned(pilot_price(bound, self.policy, planned=planned)), planned)
             return Asked(bound, least_price(bound, self.policy, planned=planned))
         except RecursionError:
             raise QueryRefused("the query is nested too deeply") from None

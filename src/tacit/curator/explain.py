@@ -11,9 +11,11 @@ import numpy as np
 
 from tacit.core import Loss, decimal_text
 from tacit.curator.ranks import rank_error
-from tacit.mechanisms import Exponential, Gaussian, Laplace
-from tacit.sql import Histogram, Measurement, Output, Plan, Quantile, post
-from tacit.sql.errors_expected import NOMINAL_ROWS, nominal
+from tacit.curator.release import NOISE, covering
+from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
+from tacit.sql import Histogram, Measurement, Mode, Output, Plan, Quantile, post
+from tacit.sql.errors_expected import nominal, shared_confidence
+from tacit.sql.keys import MAX_KEYS
 from tacit.sql.rules import Spread
 
 
@@ -66,6 +68,8 @@ class Explanation:
     pretty: tuple[str, ...]  # the same, laid out for a person
     plan: str
     sets: tuple[Priced, ...] = ()  # of ROLLUP, CUBE and GROUPING SETS
+    exact: tuple[bool, ...] = ()  # for each output whether no noise is in it: a key, or a number that was typed
+    covers: str = NOISE
 
     def to_dict(self) -> dict[str, object]:
         """Plain values, as the command line prints them."""
@@ -74,8 +78,10 @@ class Explanation:
             "delta": decimal_text(self.loss.delta),
             "columns": list(self.outputs),
             "errors": list(self.errors),
+            "exact": list(self.exact),
             **({"sets": [each.to_dict() for each in self.sets]} if self.sets else {}),
             "confidence": float(self.confidence),
+            "covers": self.covers,
             "unit": self.unit,
             "measurements": list(self.measurements),
             "selection": self.selection,
@@ -93,8 +99,10 @@ class Explanation:
         lines = [f"price        {self.loss}", f"hides        {self.unit}", f"counts       {self.bounding}"]
         lines += [f"measures     {text}" for text in self.measurements]
         lines += [f"keys         {self.selection}"] if self.selection else []
-        for name, error in zip(self.outputs, self.errors, strict=True):
-            lines.append(f"error        {name}: " + ("exact" if error is None else f"± {error:,.6g}"))
+        for name, error, exact in zip(self.outputs, self.errors, self.exact, strict=True):
+            none = "exact" if exact else "noisy, and no ± can be stated beforehand: see the notes"
+            lines.append(f"error        {name}: " + (none if error is None else f"± {error:,.6g}"))
+        lines.append(f"             {covering(self.covers, self.confidence)}")
         lines += [f"set          {each}" for each in self.sets]
         lines += [f"note         {note}" for note in self.notes]
         return "\n".join([*lines, *running(self.pretty)])
@@ -119,20 +127,28 @@ def expected_errors(outputs: Sequence[Output], bands: Sequence[post.Band]) -> tu
     return tuple(errors)
 
 
-def nominal_notes(outputs: Sequence[Output]) -> tuple[str, ...]:
+def exact_outputs(outputs: Sequence[Output]) -> tuple[bool, ...]:
+    """Which of the outputs have no noise in them."""
+    return tuple(out.value is None or not post.refs(out.value) for out in outputs)
+
+
+def nominal_notes(plans: Sequence[Plan]) -> tuple[str, ...]:
     """What must be said where an error depends on the answer."""
-    if all(out.value is None or post.is_linear(out.value) for out in outputs):
+    sizes = [made.size for made in plans if any(out.value and not post.is_linear(out.value) for out in made.outputs)]
+    if not sizes:
         return ()
-    return (f"errors of averages and ratios are stated for a group of {NOMINAL_ROWS:,.0f} rows",)
+    least, most = (f"{size:,}" for size in (min(sizes), max(sizes)))
+    size = least if least == most else f"{least} to {most}"
+    return (f"errors of averages and ratios are stated for a group of {size} rows",)
 
 
 def explain(plan: Plan, dialect: str) -> Explanation:
     """What `plan` will do."""
-    notes = [*plan.notes, *nominal_notes(plan.outputs), *accuracy_notes(plan)]
+    notes = [*plan.notes, *nominal_notes([plan]), *accuracy_notes(plan)]
     return Explanation(
         loss=plan.loss,
         outputs=tuple(out.name for out in plan.outputs),
-        errors=expected_errors(plan.outputs, nominal(plan.measurements, plan.confidence)),
+        errors=expected_errors(plan.outputs, nominal(plan.measurements, plan.confidence, rows=plan.size)),
         confidence=plan.confidence,
         unit=str(plan.unit),
         measurements=tuple(describe(m) for m in plan.measurements),
@@ -142,6 +158,7 @@ def explain(plan: Plan, dialect: str) -> Explanation:
         sql=tuple(statement.sql(dialect) for statement in plan.statements),
         pretty=tuple(statement.sql(dialect, pretty=True) for statement in plan.statements),
         plan=plan.hash,
+        exact=exact_outputs(plan.outputs),
     )
 
 
@@ -188,11 +205,17 @@ def accuracy_notes(plan: Plan) -> list[str]:
 
 def _accuracy_note(measurement: Measurement, plan: Plan) -> str | None:
     asked = measurement.measure
+    often = f"{float(plan.confidence) * 100:.10g}% of the time"
     if isinstance(asked, Histogram) and isinstance(measurement.noise, Laplace):
         width = measurement.noise.error(plan.confidence)
-        return f"each count of {asked.label} is within {width:,} at {float(plan.confidence):.0%} confidence"
+        return f"noise moves each count of {asked.label} by at most {width:,}, {often}"
     if isinstance(asked, Quantile) and isinstance(measurement.noise, Exponential):
         cells = asked.grid.high - asked.grid.low + 1
         ranks = rank_error(asked, measurement.noise, cells=cells, confidence=plan.confidence)
-        return f"{asked.label} is within {ranks:,.0f} ranks of the true one at {float(plan.confidence):.0%} confidence"
+        return f"noise moves {asked.label} by at most {ranks:,.0f} ranks, {often}"
+    if isinstance(asked, Mode) and isinstance(measurement.noise, PermuteAndFlip):
+        cells = len(asked.values) if isinstance(asked.values, tuple) else MAX_KEYS
+        each = shared_confidence(plan.confidence, asked.count)
+        rows = measurement.noise.error(each, candidates=cells)
+        return f"noise lets {asked.label} choose a value that at most {rows:,} rows fewer have, {often}"
     return None

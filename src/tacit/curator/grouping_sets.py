@@ -12,7 +12,14 @@ from tacit.curator.batch_explain import gains, priced
 from tacit.curator.batch_pieces import Fits, Joint, Maker
 from tacit.curator.batch_plan import BatchPlan, made_batch
 from tacit.curator.batch_shown import answers_of, mechanisms, strategies, units
-from tacit.curator.explain import Explanation, accuracy_notes, bounding_text, nominal_notes, selection_text
+from tacit.curator.explain import (
+    Explanation,
+    accuracy_notes,
+    bounding_text,
+    exact_outputs,
+    nominal_notes,
+    selection_text,
+)
 from tacit.curator.grouping_rows import one_table, resolved
 from tacit.curator.release import Receipt, Release
 from tacit.errors import QueryRefused
@@ -135,11 +142,12 @@ def explain_sets(made: SetsPlan, dialect: str) -> Explanation:
         measurements=tuple(measured),
         selection="; ".join(f"{whose}{text}" for whose, text in _selections(made)) or None,
         bounding=_counted(made),
-        notes=(*_notes(made), *gains(made.batch), *nominal_notes(bound.outputs)),
+        notes=(*_notes(made), *gains(made.batch), *nominal_notes(made.maker.whole)),
         sql=tuple(statement.sql(dialect) for statement in statements),
         pretty=tuple(statement.sql(dialect, pretty=True) for statement in statements),
         plan=made.hash,
         sets=lines,
+        exact=exact_outputs(bound.outputs),
     )
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+NOISE = "the noise alone"  # what ± covers, unless more was paid for
+
+
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """What was asked, guaranteed and charged, and where the ledger says so."""
@@ -36,7 +39,11 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One private answer. `errors` has the shape of `rows`: half-widths at `confidence`, None where there is none."""
+    """One private answer. `errors` has the shape of `rows`: half-widths at `confidence`, None where there is none.
+
+    `covers` says what a half-width is of: of the noise alone, unless the question paid for more. What contribution
+    bounds, clamping and the rows that are left out do to an answer is not noise.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[object, ...], ...]
@@ -47,6 +54,7 @@ class Release:
     reused: str | None
     notes: tuple[str, ...]
     receipt: Receipt
+    covers: str = NOISE
 
     def to_dict(self) -> dict[str, object]:
         """Plain values, as the command line prints them."""
@@ -55,6 +63,7 @@ class Release:
             "rows": [[_in_json(plain(value)) for value in row] for row in self.rows],
             "errors": [list(row) for row in self.errors],
             "confidence": float(self.confidence),
+            "covers": self.covers,
             "epsilon": decimal_text(self.cost.epsilon),
             "delta": decimal_text(self.cost.delta),
             "left": None
@@ -111,7 +120,7 @@ class Release:
         """What it cost and what is left, in one line."""
         paid = f"reused: {self.reused}, free" if self.reused else f"cost {self.cost}"
         left = "" if self.left is None else f"; left {self.left}"
-        return f"{paid}{left}; ± at {float(self.confidence):.0%} confidence; hides {self.receipt.unit}"
+        return f"{paid}{left}; {covering(self.covers, self.confidence)}; hides {self.receipt.unit}"
 
     def to_pandas(self) -> pandas.DataFrame:
         """A data frame; the half-widths are in `.attrs["errors"]`."""
@@ -172,6 +181,12 @@ class Release:
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         return f"{table}<p>{html.escape(self.footer())}</p><ul>{notes}</ul>"
+
+
+def covering(what: str, *confidences: Fraction) -> str:
+    """What the error bars cover, and how often."""
+    levels = " or ".join(dict.fromkeys(f"{float(level) * 100:.10g}%" for level in confidences))
+    return f"± covers {what}, {levels} of the time"
 
 
 def plain(value: object) -> Any:

@@ -11,7 +11,7 @@ from tacit.core import Loss
 from tacit.curator.answer import bands_of
 from tacit.curator.noisy import Noisy
 from tacit.curator.pricing import Session, check_limit
-from tacit.errors import QueryRefused
+from tacit.errors import BudgetExceeded, QueryRefused
 from tacit.policy import Policy
 from tacit.sql import BoundQuery, Plan, Planner, WithinError, post
 from tacit.sql.errors_expected import half_width, nominal, shared_confidence
@@ -31,10 +31,20 @@ def needs_pilot(bound: BoundQuery) -> bool:
     return isinstance(wanted, WithinError) and (wanted.relative or not linear)
 
 
-def pilot_price(policy: Policy) -> Fraction:
-    """What the pilot costs: at most a fifth of what one question may, so that a sharper answer can follow it."""
-    most = policy.budget.max_epsilon
-    return PILOT if most is None else min(PILOT, most / 5)
+def pilot_price(bound: BoundQuery, policy: Policy, *, planned: Planned) -> Fraction:
+    """What the pilot costs: at most a fifth of what one question may, so that a sharper answer can follow it.
+
+    Where the policy says about how many rows there are, a quarter of what the accuracy would cost then is enough.
+    """
+    budget = policy.budget.max_epsilon
+    most = PILOT if budget is None else min(PILOT, budget / 5)
+    if bound.table.rows is None:
+        return most
+    try:
+        guess = least_price(bound, policy, planned=planned).loss.epsilon
+    except (QueryRefused, BudgetExceeded):  # at that size; the pilot may find another
+        return most
+    return min(most, max(_FINEST, _rounded_up(guess / 4)))
 
 
 def planner_of(bound: BoundQuery, policy: Policy, *, session: Session) -> Planned:
@@ -83,17 +93,18 @@ def least_price(
 
 
 def _fits(made: Plan, wanted: WithinError, pilot: Noisy | None) -> bool:
-    bands = nominal(made.measurements, made.confidence) if pilot is None else _as_piloted(made, pilot)
+    bands = nominal(made.measurements, made.confidence, rows=made.size) if pilot is None else _as_piloted(made, pilot)
     for out in made.outputs:
         if out.value is None:
             continue
         band = post.evaluate(out.value, bands)
-        if not np.all(np.isfinite(band.error)):
+        known = ~np.isnan(band.value)  # a group that is empty has no average, and no error either
+        if not np.all(np.isfinite(band.error[known])):
             raise QueryRefused(
                 f"WITHIN is refused for {out.name}: its error is not a half-width", hint="give an epsilon"
             )
         allowed = float(wanted.bound) * (np.abs(band.value) if wanted.relative else 1.0)
-        if np.any(band.error > allowed):
+        if np.any((band.error > allowed)[known]):
             return False
     return True
 

@@ -77,6 +77,12 @@ TABLE = (
     Key(
         "bounding", "text", '"auto"', '"sample" drops what is over the caps, "weigh" scales it down, "auto" errs least'
     ),
+    Key(
+        "rows",
+        "whole number",
+        "unknown",
+        "about how many rows there are, as anybody may know: EXPLAIN and WITHIN reckon with it; it bounds nothing",
+    ),
     Key("description", "text", "none", "shown to analysts"),
     Key("columns", "table", "none", "the columns analysts may use; others do not exist for them"),
 )

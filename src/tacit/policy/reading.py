@@ -17,6 +17,7 @@ E = TypeVar("E", bound=Enum)
 Reader = Callable[[object, KeyPath], T]
 
 MAX_COUNT = 2**31 - 1
+MAX_SIZE = 10**15
 MAX_TEXT = 2000
 _DURATION = re.compile(r"(\d{1,9})\s*(s|m|h|d|w)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -41,6 +42,17 @@ def count(value: object, path: KeyPath) -> int:
     if not 1 <= value <= MAX_COUNT:
         bound = "at least 1" if value < 1 else f"at most {MAX_COUNT}"
         raise Fault(f"must be {bound}: got {shown(value) if abs(value) < 10**60 else 'more digits'}", path=path)
+    return value
+
+
+def size(value: object, path: KeyPath) -> int:
+    """About how many rows there are: a whole number, with as many digits as a table can need."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise Fault(
+            f"must be a whole number: it is {_not_whole(value)}", path=path, hint="about how many rows there are"
+        )
+    if not 1 <= value <= MAX_SIZE:
+        raise Fault(f"must be from 1 to {MAX_SIZE}", path=path)
     return value
 
 

@@ -12,7 +12,7 @@ from tacit.policy.column import ColumnPolicy
 from tacit.policy.fault import Fault, KeyPath
 from tacit.policy.link import Link, link_of, unit_name
 from tacit.policy.names import all_different, fold, meant, table_name
-from tacit.policy.reading import count, flag, hold, one_of, optional, text
+from tacit.policy.reading import count, flag, hold, one_of, optional, size, text
 from tacit.policy.types import kind_name
 
 ROW = "row"  # the unit of a table in which each row is a person
@@ -67,7 +67,8 @@ class TablePolicy:
 
     A private table has a unit: a column, or "row" if each row is a person, or a link to the table that knows whose a
     row is (`patient_id -> patients.id`). Where the unit is a column, a cap that is not given is not known: a question
-    that needs it is refused until the curator declares or calibrates it.
+    that needs it is refused until the curator declares or calibrates it. `rows` is about how many rows there are, as
+    everybody may know: errors are stated for it before the data are read. It promises nothing, and bounds nothing.
     Only the columns named here exist for analysts; of a public table all do, and naming one adds what is known of it.
     """
 
@@ -81,6 +82,7 @@ class TablePolicy:
     max_rows: int | None
     max_distinct: int | None
     bounding: Bounding
+    rows: int | None
     description: str | None
 
     def __init__(  # noqa: PLR0913 - the keys of a table
@@ -96,11 +98,12 @@ class TablePolicy:
         max_rows: int | None = None,
         max_distinct: int | None = None,
         bounding: Bounding | str = Bounding.AUTO,
+        rows: int | None = None,
         description: str | None = None,
     ) -> None:
         place = (table_name(name, (name,)),)
         hold(self, place, _READERS, name=name, unit=unit, columns=columns, public=public, description=description)
-        hold(self, place, _READERS, null_unit=null_unit, unit_form=unit_form, bounding=bounding)
+        hold(self, place, _READERS, null_unit=null_unit, unit_form=unit_form, bounding=bounding, rows=rows)
         hold(self, place, _READERS, max_groups=max_groups, max_rows=max_rows, max_distinct=max_distinct)
         all_different([column.name for column in self.columns], path=(name, "columns"))
         if self.public:
@@ -200,6 +203,7 @@ _READERS = {
     "max_rows": optional(count),
     "max_distinct": optional(count),
     "bounding": one_of(Bounding),
+    "rows": optional(size),
     "description": optional(text),
 }
 _UNTOUCHED = {

@@ -12,11 +12,12 @@ from tacit.policy import Bounding, TablePolicy
 from tacit.sql.arithmetic import MOST_ROWS
 from tacit.sql.bind import BoundQuery
 from tacit.sql.measures import Additive, Counted, Histogram, Measure, Mode, Quantile
-from tacit.sql.plan import Caps, Noise
+from tacit.sql.plan import NOMINAL_ROWS, Caps, Noise
 from tacit.sql.rules import Spread
 
 WEIGHT = 1 << 10  # what a full contribution counts when heavy units are weighed
 MOST_GROUPS = 100  # times max_groups: a unit in more groups than that is left out where keys are private
+_LEAST_ROWS = 10  # of a group for which errors are stated: of fewer, an average is noise alone
 _SUM_LIMIT = 1 << 126  # what a 128-bit sum holds, of 127 binary digits or of 38 decimal ones
 _NARROW_LIMIT = 1 << 62  # what a 64-bit sum holds, with as much room again for its noise
 _NARROW_NOISE = 1 << 40  # noise of such a scale leaves that room once in exp(2^22) times
@@ -69,6 +70,14 @@ def _public_count(bound: BoundQuery) -> int | None:
             return None
         total *= max(1, len(key.values))
     return total
+
+
+def nominal_size(bound: BoundQuery) -> int:
+    """About how many rows a group has, from public numbers alone; where nobody said, a thousand."""
+    rows, groups = bound.table.rows, _public_count(bound)
+    if rows is None:
+        return NOMINAL_ROWS
+    return max(_LEAST_ROWS, min(rows, NOMINAL_ROWS) if groups is None else rows // groups)
 
 
 def _spread(bound: BoundQuery, *, l2: bool) -> Spread:

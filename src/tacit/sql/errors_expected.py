@@ -1,4 +1,7 @@
-"""How far off an answer will be, before anyone has looked at the data: at a nominal size of each group."""
+"""How far off an answer will be, before anyone has looked at the data: at a nominal size of each group.
+
+The size is what the policy says of the table, shared out among its public groups; else a thousand rows.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +16,17 @@ from tacit.sql import post
 from tacit.sql.measures import Additive, Counted, Measure
 from tacit.sql.plan import Measurement
 
-NOMINAL_ROWS = 1_000.0
 _NUDGE = 1e-6
 
 
-def nominal_value(measure: Measure) -> float:
-    """A plausible value: a thousand rows, each halfway to its farthest end."""
+def nominal_value(measure: Measure, rows: int) -> float:
+    """A plausible value: so many rows, each halfway to its farthest end."""
     if not isinstance(measure, Additive):
-        return NOMINAL_ROWS
+        return float(rows)
     if measure.counted is not Counted.VALUES:
-        return NOMINAL_ROWS
+        return float(rows)
     far = measure.high if measure.high >= -measure.low else measure.low
-    return NOMINAL_ROWS * float(far * measure.step) / 2
+    return rows * float(far * measure.step) / 2
 
 
 def half_width(measurement: Measurement, confidence: Fraction) -> float:
@@ -39,12 +41,12 @@ def _reach(noise: Laplace | Gaussian, confidence: Fraction) -> int:
     return noise.error(confidence)
 
 
-def nominal(measurements: Sequence[Measurement], confidence: Fraction) -> list[post.Band]:
-    """The measurements as they might come out."""
+def nominal(measurements: Sequence[Measurement], confidence: Fraction, *, rows: int) -> list[post.Band]:
+    """The measurements as they might come out in a group of so many rows."""
     bands = []
     shared = shared_confidence(confidence, len(measurements))
     for measurement in measurements:
-        value = np.full(1, nominal_value(measurement.measure))
+        value = np.full(1, nominal_value(measurement.measure, rows))
         width = half_width(measurement, shared)
         bands.append(post.Band(value, value - width, value + width))
     return bands
@@ -55,9 +57,9 @@ def shared_confidence(confidence: Fraction, count: int) -> Fraction:
     return 1 - (1 - confidence) / max(1, count)
 
 
-def expected(value: post.Post, measures: Sequence[Measure]) -> tuple[float, list[float]]:
+def expected(value: post.Post, measures: Sequence[Measure], *, rows: int) -> tuple[float, list[float]]:
     """The nominal value of an output, and how much it moves when each measurement does."""
-    points = [np.full(1, nominal_value(measure)) for measure in measures]
+    points = [np.full(1, nominal_value(measure, rows)) for measure in measures]
     base = float(post.evaluate(value, [post.Band(p, p, p) for p in points]).value[0])
     slopes = []
     for place in range(len(measures)):

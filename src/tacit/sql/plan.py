@@ -18,6 +18,7 @@ from tacit.sql.measures import Measure, Mode, Quantile
 from tacit.sql.rules import Spread
 
 _CANONICAL = "duckdb"
+NOMINAL_ROWS = 1_000  # of a group, where the policy says nothing of the table's size
 
 Noise = Laplace | Gaussian | Exponential | PermuteAndFlip
 
@@ -115,6 +116,7 @@ class Plan:
     confidence: Fraction
     notes: tuple[str, ...]
     policy_version: str
+    size: int = NOMINAL_ROWS  # about how many rows a group has: what stated errors are stated for
 
     @property
     def event(self) -> Event:

@@ -17,8 +17,8 @@ from tacit.noise.probability import exp_interval
 from tacit.policy import Accounting, Policy
 from tacit.sql import post
 from tacit.sql.bind import BoundQuery
-from tacit.sql.bounding import MOST_GROUPS, Reach, caps_of, is_wide, is_wide_noise, reach, weight_of
-from tacit.sql.errors_expected import NOMINAL_ROWS, expected, nominal
+from tacit.sql.bounding import MOST_GROUPS, Reach, caps_of, is_wide, is_wide_noise, nominal_size, reach, weight_of
+from tacit.sql.errors_expected import expected, nominal
 from tacit.sql.grid import grid_columns
 from tacit.sql.measures import Additive, Counted, Histogram, Measure, Mode, Quantile
 from tacit.sql.plan import Caps, Measurement, Noise, Plan, Selection, Statement
@@ -75,13 +75,13 @@ class Planner:
 
 
 def _largest_error(candidate: Plan) -> float:
-    bands = nominal(candidate.measurements, candidate.confidence)
+    bands = nominal(candidate.measurements, candidate.confidence, rows=candidate.size)
     sizes = [0.0]
     for out in candidate.outputs:
         if out.value is not None:
             band = post.evaluate(out.value, bands)
             sizes.append(float(np.max(band.error / np.maximum(np.abs(band.value), 1e-9))))
-    threshold = candidate.selection.threshold / NOMINAL_ROWS if candidate.selection else 0.0
+    threshold = candidate.selection.threshold / candidate.size if candidate.selection else 0.0
     return max(size for size in sizes if np.isfinite(size)) + threshold
 
 
@@ -151,6 +151,7 @@ class _Maker:
             confidence=self.bound.query.confidence or CONFIDENCE,
             notes=(*self.bound.notes, *_clamp_notes(self.bound)),
             policy_version=self.policy.version,
+            size=nominal_size(self.bound),
         )
 
     def _selector(self, measures: list[Measure], caps: Caps) -> int | None:
@@ -179,7 +180,7 @@ class _Maker:
         for place, measure in enumerate(measures):
             if isinstance(measure, (Quantile, Mode, Histogram)) or place == selector:
                 row = [0.0] * len(measures)
-                row[place] = 5.0 * reaches[place].l1 / weight_of(caps) / NOMINAL_ROWS
+                row[place] = 5.0 * reaches[place].l1 / weight_of(caps) / nominal_size(self.bound)
                 rows.append(row)
         if not rows:
             rows = [[1.0] * len(measures)]
@@ -191,7 +192,7 @@ class _Maker:
             float(r.l2 if self.gaussian else r.l1) * float(_step(m)) / weight_of(caps)
             for m, r in zip(measures, reaches, strict=True)
         ]
-        base, slopes = expected(value, measures)
+        base, slopes = expected(value, measures, rows=nominal_size(self.bound))
         return [slope * size / max(abs(base), 1e-9) for slope, size in zip(slopes, scale, strict=True)]
 
     def _noises(

@@ -93,7 +93,7 @@ def _show_plan(made: CalibrationPlan, form: Plain) -> None:
 
     if form is Plain.TABLE:
         rows = [(str(step.target), str(step.loss), _expected(step)) for step in made.steps]
-        print_table(("quantity", "price", "expected error, at 95 % confidence"), rows)
+        print_table(("quantity", "price", "expected error of the noise, 95% of the time"), rows)
         print_lines("", f"the price is {made.loss}, from the total budget")
         return
     steps = [

@@ -15,7 +15,7 @@ from tacit.faces.standing import Account
 
 _KEY = (
     '<p class="key soft"><span><i class="p"></i>private answer</span>'
-    '<span><i class="e"></i>its error, at 95 % confidence</span><span><i class="t"></i>truth</span></p>'
+    '<span><i class="e"></i>its noise, 95 % of the time</span><span><i class="t"></i>truth</span></p>'
 )
 _ATTACK_KEY = (
     '<p class="key soft"><span><i class="p"></i>Mallory’s mean at tacit</span>'

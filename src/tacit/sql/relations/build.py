@@ -295,6 +295,7 @@ def _described(parts: Sequence[Named]) -> tuple[TablePolicy, dict[str, str]]:
         max_rows=_most([part.table.max_rows for part in private]),
         max_distinct=_most([part.table.max_distinct for part in private]),
         bounding=next(iter(ways)) if len(ways) == 1 else Bounding.AUTO,
+        rows=_most([part.table.rows for part in private]),
     )
     return table, sql_types
 
