@@ -22,6 +22,7 @@ from tacit.engines import (
 from tacit.engines.reading import name_in
 from tacit.engines.sources import holds_sqlite
 from tacit.errors import EngineError, InvalidParameter, PolicyError, QueryRefused, TacitError
+from tacit.faces.left_out import rows_left_out
 from tacit.policy import (
     Dataset,
     Finding,
@@ -131,7 +132,7 @@ def _examined(policy: Policy) -> list[Finding]:
             )
             for name, key in ([] if cells else shared_keys(engine, policy))
         ]
-        return [*cells, *owners, *role]
+        return [*cells, *owners, *role, *([] if cells or owners else rows_left_out(policy, engine))]
     finally:
         engine.close()
 

@@ -19,8 +19,8 @@ from tacit.sql import post
 from tacit.sql.bind import BoundQuery
 from tacit.sql.bounding import MOST_GROUPS, Reach, caps_of, is_wide, is_wide_noise, nominal_size, reach, weight_of
 from tacit.sql.errors_expected import expected, nominal
-from tacit.sql.grid import grid_columns
 from tacit.sql.measures import Additive, Counted, Histogram, Measure, Mode, Quantile
+from tacit.sql.notes import notes_on
 from tacit.sql.plan import Caps, Measurement, Noise, Plan, Selection, Statement
 from tacit.sql.rules import Spread
 from tacit.sql.split import split
@@ -149,7 +149,7 @@ class _Maker:
             rho=rho,
             caps=caps,
             confidence=self.bound.query.confidence or CONFIDENCE,
-            notes=(*self.bound.notes, *_clamp_notes(self.bound)),
+            notes=notes_on(self.bound),
             policy_version=self.policy.version,
             size=nominal_size(self.bound),
         )
@@ -246,13 +246,6 @@ def _rho_for(loss: Loss) -> Fraction:
 
 def _step(measure: Measure) -> Fraction:
     return measure.step if isinstance(measure, Additive) else Fraction(1)
-
-
-def _clamp_notes(bound: BoundQuery) -> list[str]:
-    """Which values are held within which bounds: what lies outside is not in the answer, and no error bar says so."""
-    marks = {mark for m in bound.measures if m.value is not None for mark in grid_columns(m.value)}
-    columns = [column for column in bound.table.columns if column.name.casefold() in marks]
-    return [f"{column.name} is clamped to {column.bounds}" for column in columns]
 
 
 def _unit_total(measure: Measure, bound: BoundQuery) -> tuple[int, int] | None:
