@@ -47,8 +47,8 @@ def truth(tree: post.Post, values: list[float]) -> float:
             return truth(left, values) * truth(right, values)
         case post.Quotient(left, right, least):
             below = truth(right, values)
-            below = below if least is None else max(below, float(least))
-            return truth(left, values) / below if below else math.nan
+            nothing = below == 0 if least is None else below < float(least)  # so few rows have no average
+            return math.nan if nothing else truth(left, values) / below
         case post.Clamped(inner, low, high):
             held = truth(inner, values)
             return min(max(held, -math.inf if low is None else float(low)), math.inf if high is None else float(high))
@@ -59,6 +59,14 @@ def truth(tree: post.Post, values: list[float]) -> float:
         case post.Rounded(inner, places):
             return float(np.round(truth(inner, values), places))
     raise AssertionError(tree)
+
+
+def divides(tree: post.Post) -> bool:
+    """Whether a quotient stands anywhere in it: its value is NULL where the divisor happens to be."""
+    if isinstance(tree, post.Quotient):
+        return True
+    parts = [getattr(tree, name, None) for name in ("left", "right", "inner")]
+    return any(divides(part) for part in parts if part is not None)
 
 
 @settings(max_examples=300, deadline=None)
@@ -76,7 +84,7 @@ def test_the_interval_of_an_expression_holds_its_true_value(tree, parts):
     assume(not math.isnan(exact) and abs(exact) < 1e30)
     band = post.evaluate(tree, bands)
     slack = 1e-6 * max(1.0, abs(exact))
-    assert not np.isnan(band.value).any()
+    assert divides(tree) or not np.isnan(band.value).any()
     assert band.low[0] <= exact + slack
     assert band.high[0] >= exact - slack
 

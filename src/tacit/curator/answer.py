@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -89,7 +90,7 @@ def _column(out: Output, plan: Plan, noisy: Noisy) -> tuple[Sequence[Cell], Sequ
     band = post.evaluate(out.value, bands_of(plan, noisy, len(refs)))
     value = np.broadcast_to(band.value, (count,))
     error = np.broadcast_to(band.error, (count,))
-    shown: Sequence[Cell] = _whole(value) if _is_count(out.value, plan) else value.tolist()
+    shown: Sequence[Cell] = _whole(value) if _is_count(out.value, plan) else _cells(value)
     noised = np.broadcast_to(_noised(refs, noisy), (count,))
     return shown, [float(w) if np.isfinite(w) and some else None for w, some in zip(error, noised, strict=True)]
 
@@ -117,6 +118,11 @@ def _is_count(value: post.Post, plan: Plan) -> bool:
     return isinstance(measure, Additive) and measure.counted is not Counted.VALUES
 
 
+def _cells(value: NDArray[np.float64]) -> list[object]:
+    """Numbers as cells: NaN, which divides by nothing, is NULL."""
+    return [None if math.isnan(number) else number for number in value.tolist()]
+
+
 def _whole(value: NDArray[np.float64]) -> list[int]:
     return [int(number) for number in np.rint(value)]
 
@@ -126,8 +132,7 @@ def _sort_values(out: Output, plan: Plan, noisy: Noisy, bands: Sequence[post.Ban
         return [key[out.key or 0] for key in noisy.keys]
     if isinstance(out.value, post.Ref) and noisy.columns[out.value.measure].choices is not None:
         return [str(row) for row in noisy.columns[out.value.measure].choices or ()]
-    values: list[object] = np.broadcast_to(post.evaluate(out.value, bands).value, (len(noisy.keys),)).tolist()
-    return values
+    return _cells(np.broadcast_to(post.evaluate(out.value, bands).value, (len(noisy.keys),)))
 
 
 def in_order(places: NDArray[np.int64], values: Sequence[object], *, descending: bool) -> NDArray[np.int64]:

@@ -21,6 +21,7 @@ _OPERATORS: dict[type[exp.Expression], str] = {
     exp.LT: "<",
     exp.LTE: "<=",
 }
+_TRUE, _UNKNOWN = 1.0, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +42,17 @@ class Condition:
         return Condition(self.operator, sides, tuple(part.with_posts(posts) for part in self.parts))
 
     def holds(self, bands: Sequence[post.Band]) -> NDArray[np.bool_]:
-        """For which groups it holds."""
+        """For which groups it holds; where a side is NULL nobody knows, and it does not."""
+        found: NDArray[np.bool_] = self.truth(bands) == _TRUE
+        return found
+
+    def truth(self, bands: Sequence[post.Band]) -> NDArray[np.float64]:
+        """1 where it is true, 0 where it is false, halfway between where nobody knows: the logic of SQL."""
         if self.operator == "NOT":
-            return np.logical_not(self.parts[0].holds(bands))
+            return _TRUE - self.parts[0].truth(bands)
         if self.parts:
-            join = np.logical_and if self.operator == "AND" else np.logical_or
-            joined: NDArray[np.bool_] = join.reduce(np.broadcast_arrays(*(part.holds(bands) for part in self.parts)))
+            join = np.minimum if self.operator == "AND" else np.maximum
+            joined: NDArray[np.float64] = join.reduce(np.broadcast_arrays(*(part.truth(bands) for part in self.parts)))
             return joined
         left, right = (post.evaluate(side, bands).value for side in self.sides)
         compare = {
@@ -57,8 +63,7 @@ class Condition:
             "<": np.less,
             "<=": np.less_equal,
         }[self.operator]
-        result: NDArray[np.bool_] = compare(left, right)
-        return result
+        return np.where(np.isnan(left) | np.isnan(right), _UNKNOWN, compare(left, right).astype(np.float64))
 
 
 def condition(node: exp.Expression, build: Callable[[exp.Expression], post.Post]) -> Condition:

@@ -17,7 +17,7 @@ _NEGLIGIBLE = 1e-6  # of an interval, which noise makes far wider than rounding 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Values with the interval each lies in at the stated confidence."""
+    """Values with the interval each lies in at the stated confidence; NaN stands for NULL."""
 
     value: Floats
     low: Floats
@@ -61,7 +61,12 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class Quotient:
-    """left / right. A divisor that might be zero makes the interval infinite; the value then divides by `least`."""
+    """left / right: NULL (NaN in a band) where there is nothing to divide by.
+
+    A divisor that might be zero makes the interval infinite, and one that is zero makes the value NULL. A divisor that
+    is a number of rows is at least `least` wherever there is an answer: it is held there, unless its whole interval
+    lies below, where there are no such rows.
+    """
 
     left: Post
     right: Post
@@ -219,11 +224,13 @@ def _product(one: Band, two: Band) -> Band:
 
 def _quotient(one: Band, two: Band, least: Fraction | None) -> Band:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        nothing = two.value == 0
         if least is not None:
             floor = float(least)
+            nothing = two.high < floor
             two = Band(np.maximum(two.value, floor), np.maximum(two.low, floor), np.maximum(two.high, floor))
         corners = np.stack([a / b for a in np.broadcast_arrays(one.low, one.high) for b in (two.low, two.high)])
-        value = np.where(two.value == 0, 0.0, one.value / np.where(two.value == 0, 1.0, two.value))
+        value = np.where(nothing, np.nan, one.value / np.where(nothing, 1.0, two.value))
         unsure = (two.low <= 0) & (two.high >= 0)
         low = np.where(unsure, -np.inf, corners.min(axis=0))
         high = np.where(unsure, np.inf, corners.max(axis=0))

@@ -1,0 +1,99 @@
+"""Noisy columns into rows: what has no value is NULL, and never a number without an error bar."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from conformance.sql_clinic import clinic
+from conformance.sql_noiseless import switch_off
+from tacit.curator import Session
+from tacit.sql import post
+from tacit.sql.conditions import Condition
+
+ANA = Session("ana")
+EMPTY = [
+    "AVG(amount)",
+    "VARIANCE(amount)",
+    "VAR_POP(amount)",
+    "STDDEV(amount)",
+    "AVG(amount) + 1",
+    "ROUND(AVG(amount), 1)",
+    "ABS(AVG(amount))",
+    "AVG(amount) / AVG(age)",
+    "SUM(amount) / COUNT(amount)",
+    "SUM(amount) / COUNT(*)",
+]
+
+
+@pytest.mark.parametrize("asked", EMPTY)
+@pytest.mark.parametrize("over", ["FROM visits WHERE age < 0", "FROM visits WHERE age < 0 GROUP BY dept"])
+def test_what_has_no_rows_is_null_and_has_no_error_bar(tmp_path, monkeypatch, asked, over):
+    """At a price so high that noise is all but none, the midpoint of the bounds ± 0 was the answer."""
+    switch_off(monkeypatch)
+    curator = clinic().curator(tmp_path)
+    answer = curator.ask(f"DP-SELECT 400 {asked} AS x {over}", session=ANA)
+    assert {row[-1] for row in answer.rows} == {None}
+    assert {errors[-1] for errors in answer.errors} == {None}
+    assert "NULL" in answer.to_markdown()
+    assert "NaN" not in answer.to_json()
+
+
+def test_the_sets_of_a_rollup_say_null_where_nobody_is(tmp_path, monkeypatch):
+    switch_off(monkeypatch)
+    curator = clinic().curator(tmp_path)
+    text = "DP-SELECT 400 dept, AVG(amount) AS x FROM visits WHERE age < 0 GROUP BY ROLLUP (dept)"
+    answer = curator.ask(text, session=ANA)
+    assert {row[1] for row in answer.rows} == {None}
+    assert {errors[1] for errors in answer.errors} == {None}
+
+
+def test_the_sample_variance_of_one_row_is_null(tmp_path, monkeypatch):
+    switch_off(monkeypatch)
+    world = clinic(unit="row", max_groups=1, max_rows=1)
+    curator = world.curator(tmp_path)
+    one = "FROM visits WHERE amount = 0.37 AND age = 25"
+    answer = curator.ask(f"DP-SELECT 400 COUNT(*), VARIANCE(amount), VAR_POP(amount) {one}", session=ANA)
+    assert answer.rows[0][0] == 1
+    assert answer.rows[0][1] is None
+    assert answer.rows[0][2] is not None
+
+
+def test_an_average_whose_count_may_be_more_than_nothing_keeps_its_error_bar(tmp_path):
+    """The control: where rows cannot be ruled out, the whole range is said."""
+    curator = clinic().curator(tmp_path)
+    answer = curator.ask("DP-SELECT 0.1 AVG(amount) FROM visits WHERE age < 0", session=ANA)
+    if answer.rows[0][0] is not None:
+        assert answer.errors[0][0] > 0
+
+
+def test_null_is_last_in_order_and_no_comparison_holds_for_it(tmp_path, monkeypatch):
+    switch_off(monkeypatch)
+    curator = clinic().curator(tmp_path)
+    asked = "DP-SELECT 400 dept, AVG(amount) AS x FROM visits WHERE dept <> 'Econ' GROUP BY dept"
+    ordered = curator.ask(f"{asked} ORDER BY x", session=ANA)
+    assert [row[0] for row in ordered.rows][-1] == "Econ"
+    assert [row[0] for row in curator.ask(f"{asked} ORDER BY x DESC", session=ANA).rows][-1] == "Econ"
+    for having in ("AVG(amount) > 0", "NOT AVG(amount) > 0", "AVG(amount) <> 5", "NOT AVG(amount) BETWEEN 0 AND 1"):
+        kept = curator.ask(f"{asked} HAVING {having}", session=ANA)
+        assert "Econ" not in {row[0] for row in kept.rows}, having
+    either = curator.ask(f"{asked} HAVING AVG(amount) > 0 OR COUNT(*) < 1", session=ANA)
+    assert "Econ" in {row[0] for row in either.rows}
+
+
+def test_conditions_follow_the_logic_of_sql():
+    null, one = post.Band(*(np.array([x]) for x in (np.nan, -9.0, 9.0))), post.Band(*(np.ones(1) for _ in range(3)))
+    unknown = Condition("=", (post.Ref(0), post.Number(Fraction(1))))
+    true = Condition("=", (post.Ref(1), post.Number(Fraction(1))))
+    false = Condition("NOT", parts=(true,))
+
+    def holds(condition):
+        return bool(condition.holds([null, one])[0])
+
+    assert [holds(each) for each in (unknown, true, false, Condition("NOT", parts=(unknown,)))] == [0, 1, 0, 0]
+    assert holds(Condition("OR", parts=(unknown, true)))
+    assert not holds(Condition("OR", parts=(unknown, false)))
+    assert not holds(Condition("AND", parts=(unknown, true)))
+    assert holds(Condition("NOT", parts=(Condition("AND", parts=(unknown, false)),)))
