@@ -1,12 +1,12 @@
 """Odometers: the running loss, true whenever it is read."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 import mpmath
 import pytest
 
-from tacit.accounting import BasicOdometer, NumericalOdometer, ZcdpOdometer, compose_numerically, zcdp_to_dp
-from tacit.accounting.odometers import FIRST_MARK
+from tacit.accounting import BasicOdometer, NumericalOdometer, ZcdpOdometer, compose_numerically, odometers, zcdp_to_dp
 from tacit.core import NOTHING, ApproximateEvent, ComposedEvent, GaussianEvent, Loss, PureEvent
 from tacit.errors import InvalidParameter
 
@@ -31,16 +31,36 @@ def test_a_zcdp_odometer_adds_rho_exactly():
 
 
 def test_a_zcdp_odometer_reads_more_than_the_conversion_but_not_much_more():
-    for rho in ("0.0001", "0.01", "1", "30"):
+    for rho in ("1e-6", "0.0001", "0.0008", "0.00081", "0.001", "0.00101", "0.01", "1", "30"):
         reading = ZcdpOdometer("1e-6").charge(GaussianEvent(Fraction(rho))).loss
-        least = zcdp_to_dp(max(FIRST_MARK, Fraction(rho)), "1e-6").epsilon
-        assert least < reading.epsilon < least * Fraction(8, 5)
+        least = zcdp_to_dp(Fraction(rho), "1e-6").epsilon
+        assert least < reading.epsilon < least * Fraction(9, 5)
         assert reading.delta == Fraction("1e-6")
 
 
 def test_the_shares_of_delta_add_up_to_one_at_most():
-    shares = [Fraction(1, mark * (mark + 1)) for mark in range(1, 1000)]
-    assert sum(shares) == 1 - Fraction(1, 1000)
+    shares = [Fraction(1, 2 * mark * (mark + 1)) for mark in range(1, 1000)]
+    assert 2 * sum(shares) == 1 - Fraction(1, 1000)
+
+
+def test_marks_that_differ_have_shares_of_their_own(monkeypatch):
+    """Every reading is at some mark, with some share of delta; no share may serve two marks."""
+    asked = {}
+
+    def converted(mark, share):
+        asked.setdefault(mark, set()).add(share)
+        return Loss(1, "1e-6")
+
+    monkeypatch.setattr(odometers, "zcdp_to_dp", converted)
+    rho = Fraction(1, 10**7)
+    while rho < 10:
+        reading = ZcdpOdometer("1e-6", rho)
+        assert reading.loss.epsilon == 1
+        rho = rho * Fraction(21, 20)
+    assert all(len(shares) == 1 for shares in asked.values())
+    assert sum(share for shares in asked.values() for share in shares) <= Fraction("1e-6")
+    marks = sorted(asked)
+    assert all(above <= below * odometers.RATIO for below, above in pairwise(marks))
 
 
 def test_a_reading_never_falls():

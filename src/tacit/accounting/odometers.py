@@ -17,7 +17,7 @@ from tacit.core import NOTHING, ComposedEvent, Event, Loss, Number, probability
 from tacit.core.rational import decimal_text
 from tacit.errors import InvalidParameter
 
-FIRST_MARK = Fraction(1, 1000)  # rho
+MARK = Fraction(1, 1000)  # rho: where the marks are cheapest
 RATIO = Fraction(5, 4)
 
 
@@ -37,10 +37,10 @@ class ZcdpOdometer:
     """The exact sum of rhos, and an (epsilon, delta) that is true at whatever moment one chooses to stop and read it.
 
     An adversary who stops when the reading suits them makes the plain conversion of the sum untrue, and some price for
-    that is unavoidable (Rogers et al., NeurIPS 2016). So it is read as a row of filters at rising marks 1/1000, 5/4000,
-    ... would be (Lécuyer, arXiv 2103.01379): the f-th holds with a share 1 / (f (f + 1)) of delta, the shares add up to
-    one, and the reading is that of the first filter which is not yet exceeded. So for every set S of transcripts,
-    P(S) <= delta + the sum over S of e^(epsilon read there) Q.
+    that is unavoidable (Rogers et al., NeurIPS 2016). So it is read as a row of filters would be (Lécuyer, arXiv
+    2103.01379), at marks a quarter apart, up from 1/1000 and down from it without end: the f-th either way holds with a
+    share 1 / (2 f (f + 1)) of delta, the shares add up to one, and the reading is that of the least filter which is not
+    yet exceeded. So for every set S of transcripts, P(S) <= delta + the sum over S of e^(epsilon read there) Q.
     """
 
     delta: Fraction
@@ -65,10 +65,14 @@ class ZcdpOdometer:
         """The reading: an epsilon at this odometer's delta."""
         if self.rho == 0:
             return NOTHING
-        mark, number = FIRST_MARK, 1
+        mark, number = MARK, 1
         while mark < self.rho:
             mark, number = mark * RATIO, number + 1
-        return Loss(zcdp_to_dp(mark, self.delta / (number * (number + 1))).epsilon, self.delta)
+        if number == 1 and self.rho <= mark / RATIO:
+            mark = mark / RATIO  # the first on the way down
+            while self.rho <= mark / RATIO:
+                mark, number = mark / RATIO, number + 1
+        return Loss(zcdp_to_dp(mark, self.delta / (2 * number * (number + 1))).epsilon, self.delta)
 
 
 @dataclass(frozen=True, slots=True)

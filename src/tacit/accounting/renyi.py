@@ -17,7 +17,9 @@ from tacit.errors import InvalidParameter
 
 _FRACTIONAL = "1.1 1.25 1.5 1.75 2 2.25 2.5 2.75 3 3.5 4 4.5"
 _WHOLE = "5 6 7 8 9 10 12 14 16 20 24 28 32 40 48 56 64 80 96 128 192 256 512 1024"
-ORDERS: tuple[Fraction, ...] = tuple(Fraction(text) for text in f"{_FRACTIONAL} {_WHOLE}".split())
+FILTER_ORDERS: tuple[Fraction, ...] = tuple(Fraction(text) for text in f"{_FRACTIONAL} {_WHOLE}".split())
+ORDERS = (*FILTER_ORDERS, *(Fraction(1 << power) for power in range(11, 25)))  # the last for a rho of 1e-14
+_SAMPLED_UP_TO = FILTER_ORDERS[-1]  # the binomial sum has as many terms as its order
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,8 @@ def _sampled(event: GaussianEvent, probability: Fraction, unsampled: RenyiCurve)
     worse, because a reflection swaps P and Q, on the integers as on the line (Mironov, Talwar & Zhang, arXiv
     1908.10530, Theorem 5). Between whole orders (a - 1) D_a is convex, so the chord is above it.
     """
-    wholes = {near for order in unsampled.orders for near in (floor(order), ceil(order))}
+    summed = [order for order in unsampled.orders if order <= _SAMPLED_UP_TO]
+    wholes = {near for order in summed for near in (floor(order), ceil(order))}
     moments = {order: _log_moment(order, event.rho, probability) for order in wholes}
 
     def value(order: Fraction) -> Fraction:
@@ -112,7 +115,8 @@ def _sampled(event: GaussianEvent, probability: Fraction, unsampled: RenyiCurve)
         return _up(chord / (order - 1))
 
     pairs = zip(unsampled.orders, unsampled.values, strict=True)
-    return RenyiCurve(unsampled.orders, tuple(min(value(order), most) for order, most in pairs))
+    values = (min(value(order), most) if order <= _SAMPLED_UP_TO else most for order, most in pairs)
+    return RenyiCurve(unsampled.orders, tuple(values))
 
 
 def _log_moment(order: int, rho: Fraction, probability: Fraction) -> Fraction:

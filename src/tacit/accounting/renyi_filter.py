@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from tacit.accounting.filters import refusal, shown
-from tacit.accounting.renyi import ORDERS, RenyiCurve, curve_of, flat_curve
+from tacit.accounting.renyi import FILTER_ORDERS, RenyiCurve, curve_of, flat_curve
 from tacit.accounting.zcdp_conversion import conversion_cost
 from tacit.core import Budget, Event
 from tacit.core.rational import decimal_text
@@ -21,7 +21,8 @@ class RenyiFilter:
     At one fixed order the sum of divergences may be capped even when events are chosen adaptively (Feldman & Zrnic,
     NeurIPS 2021). With several orders the one that is left at the end depends on what happened, so each gets an equal
     share of delta: sort the transcripts by an order that survived; those of order a are transcripts of the process
-    stopped at a's own cap, which is (epsilon, delta / n)-DP, and the n shares add up to delta.
+    stopped at a's own cap, which is (epsilon, delta / n)-DP, and the n shares add up to delta. So orders that a budget
+    will hardly use are left out.
     """
 
     budget: Budget
@@ -29,7 +30,7 @@ class RenyiFilter:
     spent: RenyiCurve
 
     def __init__(
-        self, budget: Budget, orders: tuple[Fraction, ...] = ORDERS, *, spent: RenyiCurve | None = None
+        self, budget: Budget, orders: tuple[Fraction, ...] = FILTER_ORDERS, *, spent: RenyiCurve | None = None
     ) -> None:
         object.__setattr__(self, "budget", budget)
         object.__setattr__(self, "orders", orders)
