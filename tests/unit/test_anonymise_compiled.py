@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tacit.release.anonymise import compiled, greedy
-from tacit.release.anonymise.columns import Column, column
+from tacit.release.anonymise.coding import column
+from tacit.release.anonymise.columns import Column
 from tacit.release.anonymise.models import KAnonymity, Rules
 from tacit.release.anonymise.partition import Partition
 from tacit.release.anonymise.tuples import Tuples, whole
@@ -21,7 +22,7 @@ def table(rows: int, number: int) -> tuple[Tuples, list[Column]]:
     columns, dense = [], []
     for values in codes:
         different, at = np.unique(values, return_inverse=True)
-        columns.append(column("c", different.tolist(), counts=different, hierarchy=None, ends=(None, None))[0])
+        columns.append(column("c", different.tolist(), counts=different, hierarchy=None)[0])
         dense.append(at)
     return Tuples(np.stack(dense).astype(np.int32), counts.astype(np.int64), None, ()), columns
 

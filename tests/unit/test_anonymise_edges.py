@@ -82,12 +82,11 @@ def test_bands_are_of_the_numbers_that_are_written(values: list[object], width: 
     assert Bands((width,)).levels(values, "x") == [labels]
 
 
-def test_infinite_numbers_are_refused_as_missing_ones_are() -> None:
+def test_infinite_numbers_are_refused_where_an_interval_would_end() -> None:
     for end in (np.inf, -np.inf):
         with pytest.raises(InvalidParameter, match="age has infinite numbers"):
             anonymise(TABLE.assign(age=[end] + [1.0] * 11), ["age"], k=2)
-    with pytest.raises(InvalidParameter, match="pay has infinite numbers"):
-        anonymise(TABLE.assign(pay=[np.inf] + [1.0] * 11), ["age"], k=2, sensitive="pay")
+    assert anonymise(TABLE.assign(pay=[np.inf] + [1.0] * 11), ["age"], k=2, sensitive="pay").report.models == ("k = 2",)
 
 
 @pytest.mark.parametrize("make", [lambda table: table, pa.Table.from_pandas, duckdb.from_df])

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tacit.release.anonymise import halving, refining
-from tacit.release.anonymise.columns import Column, column
+from tacit.release.anonymise.coding import column
+from tacit.release.anonymise.columns import Column
 from tacit.release.anonymise.greedy import greedy
 from tacit.release.anonymise.models import DistinctDiversity, KAnonymity, Rules
 from tacit.release.anonymise.tuples import Spread, Tuples, tally, whole
@@ -25,7 +26,7 @@ def table(rows: int, sizes: tuple[int, ...], *, rng: np.random.Generator) -> tup
     columns = []
     for values in codes:
         different = np.unique(values)
-        columns.append(column("c", different.tolist(), counts=different, hierarchy=None, ends=(None, None))[0])
+        columns.append(column("c", different.tolist(), counts=different, hierarchy=None)[0])
     dense = np.stack([np.unique(values, return_inverse=True)[1] for values in codes]).astype(np.int32)
     return Tuples(dense, counts.astype(np.int64), None, (spread,)), columns
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tacit.release.anonymise import Bands, Prefix, Tree, anonymise, check
-from tacit.release.anonymise.columns import column
+from tacit.release.anonymise.coding import column
 from tacit.release.anonymise.models import KAnonymity, Rules
 from tacit.release.anonymise.mondrian import relaxed, strict
 from tacit.release.anonymise.partition import Partition
@@ -67,7 +67,7 @@ def _run(method: object, table: list[list[int]], k: int = 2) -> tuple[Partition,
     columns, codes = [], []
     for place, values in enumerate(np.array(table).T):
         different, at, counts = np.unique(values, return_inverse=True, return_counts=True)
-        made, numbers = column(str(place), different.tolist(), counts=counts, hierarchy=None, ends=(None, None))
+        made, numbers = column(str(place), different.tolist(), counts=counts, hierarchy=None)
         columns.append(made)
         codes.append(numbers[at])
     tuples = Tuples(np.stack(codes).astype(np.int32), np.ones(len(table), dtype=np.int64), None, ())

@@ -9,7 +9,8 @@ import pytest
 
 from tacit.errors import InvalidParameter
 from tacit.release.anonymise import Bands, Tree, lattice
-from tacit.release.anonymise.columns import Column, column
+from tacit.release.anonymise.coding import column
+from tacit.release.anonymise.columns import Column
 from tacit.release.anonymise.distance import Ground
 from tacit.release.anonymise.lattice import optimal
 from tacit.release.anonymise.microaggregation import microaggregate
@@ -29,7 +30,7 @@ def table(seed: int, rows: int = 200) -> tuple[Tuples, list[Column]]:
     columns, dense = [], []
     for values, hierarchy in zip(codes, hierarchies, strict=True):
         different, at, heights = np.unique(values, return_inverse=True, return_counts=True)
-        made, numbers = column("c", different.tolist(), counts=heights, hierarchy=hierarchy, ends=(None, None))
+        made, numbers = column("c", different.tolist(), counts=heights, hierarchy=hierarchy)
         columns.append(made)
         dense.append(numbers[at])
     secret = rng.integers(0, 3, rows)
@@ -129,9 +130,7 @@ def test_microaggregation_makes_groups_of_about_k_alike_rows() -> None:
     rng = np.random.default_rng(8)
     codes = np.stack([rng.integers(0, 50, 300), rng.integers(0, 9, 300)]).astype(np.int32)
     tuples = Tuples(codes, np.ones(300, dtype=np.int64), None, ())
-    columns = [
-        column("c", list(range(size)), counts=np.ones(size), hierarchy=None, ends=(None, None))[0] for size in (50, 9)
-    ]
+    columns = [column("c", list(range(size)), counts=np.ones(size), hierarchy=None)[0] for size in (50, 9)]
     rules = Rules((KAnonymity(7),), whole(tuples))
     found = microaggregate(tuples, columns, rules=rules, progress=lambda _: None)
     sizes = np.bincount(found.classes)
@@ -152,7 +151,7 @@ def test_microaggregation_joins_classes_until_every_model_holds() -> None:
     ones, each = np.ones(120, dtype=np.int64), np.arange(120)
     spread = Spread.of("s", 2, owner=each, value=secret, count=ones, tuples=120)
     tuples = Tuples(codes, ones, None, (spread,))
-    columns = [column("c", list(range(30)), counts=np.ones(30), hierarchy=None, ends=(None, None))[0]]
+    columns = [column("c", list(range(30)), counts=np.ones(30), hierarchy=None)[0]]
     rules = Rules((KAnonymity(5), DistinctDiversity(2, "s")), whole(tuples))
     found = microaggregate(tuples, columns, rules=rules, progress=lambda _: None)
     assert rules.hold(tally(tuples, found.classes, number=found.number)).all()

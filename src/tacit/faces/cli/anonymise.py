@@ -150,6 +150,10 @@ def anonymise(  # noqa: PLR0913 - the options of a command
         list[str] | None,
         typer.Option("--bottom", metavar="COLUMN=20", help="One cell, <=20, from there down; or a date."),
     ] = None,
+    grid: Annotated[
+        list[str] | None,
+        typer.Option("--grid", metavar="COLUMN=5", help="Where intervals may end: every 5; of dates month, year, …"),
+    ] = None,
     suppress: Annotated[
         float, typer.Option("--suppress", metavar="SHARE", help="The share of rows that may be left out.")
     ] = 0.0,
@@ -203,6 +207,7 @@ def anonymise(  # noqa: PLR0913 - the options of a command
         hierarchies=_hierarchies(hierarchies, bands or [], prefix or []),
         top=_ends(top, "--top"),
         bottom=_ends(bottom, "--bottom"),
+        grids=_grids(grid),
         suppression=suppress,
         unit=unit,
     )  # fmt: skip
@@ -348,6 +353,19 @@ def _ends(given: Sequence[str] | None, option: str) -> dict[str, object]:
             found[column] = float(value)
         except ValueError:
             found[column] = _date(value, option)
+    return found
+
+
+def _grids(given: Sequence[str] | None) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for text in given or ():
+        column, value = _pair(text, "--grid")
+        try:
+            number = float(value)
+        except ValueError:
+            found[column] = value.lower()
+        else:
+            found[column] = int(number) if number.is_integer() else number
     return found
 
 

@@ -52,7 +52,8 @@ def classes_of(
             secrets[name] = numbered_values(connection, view, name, table=f"audited{place}")
             grounds[name] = Ground(EQUAL)
     else:
-        grounds, secrets = sensitive_codes(connection, view, sensitive, hierarchies=hierarchies, distance=distance)
+        asked = {name: kinds[name] for name in sensitive}
+        grounds, secrets = sensitive_codes(connection, view, asked, hierarchies=hierarchies, distance=distance)
     carried = [f"{code.expression} AS {quoted(name)}" for name, code in secrets.items()]
     joins = " ".join(code.join for code in (*codes, *secrets.values()))
     codes = [replace(code, join="") for code in codes]
@@ -63,8 +64,8 @@ def classes_of(
     )
     ask(connection, "DROP TABLE audit")
     each = np.arange(found.key.size)
-    histograms = {s.name: s.histogram(each, of=each, number=found.key.size) for s in found.sensitive}
-    whole = {name: counts.sum(axis=1, keepdims=True) for name, counts in histograms.items()}
+    histograms = {s.name: s.counted(each, of=each, number=found.key.size) for s in found.sensitive}
+    whole = {s.name: s.histogram(np.zeros_like(each), of=each, number=1) for s in found.sensitive}
     table = Tally(found.size.sum(keepdims=True), None, whole)
     return Classes(Tally(found.size, None, histograms), table, grounds, found.codes)
 

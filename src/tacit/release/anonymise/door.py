@@ -45,6 +45,7 @@ def anonymise(  # noqa: PLR0913 - one door for all models and methods
     hierarchies: Mapping[str, Hierarchy] | None = None,
     top: Mapping[str, object] | None = None,
     bottom: Mapping[str, object] | None = None,
+    grids: Mapping[str, object] | None = None,
     suppression: float = 0.0,
     diversity: str = "distinct",
     c: float | None = None,
@@ -88,6 +89,7 @@ def anonymise(  # noqa: PLR0913 - one door for all models and methods
         hierarchies=dict(hierarchies or {}),
         top=dict(top or {}),
         bottom=dict(bottom or {}),
+        grids=dict(grids or {}),
         suppression=suppression,
         unit=unit,
     )  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 
 from tacit.engines.columns import quoted
 from tacit.errors import InvalidParameter
+from tacit.release.anonymise.coding import is_missing
 from tacit.release.anonymise.source import ask
 from tacit.release.anonymise.tuples import Codes, Ints, Spread
 
@@ -25,6 +26,7 @@ class Values:
     table: str
     found: list[object]
     counts: Ints
+    missing: bool  # there are nulls, or what is no number
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class Grouped:
 
 
 def values_of(connection: duckdb.DuckDBPyConnection, view: str, column: str, *, table: str) -> Values:
-    """Every value of a column. A column with nulls is refused."""
+    """Every value of a column; what is missing, and what is no number, among them."""
     ask(
         connection,
         f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT v, n, row_number() OVER () - 1 AS i FROM"
@@ -59,12 +61,8 @@ def values_of(connection: duckdb.DuckDBPyConnection, view: str, column: str, *, 
         raise InvalidParameter(
             f"{column} has infinite numbers: no interval ends there", hint="fill them in or leave those rows out first"
         )
-    if any(value is None or value != value for value in found):  # noqa: PLR0124 - NaN is what differs from itself
-        raise InvalidParameter(
-            f"{column} has nulls: what is not known cannot be made coarser",
-            hint="fill them in or leave those rows out first",
-        )
-    return Values(column, table, found, np.array([count for _, count in rows], dtype=np.int64))
+    missing = any(is_missing(value) for value in found)
+    return Values(column, table, found, np.array([count for _, count in rows], dtype=np.int64), missing)
 
 
 def coded(connection: duckdb.DuckDBPyConnection, values: Values, codes: Ints, *, size: int) -> Code:
@@ -73,7 +71,23 @@ def coded(connection: duckdb.DuckDBPyConnection, values: Values, codes: Ints, *,
     connection.register("incoming", {"i": np.arange(codes.size), "c": codes.astype(np.int64)})
     ask(connection, f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT v, c FROM {values.table} JOIN incoming USING (i)")
     connection.unregister("incoming")
-    return Code(f"{name}.c", f"JOIN {name} ON s.{quoted(values.name)} = {name}.v", size)
+    same = "IS NOT DISTINCT FROM" if values.missing else "="
+    return Code(f"{name}.c", f"JOIN {name} ON s.{quoted(values.name)} {same} {name}.v", size)
+
+
+def ranked_values(connection: duckdb.DuckDBPyConnection, view: str, column: str, *, table: str) -> tuple[Code, bool]:
+    """A code for each value in the engine's order, what is missing last; and whether anything is. No value is read."""
+    name = quoted(column)
+    ask(
+        connection,
+        f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT v, row_number() OVER (ORDER BY v NULLS LAST) - 1 AS c FROM"
+        f" (SELECT DISTINCT {name} AS v FROM {quoted(view)})",
+    )
+    size, known, lost = ask(
+        connection, f"SELECT count(*), count(v), count(*) FILTER (lower(v::VARCHAR) = 'nan') FROM {table}"
+    )[0]
+    same = "=" if size == known else "IS NOT DISTINCT FROM"
+    return Code(f"{table}.c", f"JOIN {table} ON s.{name} {same} {table}.v", int(str(size))), size != known or bool(lost)
 
 
 def numbered_values(connection: duckdb.DuckDBPyConnection, view: str, column: str, *, table: str) -> Code:

@@ -121,8 +121,8 @@ class Tree:
 
     def __post_init__(self) -> None:
         depths = {len(path) for path in self.paths.values()}
-        if not depths or 0 in depths:
-            raise InvalidParameter("a tree has an empty level: every value needs at least one group above it")
+        if not depths:
+            raise InvalidParameter("a tree has an empty level: it names no value")
         if len(depths) > 1:
             raise InvalidParameter(f"the branches of a tree must be equally long: there are lengths {sorted(depths)}")
         if any(not name for path in self.paths.values() for name in path):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.release.anonymise.partition import Partition
-from tacit.release.anonymise.tuples import Codes, Floats, Ints, Tuples, tally
+from tacit.release.anonymise.tuples import Codes, Floats, Ints, Spread, Tuples
 
 MOST = 2_000  # tuples looked for
 
@@ -49,19 +49,22 @@ def attack(tuples: Tuples, partition: Partition) -> Linkage:
     there = np.flatnonzero(tuples.size > 0)
     targets, weight = _targets(tuples, there)
     kept = np.flatnonzero(partition.classes >= 0)
-    after = tally(tuples, partition.classes[kept], number=partition.number, of=kept)
+    heights = np.bincount(partition.classes[kept], weights=tuples.size[kept], minlength=partition.number)
     matched = [_matches(tuples.codes[:, target], partition) for target in targets]
-    candidates = np.array([after.size[classes].sum() for classes in matched])
+    candidates = np.array([heights[classes].sum() for classes in matched])
     present = partition.classes[targets] >= 0  # who was suppressed has no row to be found
     before = tuples.size[targets]
     spread_before, spread_after = [], []
+    each = np.arange(targets.size)
+    looked = np.repeat(each, [classes.size for classes in matched])
+    fitting = np.concatenate(matched)
     for spread in tuples.sensitive:
-        own = spread.histogram(np.arange(targets.size), of=targets, number=targets.size).astype(np.float64)
-        counts = after.histogram[spread.name]
-        seen = np.stack([counts[:, classes].sum(axis=1) for classes in matched], axis=1).astype(np.float64)
-        prior = spread.histogram(np.zeros(there.size, dtype=np.int64), of=there, number=1)[:, 0]
-        spread_before.append(_learnt(spread.name, own, own, prior=prior, weight=weight))
-        spread_after.append(_learnt(spread.name, own, seen, prior=prior, weight=weight))
+        own = spread.regrouped(each, of=targets, number=targets.size)
+        classes = spread.regrouped(partition.classes[kept], of=kept, number=partition.number)
+        seen = classes.regrouped(looked, of=fitting, number=targets.size)
+        common = int(spread.histogram(np.zeros(there.size, dtype=np.int64), of=there, number=1)[:, 0].argmax())
+        spread_before.append(_learnt(spread.name, own, own, common=common, weight=weight))
+        spread_after.append(_learnt(spread.name, own, seen, common=common, weight=weight))
     found = candidates[present]
     return Linkage(
         people=int(weight.sum()),
@@ -93,16 +96,33 @@ def _matches(person: Codes, partition: Partition) -> Ints:
     return left
 
 
-def _learnt(name: str, own: Floats, seen: Floats, *, prior: Ints, weight: Floats) -> Learnt:
-    """`own`: what the people of each target really have; `seen`: what their candidates have. (values, targets)."""
+def _learnt(name: str, own: Spread, seen: Spread, *, common: int, weight: Floats) -> Learnt:
+    """`own`: what the people of each target really have; `seen`: what their candidates have. `common`: the table's."""
     total = float(weight.sum())
-    certain = np.count_nonzero(seen, axis=0) == 1
-    share = own / np.maximum(own.sum(axis=0), 1)
-    right = share[seen.argmax(axis=0), np.arange(own.shape[1])]
-    blind = share[int(prior.argmax())]
+    certain = np.diff(seen.start) == 1
+    right = _share(own, _commonest(seen))
+    blind = _share(own, np.full(weight.size, common, dtype=np.int64))
     return Learnt(
         name,
         float(weight[certain].sum() / total),
         float((weight * right).sum() / total),
         float((weight * blind).sum() / total),
+    )
+
+
+def _commonest(seen: Spread) -> Ints:
+    """The most frequent value of each target's candidates, the first of several; of nobody the first of all."""
+    order = np.lexsort((seen.value, -seen.count, seen.owner))
+    held = np.diff(seen.start) > 0
+    found = np.zeros(held.size, dtype=np.int64)
+    found[held] = seen.value[order[seen.start[:-1][held]]]
+    return found
+
+
+def _share(own: Spread, value: Ints) -> Floats:
+    """How many of each target's people have the value that is guessed."""
+    right = own.value == value[own.owner]
+    size = np.bincount(own.owner, weights=own.count, minlength=value.size)
+    return np.asarray(
+        np.bincount(own.owner, weights=own.count * right, minlength=value.size) / np.maximum(size, 1), dtype=np.float64
     )

@@ -33,7 +33,7 @@ def microaggregate(tuples: Tuples, columns: Sequence[Column], *, rules: Rules, p
     cells = []
     for column, codes, least, most in zip(columns, tuples.codes, low, high, strict=True):
         labels = column.means(codes.astype(np.int64), classes, weight=tuples.size)
-        loss = column.scale[most] - column.scale[least]
+        loss = np.minimum(column.scale[most] - column.scale[least], 1)
         cells.append(Cells.of(labels, loss=loss, low=least, high=most))
     return Partition(classes, tuple(cells))
 

@@ -9,8 +9,16 @@ from typing import Protocol
 import numpy as np
 
 from tacit.errors import InvalidParameter
-from tacit.release.anonymise.distance import Ground, distance
-from tacit.release.anonymise.tuples import Bools, Floats, Ints, Tally
+from tacit.release.anonymise.distance import Ground
+from tacit.release.anonymise.spreads import (
+    apart,
+    different,
+    dominance,
+    evenness,
+    largest_gain,
+    largest_share,
+)
+from tacit.release.anonymise.tuples import Bools, Floats, Ints, Tally, prior_of
 
 SLACK = 1e-9  # for numbers that are not whole: what two ways of adding up may differ by
 
@@ -114,7 +122,7 @@ class DistinctDiversity:
 
     def measured(self, part: Tally, table: Tally) -> Floats:
         """Different values in the class."""
-        return np.asarray(np.count_nonzero(part.histogram[self.column], axis=0), dtype=np.float64)
+        return different(part.histogram[self.column]).astype(np.float64)
 
     def __str__(self) -> str:
         return f"distinct l = {self.l:g} on {self.column}"
@@ -136,9 +144,7 @@ class EntropyDiversity:
 
     def measured(self, part: Tally, table: Tally) -> Floats:
         """The exponential of the class's entropy."""
-        share = _shares(part.histogram[self.column])
-        logarithm = np.log(share, out=np.zeros_like(share), where=share > 0)
-        return np.asarray(np.exp(-(share * logarithm).sum(axis=0)), dtype=np.float64)
+        return evenness(part.histogram[self.column])
 
     def __str__(self) -> str:
         return f"entropy l = {self.l:g} on {self.column}"
@@ -163,9 +169,7 @@ class RecursiveDiversity:
 
     def measured(self, part: Tally, table: Tally) -> Floats:
         """The most frequent value over all from the l-th on; infinite where there are fewer than l."""
-        counts = -np.sort(-part.histogram[self.column], axis=0)
-        tail = counts[self.l - 1 :].sum(axis=0)
-        return np.asarray(np.where(tail > 0, counts[0] / np.maximum(tail, 1), math.inf), dtype=np.float64)
+        return dominance(part.histogram[self.column], l=self.l)
 
     def __str__(self) -> str:
         return f"recursive ({self.c:g}, {self.l})-diversity on {self.column}"
@@ -189,8 +193,7 @@ class TCloseness:
 
     def measured(self, part: Tally, table: Tally) -> Floats:
         """How far each class is from the table."""
-        shares = _shares(part.histogram[self.column])
-        return distance(shares, _beside(_shares(table.histogram[self.column]), shares), ground=self.ground)
+        return apart(part.histogram[self.column], prior_of(table, self.column), ground=self.ground)
 
     def __str__(self) -> str:
         return f"t = {self.t:g} ({self.ground.name}) on {self.column}"
@@ -209,18 +212,16 @@ class BetaLikeness:
 
     def holds(self, part: Tally, table: Tally) -> Bools:
         """Which classes raise no value too much."""
-        gain, prior = self._gain(part, table)
-        limit = np.minimum(self.beta, -np.log(np.where(prior > 0, prior, 1)))
-        return np.asarray((gain <= limit + SLACK).all(axis=0) | (part.size == 0), dtype=np.bool_)
+        prior = prior_of(table, self.column)
+        share = prior.share
+        limit = np.minimum(self.beta, -np.log(np.where(share > 0, share, 1)))
+        worst = largest_gain(part.histogram[self.column], prior, beyond=limit)
+        return np.asarray((worst <= SLACK) | (part.size == 0), dtype=np.bool_)
 
     def measured(self, part: Tally, table: Tally) -> Floats:
         """The largest relative gain of a value."""
-        return np.asarray(self._gain(part, table)[0].max(axis=0), dtype=np.float64)
-
-    def _gain(self, part: Tally, table: Tally) -> tuple[Floats, Floats]:
-        shares = _shares(part.histogram[self.column])
-        prior = _beside(_shares(table.histogram[self.column]), shares)
-        return (shares - prior) / np.where(prior > 0, prior, 1), prior
+        prior = prior_of(table, self.column)
+        return largest_gain(part.histogram[self.column], prior, beyond=np.zeros(prior.share.size))
 
     def __str__(self) -> str:
         return f"β = {self.beta:g} on {self.column}"
@@ -243,7 +244,7 @@ class AlphaAnonymity:
 
     def measured(self, part: Tally, table: Tally) -> Floats:
         """The share of the class's most frequent value."""
-        return np.asarray(_shares(part.histogram[self.column]).max(axis=0), dtype=np.float64)
+        return largest_share(part.histogram[self.column])
 
     def __str__(self) -> str:
         return f"α = {self.alpha:g} on {self.column}"
@@ -286,15 +287,6 @@ def _population(part: Tally) -> Ints:
             hint="name the population's table",
         )
     return part.population
-
-
-def _shares(counts: Ints) -> Floats:
-    return np.asarray(counts / np.maximum(counts.sum(axis=0), 1), dtype=np.float64)
-
-
-def _beside(prior: Floats, shares: Floats) -> Floats:
-    """The table's shares, (values, 1), shaped to stand beside those of many classes."""
-    return prior.reshape(prior.shape[0], *(1,) * (shares.ndim - 1))
 
 
 def _at_least(number: float, least: int, what: str) -> None:

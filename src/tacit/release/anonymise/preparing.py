@@ -11,7 +11,8 @@ import numpy as np
 
 from tacit.engines.columns import quoted
 from tacit.errors import InvalidParameter
-from tacit.release.anonymise.columns import Column, column
+from tacit.release.anonymise.coding import Ends, column
+from tacit.release.anonymise.columns import Column
 from tacit.release.anonymise.grouping import LARGEST, Code, Grouped, coded, grouped, key_rows, unpacked, values_of
 from tacit.release.anonymise.models import Rules
 from tacit.release.anonymise.request import BY_ROW, Request, Roles
@@ -60,8 +61,9 @@ def prepare(source: Source, request: Request, *, population: object | None) -> P
     columns, codes = _columns(source, request, POPULATION if population is not None else SOURCE)
     asked = request.wanted
     grounds, secrets = sensitive_codes(
-        source.connection, SOURCE, roles.sensitive, hierarchies=request.hierarchies, distance=asked.distance
-    )
+        source.connection, SOURCE, {name: there[name] for name in roles.sensitive},
+        hierarchies=request.hierarchies, distance=asked.distance,
+    )  # fmt: skip
     tuples, key = _tuples(source, request, columns=columns, codes=codes, secrets=secrets)
     if population is not None:
         tuples, key = _with_population(source, tuples, key, codes)
@@ -90,7 +92,7 @@ def _spelt(request: Request, there: Mapping[str, str]) -> Request:
 
     return replace(
         request, roles=roles, hierarchies=renamed(request.hierarchies), top=renamed(request.top),
-        bottom=renamed(request.bottom),
+        bottom=renamed(request.bottom), grids=renamed(request.grids),
     )  # fmt: skip
 
 
@@ -109,10 +111,11 @@ def _join_population(source: Source, request: Request, population: object) -> No
     listed = ", ".join(f"{quoted(one)} AS {quoted(name)}" for one, name in zip(spelt, names, strict=True))
     ask(source.connection, f"CREATE TEMP VIEW {POPULATION} AS SELECT {listed} FROM everybody")
     plain = ", ".join(map(quoted, names))
+    same = " AND ".join(f"s.{quoted(name)} IS NOT DISTINCT FROM p.{quoted(name)}" for name in names)
     outside = ask(
         source.connection,
         f"SELECT count(*) FROM (SELECT {plain}, count(*) FROM {SOURCE} GROUP BY ALL) s ANTI JOIN"
-        f" (SELECT {plain}, count(*) FROM {POPULATION} GROUP BY ALL) p USING ({plain})",
+        f" (SELECT {plain}, count(*) FROM {POPULATION} GROUP BY ALL) p ON {same}",
     )
     if outside != [(0,)]:
         raise InvalidParameter(
@@ -127,7 +130,7 @@ def _columns(source: Source, request: Request, view: str) -> tuple[tuple[Column,
         values = values_of(source.connection, view, name, table=f"qi{place}")
         if not values.found:
             raise InvalidParameter("the table is empty: there is nothing to publish")
-        ends = (request.bottom.get(name), request.top.get(name))
+        ends = Ends(request.bottom.get(name), request.top.get(name), request.grids.get(name), request.cells_apart)
         made, numbers = column(
             name, values.found, counts=values.counts, hierarchy=request.hierarchies.get(name), ends=ends
         )

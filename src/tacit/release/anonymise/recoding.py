@@ -1,101 +1,137 @@
-"""Local recoding: each class goes down the hierarchies for as long as it can, on its own."""
+"""Local recoding: from the values up the hierarchies, whatever can stand as a class leaves, and the rest climbs on."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import heapq
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.release.anonymise.columns import Cells, Column, Level
-from tacit.release.anonymise.halving import Progress
+from tacit.release.anonymise.columns import Column
+from tacit.release.anonymise.halving import SMALL, Progress, halve
+from tacit.release.anonymise.joining import joined
 from tacit.release.anonymise.models import Rules
-from tacit.release.anonymise.partition import Partition
-from tacit.release.anonymise.tuples import Bools, Ints, Tuples, tally
+from tacit.release.anonymise.partition import Partition, boxed
+from tacit.release.anonymise.refining import refine
+from tacit.release.anonymise.tuples import Bools, Floats, Ints, Tuples, chosen, tally, whole
+
+FINEST = 4  # doublings of the intervals of a column without a hierarchy, between its values and `*`
+WORK = 100_000_000  # tuples looked at, over all combinations of levels; what is left then is cut as Mondrian cuts
+LARGEST = 1 << 62
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Class:
-    """Tuples that are published alike, and at which level of each column."""
+class _Rung:
+    """One level of a column: the group of each value, how many groups there are, and what a row loses on average."""
 
-    ids: Ints
-    level: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Step:
-    """One column of a class, one level down: the group each tuple falls into, and which groups leave the class."""
-
-    gain: float
-    column: int
     group: Ints
-    leaves: Bools
+    number: int
+    loss: float
 
 
 def local(tuples: Tuples, columns: Sequence[Column], *, rules: Rules, progress: Progress) -> Partition:
-    """Start with `*` everywhere; take the step down that saves most, again and again.
+    """Take the combinations of levels in the order of what they lose; at each, groups within the models leave.
 
-    Groups that cannot stand alone stay behind at the coarser level, together, if they keep to the models there.
+    A row so leaves at about the cheapest combination at which enough others are left beside it, and each class is
+    published as the smallest groups that hold it. Rows that are left over join the classes where that costs least.
     """
-    ladders = [column.ladder() for column in columns]
-    top = _Class(np.arange(tuples.size.size), tuple(len(ladder) - 1 for ladder in ladders))
-    waiting, done, settled = [top], [], 0
-    while waiting:
-        here = waiting.pop()
-        steps = [_step(tuples, ladders, here, column, rules) for column in range(len(columns))]
-        best = max((step for step in steps if step is not None), key=lambda step: step.gain, default=None)
-        if best is None:
-            done.append(here)
-            settled += here.ids.size
-            progress(settled / tuples.size.size)
-        else:
-            waiting.extend(_taken(here, best))
-    return _published(tuples, ladders, done)
-
-
-def _step(tuples: Tuples, ladders: list[list[Level]], here: _Class, column: int, rules: Rules) -> _Step | None:
-    height = here.level[column]
-    if height == 0:
-        return None
-    above, below = ladders[column][height], ladders[column][height - 1]
-    codes = tuples.codes[column, here.ids]
-    names, group = np.unique(below.group[codes], return_inverse=True)
-    loss = above.loss[above.group[codes[0]]] - below.loss[names]
-    found = tally(tuples, group, number=names.size, of=here.ids)
-    leaves = rules.hold(found)
-    for place in np.argsort(np.where(leaves, found.size, np.iinfo(np.int64).max)):
-        behind = here.ids[~leaves[group]]
-        together = tally(tuples, np.zeros(behind.size, dtype=np.int64), number=1, of=behind)
-        if not behind.size or rules.hold(together)[0]:
+    ladders = [_ladder(column, codes, tuples.size) for column, codes in zip(columns, tuples.codes, strict=True)]
+    classes = np.full(tuples.size.size, -1, dtype=np.int64)
+    left, made, work = np.arange(classes.size), 0, 0
+    for levels in _cheapest_first(ladders):
+        work += left.size
+        gone, group, number = _leaving(tuples, left, [ladder[at] for ladder, at in zip(ladders, levels, strict=True)],
+                                       rules=rules)  # fmt: skip
+        if number:
+            classes[left[gone]] = made + group
+            made, left = made + number, left[~gone]
+            progress(1 - left.size / classes.size)
+        if not tuples.size[left].any():
             break
-        leaves[place] = False  # the smallest of those that could leave stays with those that cannot
-    gain = float((found.size * loss)[leaves].sum())
-    return _Step(gain, column, group, leaves) if gain > 0 else None
+        if work > WORK:
+            _cut(tuples, columns, classes, left, rules=rules)
+            break
+    return boxed(tuples, columns, joined(tuples, columns, classes, rules=rules))
 
 
-def _taken(here: _Class, step: _Step) -> list[_Class]:
-    lower = tuple(height - (place == step.column) for place, height in enumerate(here.level))
-    made = [_Class(here.ids[step.group == group], lower) for group in np.flatnonzero(step.leaves)]
-    behind = here.ids[~step.leaves[step.group]]
-    return [*made, _Class(behind, here.level)] if behind.size else made
+def _cut(tuples: Tuples, columns: Sequence[Column], classes: Ints, left: Ints, *, rules: Rules) -> None:
+    """Part those that are left without trying more combinations, where they keep to the models among themselves."""
+    rest = chosen(tuples, left)
+    if not rules.hold(whole(rest))[0]:
+        return
+    scales = [column.scale for column in columns]
+    group = halve(rest, scales, rules=rules, limit=SMALL, progress=lambda _: None)
+    made = int(classes.max()) + 1
+    classes[left] = made + refine(rest, scales, rules=rules, group=group, progress=lambda _: None)
 
 
-def _published(tuples: Tuples, ladders: list[list[Level]], done: list[_Class]) -> Partition:
-    classes = np.empty(tuples.size.size, dtype=np.int64)
-    for number, made in enumerate(done):
-        classes[made.ids] = number
-    member = np.array([made.ids[0] for made in done])
-    cells = []
-    for place, ladder in enumerate(ladders):
-        steps = [ladder[made.level[place]] for made in done]
-        group = [int(step.group[code]) for step, code in zip(steps, tuples.codes[place, member], strict=True)]
-        pairs = list(zip(steps, group, strict=True))
-        cells.append(
-            Cells.of(
-                [step.label[code] for step, code in pairs],
-                loss=np.array([step.loss[code] for step, code in pairs]),
-                low=np.array([step.first[code] for step, code in pairs]),
-                high=np.array([step.last[code] for step, code in pairs]),
-            )
-        )
-    return Partition(classes, tuple(cells))
+def _ladder(column: Column, codes: Ints, size: Ints) -> list[_Rung]:
+    """The levels of a hierarchy that differ; of a column that has none, intervals of about as many rows each."""
+    weight = np.bincount(codes, weights=size, minlength=column.size).astype(np.float64)
+    steps = [level.group for level in column.ladder()]
+    if not column.climbs and column.size > 2:
+        steps[1:1] = _doublings(weight, gapped=column.gapped)
+    rungs: list[_Rung] = []
+    for group in steps:
+        number = int(group.max()) + 1
+        if rungs and rungs[-1].number == number:
+            continue
+        rungs.append(_Rung(group, number, _mean_loss(column, group, weight)))
+    return rungs
+
+
+def _doublings(weight: Floats, *, gapped: bool) -> list[Ints]:
+    """Sixteen intervals, eight, four and two; what is not known stays apart from all of them."""
+    known = weight[: weight.size - gapped]
+    middle = (np.cumsum(known) - known / 2) / max(float(known.sum()), 1)
+    found = []
+    for doubling in range(FINEST, 0, -1):
+        group = np.unique(np.floor(middle * 2**doubling), return_inverse=True)[1].astype(np.int64)
+        if group[-1] + 1 < known.size:
+            found.append(np.append(group, group[-1] + 1) if gapped else group)
+    return found
+
+
+def _mean_loss(column: Column, group: Ints, weight: Floats) -> float:
+    begins = np.flatnonzero(np.diff(group, prepend=-1))
+    ends = np.append(begins[1:], group.size) - 1
+    loss = np.minimum(column.scale[ends] - column.scale[begins], 1)
+    return float((weight * loss[group]).sum() / max(float(weight.sum()), 1))
+
+
+def _cheapest_first(ladders: list[list[_Rung]]) -> Iterator[tuple[int, ...]]:
+    """Every combination of levels, in the order of loss: a level higher is never cheaper, so the next one is beside."""
+    bottom = (0,) * len(ladders)
+    waiting, seen = [(0.0, bottom)], {bottom}
+    while waiting:
+        _, here = heapq.heappop(waiting)
+        yield here
+        for place, ladder in enumerate(ladders):
+            above = (*here[:place], here[place] + 1, *here[place + 1 :])
+            if above[place] < len(ladder) and above not in seen:
+                seen.add(above)
+                loss = sum(one[at].loss for one, at in zip(ladders, above, strict=True))
+                heapq.heappush(waiting, (loss, above))
+
+
+def _leaving(tuples: Tuples, left: Ints, rungs: list[_Rung], *, rules: Rules) -> tuple[Bools, Ints, int]:
+    """Which of the tuples that are left can leave, the group of each that does, and how many groups those are."""
+    packed, most = np.zeros(left.size, dtype=np.int64), 1
+    for rung, codes in zip(rungs, tuples.codes, strict=True):
+        if rung.number == 1:
+            continue
+        if most * rung.number >= LARGEST:
+            packed = np.unique(packed, return_inverse=True)[1].astype(np.int64)
+            most = left.size
+        packed, most = packed * rung.number + rung.group[codes[left]], most * rung.number
+    group = np.unique(packed, return_inverse=True)[1]
+    rows = np.bincount(group, weights=tuples.size[left])
+    leaves = (rows >= rules.least) & (rows > 0)
+    if not rules.only_sizes and leaves.any():
+        mine = np.flatnonzero(leaves[group])
+        number = np.cumsum(leaves) - 1
+        held = rules.hold(tally(tuples, number[group[mine]], number=int(leaves.sum()), of=left[mine]))
+        leaves[leaves] = held
+    gone = leaves[group]
+    return gone, (np.cumsum(leaves) - 1)[group[gone]], int(leaves.sum())

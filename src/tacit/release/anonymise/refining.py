@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from tacit.release.anonymise.halving import Progress
 from tacit.release.anonymise.models import Rules
-from tacit.release.anonymise.tuples import Bools, Floats, Ints, Tally, Tuples
+from tacit.release.anonymise.tuples import WIDE, Bools, Floats, Ints, Tally, Tuples, tally
 
 STEP = 1  # doublings between the widths of batches
 BATCH = 1 << 15  # tuples looked at together: what stays in the processor's cache
 NARROW = 64  # numbers in a slot: with fewer, accumulate is quicker than a loop over slots
 SPREAD = 1 << 22  # cells of a batch's histograms
+TRIES = 16  # cuts of a group that are held against the models where a secret has too many values for running histograms
 _Points = NDArray[np.float32]
 
 
@@ -31,7 +32,7 @@ class _Batch:
     real: Bools  # (groups, slots): not a filling
     size: Ints  # (groups, slots)
     people: Ints | None  # of the population, (groups, slots)
-    histogram: dict[str, Ints]  # of the sensitive columns that matter, (values, groups, slots)
+    histogram: dict[str, Ints] | None  # of the sensitive columns that matter, (values, groups, slots); None: too many
 
 
 @dataclass(slots=True, eq=False)
@@ -85,6 +86,8 @@ def _batches(tuples: Tuples, order: Ints, *, start: Ints, length: Ints, columns:
     wide = 1 << (STEP * np.ceil(np.log2(length) / STEP)).astype(np.int64)
     spreads = [spread for spread in tuples.sensitive if spread.name in columns]
     values = max((spread.cardinality for spread in spreads), default=1)
+    running = values <= WIDE
+    values = values if running else 1
     for slots in np.unique(wide):
         these = np.flatnonzero(wide == slots)
         step = max(1, min(BATCH, SPREAD // values) // int(slots))
@@ -96,9 +99,10 @@ def _batches(tuples: Tuples, order: Ints, *, start: Ints, length: Ints, columns:
             seat, of = np.flatnonzero(real), ids[real]
             found = {
                 spread.name: spread.histogram(seat, of=of, number=ids.size).reshape(-1, *ids.shape)
-                for spread in spreads
+                for spread in (spreads if running else ())
             }
-            yield _Batch(which, ids, real, np.where(real, tuples.size[ids], 0), people, found)
+            size = np.where(real, tuples.size[ids], 0)
+            yield _Batch(which, ids, real, size, people, found if running else None)
 
 
 def _cheapest(tuples: Tuples, points: _Points, batch: _Batch, *, rules: Rules) -> _Best:
@@ -109,6 +113,7 @@ def _cheapest(tuples: Tuples, points: _Points, batch: _Batch, *, rules: Rules) -
     best = _Best(total * loss * (1 - 1e-6), np.full(groups, -1), np.zeros(groups, dtype=np.int64))
     rows = np.arange(groups)
     bits = int(slots).bit_length() - 1
+    every: list[tuple[Floats, Ints]] = []  # of each column what each cut costs, and the last code left of it
     for column, codes in enumerate(tuples.codes):
         mine = codes[batch.ids]
         key = np.sort((mine.astype(np.uint64) << np.uint64(bits)) | np.arange(slots, dtype=np.uint64), axis=1)
@@ -116,16 +121,47 @@ def _cheapest(tuples: Tuples, points: _Points, batch: _Batch, *, rules: Rules) -
         code = (key >> np.uint64(bits)).astype(np.int64)
         left = np.cumsum(batch.size.ravel()[slot], axis=1)[:, :-1]
         allowed = (code[:, :-1] != code[:, 1:]) & (left >= rules.least) & (total[:, None] - left >= rules.least)
-        if not rules.only_sizes:
-            allowed = _keeping(batch, slot, rules=rules, allowed=allowed)
-        if not allowed.any():
+        if batch.histogram is not None and not rules.only_sizes:
+            allowed = _keeping(batch, batch.histogram, slot, rules=rules, allowed=allowed)
+        if batch.histogram is not None and not allowed.any():
             continue
         cost = _cost(points[batch.ids.ravel()[slot.T]], left, total)
         cost[~allowed] = np.inf
+        if batch.histogram is None:
+            every.append((cost, code[:, :-1]))
+            continue
         at = cost.argmin(axis=1)
         found = cost[rows, at]
         better = found < best.cost
         best.cost[better], best.column[better], best.last[better] = found[better], column, code[rows, at][better]
+    return best if batch.histogram is not None else _tried(tuples, batch, every, best=best, rules=rules)
+
+
+def _tried(tuples: Tuples, batch: _Batch, every: list[tuple[Floats, Ints]], *, best: _Best, rules: Rules) -> _Best:
+    """Of each group the cheapest cut that the models allow, of the `TRIES` cheapest there are.
+
+    Held against the models one by one: in time of the rows of the group, however many values the secrets have.
+    """
+    cost, last = (np.concatenate(each, axis=1) for each in zip(*every, strict=True))
+    width = every[0][0].shape[1]
+    cheapest = np.argpartition(cost, min(TRIES, cost.shape[1]) - 1, axis=1)[:, :TRIES]
+    rows = np.arange(cost.shape[0])
+    cheapest = np.take_along_axis(cheapest, np.argsort(cost[rows[:, None], cheapest], axis=1), axis=1)
+    waiting = np.ones(rows.size, dtype=np.bool_)
+    for chosen in cheapest.T:
+        waiting &= cost[rows, chosen] < best.cost
+        if not waiting.any():
+            break
+        mine = np.flatnonzero(waiting)
+        column, upto = chosen[mine] // width, last[mine, chosen[mine]]
+        right = tuples.codes[column[:, None], batch.ids[mine]] > upto[:, None]
+        half = (np.arange(mine.size)[:, None] * 2 + right)[batch.real[mine]]
+        halves = tally(tuples, half, number=mine.size * 2, of=batch.ids[mine][batch.real[mine]])
+        kept = rules.hold(halves).reshape(-1, 2).all(axis=1)
+        cut = mine[kept]
+        best.cost[cut] = cost[cut, chosen[cut]]
+        best.column[cut], best.last[cut] = column[kept], upto[kept]
+        waiting[cut] = False
     return best
 
 
@@ -148,7 +184,7 @@ def _running(take: np.ufunc, held: _Points) -> _Points:
     return found
 
 
-def _keeping(batch: _Batch, slot: Ints, *, rules: Rules, allowed: Bools) -> Bools:
+def _keeping(batch: _Batch, histogram: dict[str, Ints], slot: Ints, *, rules: Rules, allowed: Bools) -> Bools:
     """Of the allowed cuts those that leave both sides within the models."""
     kept = np.zeros(allowed.shape, dtype=np.bool_)
     row, at = np.nonzero(allowed)
@@ -159,12 +195,12 @@ def _keeping(batch: _Batch, slot: Ints, *, rules: Rules, allowed: Bools) -> Bool
 
     size = summed(batch.size)
     people = (None, None) if batch.people is None else summed(batch.people)
-    found = {name: [summed(counts) for counts in values] for name, values in batch.histogram.items()}
-    left, both = (
-        Tally(size[end], people[end], {name: np.stack([pair[end] for pair in pairs]) for name, pairs in found.items()})
-        for end in (0, 1)
-    )
-    kept[row, at] = rules.hold(left) & rules.hold(both.minus(left))
+    found = {name: [summed(counts) for counts in values] for name, values in histogram.items()}
+    ends = {name: np.stack([pair[0] for pair in pairs]) for name, pairs in found.items()}
+    rest = {name: np.stack([pair[1] - pair[0] for pair in pairs]) for name, pairs in found.items()}
+    left = Tally(size[0], people[0], ends)
+    right = Tally(size[1] - size[0], None if people[0] is None or people[1] is None else people[1] - people[0], rest)
+    kept[row, at] = rules.hold(left) & rules.hold(right)
     return kept
 
 

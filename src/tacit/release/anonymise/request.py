@@ -141,6 +141,7 @@ class Request:
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     top: Mapping[str, object] = field(default_factory=dict)
     bottom: Mapping[str, object] = field(default_factory=dict)
+    grids: Mapping[str, object] = field(default_factory=dict)  # where intervals may end: a step, or "month" of dates
     suppression: float = 0.0  # the share of rows that may be left out
     unit: str | None = None  # the column that says whose a row is; "row" counts rows, whoever they are of
 
@@ -151,8 +152,8 @@ class Request:
             raise InvalidParameter(f"the share of rows that may be left out lies from 0 to 1: got {self.suppression}")
         self._refuse_populations()
         known = {column.casefold() for column in (*self.roles.quasi_identifiers, *self.roles.sensitive)}
-        for what, named in (("hierarchies", self.hierarchies), ("top", self.top), ("bottom", self.bottom)):
-            for column in named:
+        for what in ("hierarchies", "top", "bottom", "grids"):
+            for column in getattr(self, what):
                 if column.casefold() not in known:
                     raise InvalidParameter(f"{what}: {column!r} is not a quasi-identifier")
         if self.wanted.t is not None and self.wanted.distance == HIERARCHICAL:
@@ -170,6 +171,11 @@ class Request:
                 "delta-presence needs cells that lie apart, and these may overlap",
                 hint="leave out the hierarchies, or use the optimal method",
             )
+
+    @property
+    def cells_apart(self) -> bool:
+        """Whether no two cells of a column may overlap: the people of a population are counted in one each."""
+        return self.wanted.needs_population
 
     @property
     def digest(self) -> str:

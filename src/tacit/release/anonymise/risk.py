@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.errors import InvalidParameter
-from tacit.release.anonymise.distance import EQUAL, Ground, distance
-from tacit.release.anonymise.tuples import Floats, Ints, Tally
+from tacit.release.anonymise.distance import EQUAL, Ground
+from tacit.release.anonymise.spreads import apart, different, evenness
+from tacit.release.anonymise.tuples import Ints, Tally, prior_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +71,15 @@ def risk(classes: Tally, *, population_size: int | None) -> Risk:
 def homogeneity(classes: Tally, table: Tally, column: str, *, ground: Ground | None = None) -> Homogeneity:
     """What the classes give away of one sensitive column."""
     counts = classes.histogram[column]
-    values = np.count_nonzero(counts, axis=0)
-    share: Floats = counts / np.maximum(classes.size, 1)
-    logarithm = np.log(share, out=np.zeros_like(share), where=share > 0)
-    spread = np.exp(-(share * logarithm).sum(axis=0))
-    prior = table.histogram[column] / table.size
-    apart = ground or Ground(EQUAL)
+    values = different(counts)
+    measure = ground or Ground(EQUAL)
     return Homogeneity(
         column,
         float(classes.size[values == 1].sum() / classes.size.sum()),
         int(values.min()),
-        float(spread.min()),
-        float(distance(share, prior, ground=apart).max()),
-        apart.name,
+        float(evenness(counts).min()),
+        float(apart(counts, prior_of(table, column), ground=measure).max()),
+        measure.name,
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +12,19 @@ Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+WIDE = 64  # values of a sensitive column from which on a class is counted by the values it has, not by all there are
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spread:
-    """How the values of one sensitive column are spread over the tuples: rows of (tuple, value, count), by tuple."""
+    """How the values of one sensitive column are spread over tuples, or over classes: (owner, value, count), by owner.
+
+    Its length is that of the rows at most, however many values the column has.
+    """
 
     name: str
     cardinality: int
-    start: Ints  # of tuple i: pairs start[i] to start[i + 1]
+    start: Ints  # of owner i: pairs start[i] to start[i + 1]
     value: Codes
     count: Ints
 
@@ -31,15 +36,55 @@ class Spread:
         np.cumsum(np.bincount(owner, minlength=tuples), out=start[1:])
         return cls(name, cardinality, start, value[order].astype(np.int32), count[order].astype(np.int64))
 
+    @property
+    def owner(self) -> Ints:
+        """Whose each pair is."""
+        return np.repeat(np.arange(self.start.size - 1), np.diff(self.start))
+
+    def regrouped(self, groups: Ints, *, of: Ints, number: int) -> Spread:
+        """The same of each of `number` groups, values once and in rising order: `groups[i]` counts owner `of[i]`."""
+        pair, mine = self._pairs(groups, of)
+        key = mine * self.cardinality + self.value[pair]
+        key, order = _sorted(key, limit=number * self.cardinality)
+        begins = np.flatnonzero(np.diff(key, prepend=-1))
+        count = np.add.reduceat(self.count[pair[order]], begins) if begins.size else np.empty(0, dtype=np.int64)
+        owner, value = np.divmod(key[begins], self.cardinality)
+        start = np.zeros(number + 1, dtype=np.int64)
+        np.cumsum(np.bincount(owner, minlength=number), out=start[1:])
+        return Spread(self.name, self.cardinality, start, value.astype(np.int32), count)
+
     def histogram(self, groups: Ints, *, of: Ints, number: int) -> Ints:
         """Counts of each value in each group: (values, groups). `groups[i]` is where the tuple `of[i]` is counted."""
+        pair, mine = self._pairs(groups, of)
+        place = self.value[pair].astype(np.int64) * number + mine
+        found = np.bincount(place, weights=self.count[pair], minlength=self.cardinality * number)
+        return found.astype(np.int64).reshape(self.cardinality, number)
+
+    def counted(self, groups: Ints, *, of: Ints, number: int) -> Counts:
+        """Whichever of the two is small: a histogram where there are few values or one group, else pairs."""
+        narrow = self.cardinality <= WIDE or number == 1
+        return (self.histogram if narrow else self.regrouped)(groups, of=of, number=number)
+
+    def _pairs(self, groups: Ints, of: Ints) -> tuple[Ints, Ints]:
+        """The places of the pairs of these owners, and the group of each."""
         length = self.start[of + 1] - self.start[of]
         ends = np.cumsum(length)
         total = int(ends[-1]) if ends.size else 0
         pair = np.arange(total) + np.repeat(self.start[of] - ends + length, length)
-        place = self.value[pair] * number + np.repeat(groups, length)
-        found = np.bincount(place, weights=self.count[pair], minlength=self.cardinality * number)
-        return found.astype(np.int64).reshape(self.cardinality, number)
+        return pair, np.repeat(groups, length)
+
+
+def _sorted(keys: Ints, *, limit: int) -> tuple[Ints, Ints]:
+    """The keys, all below `limit`, in rising order, and the place of each: both in one number where they fit."""
+    bits = keys.size.bit_length()
+    if limit >= 1 << (62 - bits):
+        order = np.argsort(keys, kind="stable")
+        return keys[order], order
+    both = np.sort((keys << bits) | np.arange(keys.size))  # several times as fast as argsort
+    return both >> bits, both & ((1 << bits) - 1)
+
+
+Counts = Ints | Spread  # of classes: (values, *shape), or pairs by class
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,21 +118,32 @@ def chosen(tuples: Tuples, ids: Ints) -> Tuples:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Prior:
+    """The values of a sensitive column in the whole table: what every class is compared with."""
+
+    share: Floats  # of each value
+    upto: Floats  # of each value and those before it
+    area: Floats  # the sum of `upto` over all values before the i-th
+    ranked: Codes  # the value of each row, in rising order; of a column of few values it is not needed, and empty
+
+    @classmethod
+    def of(cls, counts: Ints) -> Prior:
+        """From a histogram of one class, (values, 1)."""
+        flat = counts.reshape(counts.shape[0])
+        share = np.asarray(flat / max(int(flat.sum()), 1), dtype=np.float64)
+        upto = np.cumsum(share)
+        ranked = np.repeat(np.arange(flat.size, dtype=np.int32), flat if flat.size > WIDE else 0)
+        return cls(share, upto, np.concatenate([[0.0], np.cumsum(upto)]), ranked)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Tally:
-    """What a model may ask of classes: arrays of one shape, and for each sensitive column (values, *shape)."""
+    """What a model may ask of classes: arrays of one shape, and for each sensitive column how its values are spread."""
 
     size: Ints
     population: Ints | None
-    histogram: dict[str, Ints]
-
-    def minus(self, other: Tally) -> Tally:
-        """What is left when `other` is taken out."""
-        people = None if self.population is None or other.population is None else self.population - other.population
-        return Tally(
-            self.size - other.size,
-            people,
-            {name: self.histogram[name] - found for name, found in other.histogram.items()},
-        )
+    histogram: Mapping[str, Counts]
+    priors: dict[str, Prior] = field(default_factory=dict)  # of a table that is one class, once they were asked for
 
 
 def tally(tuples: Tuples, groups: Ints, *, number: int, of: Ints | None = None) -> Tally:
@@ -97,10 +153,20 @@ def tally(tuples: Tuples, groups: Ints, *, number: int, of: Ints | None = None) 
     people = None
     if tuples.population is not None:
         people = np.bincount(groups, weights=tuples.population[chosen], minlength=number).astype(np.int64)
-    found = {spread.name: spread.histogram(groups, of=chosen, number=number) for spread in tuples.sensitive}
+    found = {spread.name: spread.counted(groups, of=chosen, number=number) for spread in tuples.sensitive}
     return Tally(size, people, found)
 
 
 def whole(tuples: Tuples) -> Tally:
     """The tally of the table as one class."""
     return tally(tuples, np.zeros(tuples.size.size, dtype=np.int64), number=1)
+
+
+def prior_of(table: Tally, column: str) -> Prior:
+    """How often a table that is one class has each value; worked out once."""
+    if column not in table.priors:
+        counts = table.histogram[column]
+        if isinstance(counts, Spread):
+            counts = counts.histogram(np.zeros(1, dtype=np.int64), of=np.zeros(1, dtype=np.int64), number=1)
+        table.priors[column] = Prior.of(counts)
+    return table.priors[column]
