@@ -216,7 +216,7 @@ def test_a_ledger_relies_on_no_setting_that_a_pooler_could_lose(
 
     begun = postgres_desk._begun
 
-    def on_another_backend(connection: postgres_desk.Server, first: str) -> object:
+    def on_another_backend(connection: postgres_desk.Server, *first: str) -> object:
         isolation, read_only = connection.isolation_level, connection.read_only
         connection.autocommit = True
         shown = b"SELECT count(*) AS n FROM pg_settings WHERE source = 'session'"
@@ -224,7 +224,7 @@ def test_a_ledger_relies_on_no_setting_that_a_pooler_could_lose(
         connection.execute("DISCARD ALL")
         connection.autocommit = False
         connection.isolation_level, connection.read_only = isolation, read_only
-        return begun(connection, first)
+        return begun(connection, *first)
 
     monkeypatch.setattr(postgres_desk, "_begun", on_another_backend)
     behind_its_back(url, "CREATE TABLE public.entry (seq INT); CREATE TABLE public.account (dataset TEXT)")

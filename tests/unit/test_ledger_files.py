@@ -17,7 +17,7 @@ import pytest
 
 from tacit.core import Budget, Loss
 from tacit.errors import BudgetExceeded, LedgerError
-from tacit.ledger import Caps, Charge, Reservation, SqliteLedger, verify_file
+from tacit.ledger import Caps, Charge, Reservation, SqliteLedger, accounts, verify_file
 from tacit.ledger import desk as desk_module
 
 CAPS = Caps(total=Budget(1000), analyst=Budget(1000), window=None, groups=())
@@ -258,8 +258,8 @@ def test_a_program_that_holds_the_database_is_waited_for_and_then_refused(ledger
 def test_a_refusal_that_left_a_trace_takes_its_batch_down(
     ledger: SqliteLedger, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def late(connection: sqlite3.Connection, *_: object, **__: object) -> None:
-        connection.execute("DELETE FROM account")
+    def late(view: accounts.View, *_: object, **__: object) -> None:
+        view.connection.execute("DELETE FROM account")
         raise BudgetExceeded("after the fact")
 
     ledger.reserve(charge(), CAPS)

@@ -2,81 +2,101 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal
 
 from tacit.core import Loss
-from tacit.errors import BudgetExceeded, InvalidParameter
+from tacit.errors import BudgetExceeded, InvalidParameter, LedgerError
 from tacit.ledger.amounts import Cap, Spent, Zcdp, from_text, shown_amounts, to_text
+from tacit.ledger.chain import Field
+from tacit.ledger.links import ADVICE, Head, first_at, head, stretch
 from tacit.ledger.rows import Connection, Row
+from tacit.ledger.totals import COLUMNS, Name, Totals
 from tacit.ledger.values import Balance, Caps, Charge, Line
 
 Scope = Literal["total", "analyst", "group"]
 Key = tuple[str, Scope, str]  # dataset, scope, name
-Raise = tuple[Key, int | None, Spent]  # account, length of its window, what it will have spent
+Changes = dict[Name, tuple[Field, ...]]  # accounts as they will be stored
 _AMOUNTS = ("span", "since", "epsilon", "delta", "rho", "slack")
 _STORE = (
-    "INSERT INTO account VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (dataset, scope, name) DO UPDATE SET "
-    + ", ".join(f"{name} = excluded.{name}" for name in _AMOUNTS)
+    f"INSERT INTO account ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
+    " ON CONFLICT (dataset, scope, name) DO UPDATE SET " + ", ".join(f"{name} = excluded.{name}" for name in _AMOUNTS)
 )
 
 
-def after(connection: Connection, charge: Charge, *, caps: Caps, at: int) -> list[Raise]:
+@dataclass(frozen=True, slots=True)
+class View:
+    """The accounts at one moment: the newest entry, what it seals, and the time as the ledger counts it."""
+
+    connection: Connection
+    head: Head
+    totals: Totals
+    at: int
+
+    @classmethod
+    def of(cls, connection: Connection, totals: Totals, *, now: int) -> View:
+        """The accounts as they stand; refused where they are not those that the newest entry seals."""
+        newest = head(connection)
+        return cls(connection, newest, totals.at(connection, newest), max(now, newest.at))
+
+
+def after(view: View, charge: Charge, *, caps: Caps) -> Changes:
     """What each account will stand at once the charge is made; refused if a cap does not cover it. Reads only."""
     budgets = dict(caps.groups)
     if missing := [group for group in charge.groups if group not in budgets]:
         raise InvalidParameter(f"the group {missing[0]!r} is charged but has no cap")
-    raises: list[Raise] = []
+    changes: Changes = {}
     for key, cap, span in _limits(charge, caps):
-        spent = read(connection, key, span=span, at=at)
+        spent = read(view, key, span=span)
         risen = spent.plus(charge.loss, charge.zcdp)
         if cap is not None and not charge.is_free and not risen.within(cap):
             raise _exceeded(key, charge, cap=cap, spent=spent)
-        raises.append((key, span, risen))
-    return raises
+        changes[key] = (*key, span, window_start(view.at, span), *to_columns(risen))
+    return changes
 
 
-def store(connection: Connection, raises: list[Raise], *, at: int) -> None:
+def store(connection: Connection, changes: Changes) -> None:
     """Write what `after` found."""
-    for key, span, risen in raises:
-        connection.execute(_STORE, (*key, span, window_start(at, span), *to_columns(risen)))
+    for account in changes.values():
+        connection.execute(_STORE, account)
 
 
-def read(connection: Connection, key: Key, *, span: int | None, at: int) -> Spent:
-    """What the account has spent, of a renewing one: in the window that holds `at`."""
-    row = connection.execute("SELECT * FROM account WHERE dataset = ? AND scope = ? AND name = ?", key).fetchone()
+def read(view: View, key: Key, *, span: int | None) -> Spent:
+    """What the account has spent, of a renewing one: in the window that holds the view's time."""
+    row = view.connection.execute("SELECT * FROM account WHERE dataset = ? AND scope = ? AND name = ?", key).fetchone()
+    view.totals.check(key, row)
     if row is None:
         return Spent()
-    since = window_start(at, span)
+    since = window_start(view.at, span)
     if row["span"] == span:
         return from_columns(row) if row["since"] >= since else Spent()
-    # The policy's window has changed: count what falls into the new one, from the entries.
-    charges = connection.execute(
-        "SELECT epsilon, delta, rho, slack FROM entry"
-        " WHERE act = 'charge' AND dataset = ? AND analyst = ? AND at >= ? ORDER BY seq",
-        (key[0], key[2], since),
-    )
-    return total(charges)
+    return _recounted(view, key, since=since)
 
 
-def balance(connection: Connection, dataset: str, *, caps: Caps, analyst: str, at: int) -> Balance:
-    """Every account one analyst's next charge would touch."""
-    span = _span(caps)
-    return Balance(
-        total=Line(read(connection, (dataset, "total", ""), span=None, at=at), caps.total),
-        analyst=Line(read(connection, (dataset, "analyst", analyst), span=span, at=at), caps.analyst),
-        groups=tuple(
-            (name, Line(read(connection, (dataset, "group", name), span=None, at=at), cap)) for name, cap in caps.groups
-        ),
-    )
+def _recounted(view: View, key: Key, *, since: int) -> Spent:
+    """The policy's window has changed: count what falls into the new one, from the entries, every link checked.
 
-
-def total(rows: Iterable[Row]) -> Spent:
-    """The sum of charges, in the order they were made."""
-    spent = Spent()
-    for row in rows:
-        spent = spent.plus(*price(row))
+    The stretch begins one entry before the window, so that what the seals say of its time proves that none is left out.
+    """
+    start = first_at(view.connection, since, end=view.head.seq)
+    spent, first = Spent(), True
+    for row in stretch(view.connection, since=max(0, start - 1)):
+        if first and row["seq"] > 0 and row["at"] >= since:
+            raise LedgerError("the ledger cannot be trusted: its times are out of order", hint=ADVICE)
+        first = False
+        if row["act"] == "charge" and (row["dataset"], row["analyst"]) == (key[0], key[2]) and row["at"] >= since:
+            spent = spent.plus(*price(row))
     return spent
+
+
+def balance(view: View, dataset: str, *, caps: Caps, analyst: str) -> Balance:
+    """Every account one analyst's next charge would touch."""
+    return Balance(
+        total=Line(read(view, (dataset, "total", ""), span=None), caps.total),
+        analyst=Line(read(view, (dataset, "analyst", analyst), span=_span(caps)), caps.analyst),
+        groups=tuple((name, Line(read(view, (dataset, "group", name), span=None), cap)) for name, cap in caps.groups),
+    )
 
 
 def price(row: Row) -> tuple[Loss, Zcdp | None]:

@@ -3,56 +3,55 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from tacit.errors import LedgerError, QueryRefused
 from tacit.ledger import accounts
 from tacit.ledger.amounts import Spent, from_text
-from tacit.ledger.chain import BEFORE_THE_FIRST, SEALED, Field, digest, seal
+from tacit.ledger.chain import SEALED, Field, digest, seal
+from tacit.ledger.links import ADVICE, Head, checked, head
 from tacit.ledger.rows import Connection, Row
-from tacit.ledger.values import Act, Caps, Charge, Entry, Keep, Replay, Reservation
+from tacit.ledger.totals import Totals
+from tacit.ledger.values import Act, Caps, Charge, Entry, Inquiry, Keep, Replay, Reservation
 
 _INSERT = f"INSERT INTO entry ({', '.join(SEALED)}, hash) VALUES ({', '.join('?' * (len(SEALED) + 1))})"
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
-    """The newest entry."""
+def append(
+    connection: Connection, act: Act, *, now: int, last: Head | None = None, state: str | None = None, **fields: Field
+) -> Head:
+    """Seal one more entry onto the chain, with what every account then stands at: as before unless `state` says.
 
-    seq: int
-    hash: str
-    at: int
-
-
-def head(connection: Connection) -> Head:
-    """Where the chain ends."""
-    row = connection.execute("SELECT seq, hash, at FROM entry ORDER BY seq DESC LIMIT 1").fetchone()
-    return Head(-1, BEFORE_THE_FIRST, 0) if row is None else Head(row["seq"], row["hash"], row["at"])
-
-
-def append(connection: Connection, act: Act, *, now: int, **fields: Field) -> Head:
-    """Seal one more entry onto the chain. Its time is never before its predecessor's, whatever the clock says."""
-    last = head(connection)
-    at = max(now, last.at)
+    Its time is never before its predecessor's, whatever the clock says.
+    """
+    last = last or head(connection)
+    at, state = max(now, last.at), state or last.state
+    if not state:
+        raise LedgerError("the ledger was written by an older version of tacit", hint="open it again")
     entry: dict[str, Field] = dict.fromkeys(SEALED)
-    entry |= {"seq": last.seq + 1, "at": at, "act": act, "prev": last.hash} | fields
+    entry |= {"seq": last.seq + 1, "at": at, "act": act, "state": state, "prev": last.hash} | fields
     sealed = seal(entry)
     connection.execute(_INSERT, (*(entry[name] for name in SEALED), sealed))
-    return Head(last.seq + 1, sealed, at)
+    return Head(last.seq + 1, sealed, at, state)
 
 
-def reserve(connection: Connection, charge: Charge, *, caps: Caps, now: int) -> Reservation | Replay:
+def reserve(connection: Connection, charge: Charge, *, caps: Caps, now: int, totals: Totals) -> Reservation | Replay:
     """Check every cap, then record the charge: nothing is written before everything is checked."""
     if charge.request_id is not None and (earlier := _replay(connection, charge)) is not None:
         return earlier
-    at = max(now, head(connection).at)
-    raises = accounts.after(connection, charge, caps=caps, at=at)
-    accounts.store(connection, raises, at=at)
+    view = accounts.View.of(connection, totals, now=now)
+    changes = accounts.after(view, charge, caps=caps)
+    risen = totals.after(changes)
+    accounts.store(connection, changes)
     epsilon, delta, rho, slack = accounts.to_columns(Spent().plus(charge.loss, charge.zcdp))
     made = append(
         connection,
         "charge",
-        now=at,
+        now=view.at,
+        last=view.head,
+        state=risen.state,
         dataset=charge.dataset,
         analyst=charge.analyst,
         groups=json.dumps(charge.groups),
@@ -65,38 +64,50 @@ def reserve(connection: Connection, charge: Charge, *, caps: Caps, now: int) -> 
         request_id=charge.request_id,
         kind=charge.kind,
         note=charge.note,
+        asked=None if charge.asked is None else charge.asked.to_text(),
     )
+    totals.move(view.head, made, risen=risen)
     return Reservation(made.seq, made.hash, charge)
 
 
-def settle(connection: Connection, reservation: Reservation, *, answer: bytes, keep: Keep | None, now: int) -> str:
+def settle(
+    connection: Connection, reservation: Reservation, *, answer: bytes, keep: Keep | None, now: int, totals: Totals
+) -> str:
     """Record the answer, and the keys under which it may be used again."""
     _still_open(connection, reservation)
     dataset = reservation.charge.dataset
     keys = _keys(keep)
     sealed = digest((reservation.seq, dataset, *keys), answer)
     connection.execute("INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (reservation.seq, dataset, *keys, answer))
-    return _conclude(connection, "settle", reservation=reservation, now=now, sealed=sealed)
+    return _conclude(connection, "settle", reservation=reservation, now=now, sealed=sealed, totals=totals)
 
 
-def fail(connection: Connection, reservation: Reservation, *, now: int) -> str:
+def fail(connection: Connection, reservation: Reservation, *, now: int, totals: Totals) -> str:
     """Record that no answer came. No account is touched: what was charged stays charged."""
     _still_open(connection, reservation)
-    return _conclude(connection, "fail", reservation=reservation, now=now, sealed=None)
+    return _conclude(connection, "fail", reservation=reservation, now=now, sealed=None, totals=totals)
 
 
-def stored_answer(connection: Connection, charge: int) -> tuple[bytes, str] | None:
-    """The answer that a charge was settled with, checked against the log, and the hash of the settling entry."""
-    row = connection.execute(
-        "SELECT answer.*, entry.digest AS sealed, entry.hash FROM answer JOIN entry ON entry.charge = answer.charge"
-        " WHERE answer.charge = ?",
-        (charge,),
-    ).fetchone()
-    if row is None:
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An answer, and the entries that charged and settled it, all of them checked against each other."""
+
+    body: bytes
+    charged: Mapping[str, Any]
+    settled: Mapping[str, Any]
+
+
+def stored_answer(connection: Connection, charge: int) -> Stored | None:
+    """The answer that a charge was settled with, checked against the log; None where there is none."""
+    row = connection.execute("SELECT * FROM answer WHERE charge = ?", (charge,)).fetchone()
+    settled = connection.execute("SELECT * FROM entry WHERE charge = ? AND act = 'settle'", (charge,)).fetchone()
+    charged = connection.execute("SELECT * FROM entry WHERE seq = ? AND act = 'charge'", (charge,)).fetchone()
+    if row is None or settled is None or charged is None:
         return None
-    if answer_digest(row) != row["sealed"]:
-        raise LedgerError("a kept answer cannot be trusted: it was changed", hint="run `tacit ledger verify`")
-    return row["body"], row["hash"]
+    stored = Stored(row["body"], checked(charged), checked(settled))
+    if answer_digest(row) != stored.settled["digest"]:
+        raise LedgerError("a kept answer cannot be trusted: it was changed", hint=ADVICE)
+    return stored
 
 
 def answer_digest(row: Row) -> str:
@@ -122,30 +133,31 @@ def _entry(row: Row) -> Entry:
         fields[name] = None if row[name] is None else from_text(row[name])
     fields["at"] = row["at"] / 1000
     fields["groups"] = tuple(json.loads(row["groups"] or "[]"))
+    fields["asked"] = None if row["asked"] is None else Inquiry.from_text(row["asked"])
     return Entry(**fields, hash=row["hash"], outcome=row["outcome"])
 
 
 def _replay(connection: Connection, charge: Charge) -> Replay | None:
-    row = connection.execute(
+    found = connection.execute(
         "SELECT * FROM entry WHERE dataset = ? AND analyst = ? AND request_id = ?",
         (charge.dataset, charge.analyst, charge.request_id),
     ).fetchone()
-    if row is None:
+    if found is None:
         return None
+    row = checked(found)
     if (row["plan_hash"], accounts.price(row)[0]) != (charge.plan_hash, charge.loss):
         raise QueryRefused(
             f"the request id {charge.request_id!r} stands for another question",
             hint="give each question an id of its own",
         )
-    settled = stored_answer(connection, row["seq"])
-    if settled is None:
+    stored = stored_answer(connection, row["seq"])
+    if stored is None:
         # Running elsewhere, failed, or lost in a crash: it may have been seen, so it may not be drawn again.
         raise QueryRefused(
             f"the request id {charge.request_id!r} was charged and has no answer",
             hint="wait for it, or ask under a new id: that is a new charge",
         )
-    answer, sealed = settled
-    return Replay(row["seq"], sealed, charge, answer)
+    return Replay(row["seq"], stored.settled["hash"], charge, stored.body)
 
 
 def _still_open(connection: Connection, reservation: Reservation) -> None:
@@ -160,17 +172,22 @@ def _still_open(connection: Connection, reservation: Reservation) -> None:
         raise LedgerError("the reservation is already concluded: one charge pays for one answer")
 
 
-def _conclude(connection: Connection, act: Act, *, reservation: Reservation, now: int, sealed: str | None) -> str:
-    charge = reservation.charge
-    return append(
+def _conclude(
+    connection: Connection, act: Act, *, reservation: Reservation, now: int, sealed: str | None, totals: Totals
+) -> str:
+    charge, last = reservation.charge, head(connection)
+    made = append(
         connection,
         act,
         now=now,
+        last=last,
         dataset=charge.dataset,
         analyst=charge.analyst,
         charge=reservation.seq,
         digest=sealed,
-    ).hash
+    )
+    totals.move(last, made)
+    return made.hash
 
 
 def _keys(keep: Keep | None) -> tuple[str | None, ...]:

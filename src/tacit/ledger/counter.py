@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from tacit.errors import LedgerError, TacitError
 from tacit.ledger import accounts, answers, book, fork
+from tacit.ledger.links import ADVICE
 from tacit.ledger.rows import Connection, Desk
-from tacit.ledger.turnstile import Take, Ticket, Turnstile
+from tacit.ledger.totals import Totals
+from tacit.ledger.turnstile import Take, Ticket, Turnstile, unexpected
 from tacit.ledger.values import (
     Balance,
     Caps,
@@ -25,17 +28,23 @@ from tacit.ledger.values import (
     dataset_key,
 )
 
+T = TypeVar("T")
+
 
 class Counter(ABC):
     """All of the protocol but `verify`. A database lends it a desk, a clock and the words for its failures."""
 
     def __init__(self, *, create: bool) -> None:
         self._desk: Desk | None = None
+        self._totals = Totals()
         self._shut: str | None = None  # why nothing is answered any more
-        self._turnstile = Turnstile(self._serve)
-        with self._turnstile.alone(), self._translated():
-            self._desk = self._opened(create=create)
+        self._turnstiles = (os.getpid(), Turnstile(self._serve))
+        self._turnstile.alone(lambda: self._open(create=create))
         fork.watch(self)
+
+    def _open(self, *, create: bool) -> None:
+        with self._translated():
+            self._desk = self._opened(create=create)
 
     @abstractmethod
     def _opened(self, *, create: bool) -> Desk:
@@ -51,45 +60,55 @@ class Counter(ABC):
 
     def reserve(self, charge: Charge, caps: Caps) -> Reservation | Replay:
         """As the protocol says: all caps and the entry in one transaction, on the disk when this returns."""
-        return self._turnstile.submit(lambda at: book.reserve(at, charge, caps=caps, now=self._now(at)))
+        return self._turnstile.submit(
+            lambda at: book.reserve(at, charge, caps=caps, now=self._now(at), totals=self._totals)
+        )
 
     def settle(self, reservation: Reservation, answer: bytes, *, keep: Keep | None) -> str:
         """Record the answer; the hash of that entry."""
         return self._turnstile.submit(
-            lambda at: book.settle(at, reservation, answer=answer, keep=keep, now=self._now(at))
+            lambda at: book.settle(at, reservation, answer=answer, keep=keep, now=self._now(at), totals=self._totals)
         )
 
     def fail(self, reservation: Reservation) -> str:
         """Record that there is no answer; the charge stays."""
-        return self._turnstile.submit(lambda at: book.fail(at, reservation, now=self._now(at)))
+        return self._turnstile.submit(lambda at: book.fail(at, reservation, now=self._now(at), totals=self._totals))
 
     def balance(self, dataset: str, caps: Caps, *, analyst: str) -> Balance:
         """What is spent and left."""
-        with self._reading() as at:
-            now = max(self._now(at), book.head(at).at)
-            return accounts.balance(at, dataset_key(dataset), caps=caps, analyst=analyst, at=now)
+        name = dataset_key(dataset)
+
+        def read(at: Connection) -> Balance:
+            view = accounts.View.of(at, self._totals, now=self._now(at))
+            return accounts.balance(view, name, caps=caps, analyst=analyst)
+
+        return self._read(read)
 
     def kept(self, shelf: Shelf, *, key: str | None = None, family: str | None = None) -> tuple[KeptAnswer, ...]:
         """Kept answers by key or family, the largest epsilon first."""
-        with self._reading() as at:
-            return answers.find(at, shelf, key=key, family=family)
+        return self._read(lambda at: answers.find(at, shelf, key=key, family=family))
 
     def answer(self, kept: KeptAnswer) -> bytes:
         """The bytes of a kept answer."""
-        with self._reading() as at:
-            found = book.stored_answer(at, kept.seq)
-        if found is None or found[1] != kept.hash:
+        found = self._read(lambda at: book.stored_answer(at, kept.seq))
+        if found is None or found.settled["hash"] != kept.hash:
             raise LedgerError("the kept answer is not in this ledger")
-        return found[0]
+        if (accounts.price(found.charged)[0], found.charged["plan_hash"]) != (kept.loss, kept.plan_hash):
+            raise LedgerError("a kept answer cannot be trusted: what it cost was changed", hint=ADVICE)
+        return found.body
 
     def entries(self, *, limit: int, dataset: str | None = None, analyst: str | None = None) -> tuple[Entry, ...]:
         """The log, newest first."""
-        with self._reading() as at:
-            return book.newest(at, limit=limit, dataset=dataset and dataset_key(dataset), analyst=analyst)
+        name = dataset and dataset_key(dataset)
+        return self._read(lambda at: book.newest(at, limit=limit, dataset=name, analyst=analyst))
 
     def close(self) -> None:
         """Let go of the files or the connection."""
-        with self._turnstile.alone(), self._translated():
+        self._turnstile.alone(self._close)
+        self._turnstile.leave()
+
+    def _close(self) -> None:
+        with self._translated():
             self._shut = self._shut or "it is closed"
             self._put_down()
 
@@ -103,16 +122,18 @@ class Counter(ABC):
 
     def before_fork(self) -> None:
         """Let go of the files until somebody needs them; see `tacit.ledger.fork`."""
-        self._turnstile.enter()
+        self._turnstile.aside(self._step_aside)
+
+    @property
+    def _turnstile(self) -> Turnstile[Connection]:
+        """The one of this process: after a fork, those who waited in the parent do not exist."""
+        if self._turnstiles[0] != os.getpid():
+            self._turnstiles = (os.getpid(), Turnstile(self._serve))
+        return self._turnstiles[1]
+
+    def _step_aside(self) -> None:
         with self._translated():
             self._put_down()
-
-    def after_fork(self, *, child: bool) -> None:
-        """Let work begin again; in the child, those who waited do not exist."""
-        if child:
-            self._turnstile = Turnstile(self._serve)
-        else:
-            self._turnstile.leave()
 
     def _serve(self, take: Take[Connection]) -> None:
         """Do what has gathered in one transaction; what is refused writes nothing, the rest is committed together."""
@@ -120,18 +141,22 @@ class Counter(ABC):
         outcomes: list[tuple[object, TacitError | None]] = []
         try:
             with self._translated(), self._take_up().transaction() as connection:
-                batch = take()
+                batch = list(take())
                 outcomes = [_attempt(ticket, connection) for ticket in batch]
         except LedgerError as error:
-            batch = batch or take()
+            batch = list(take())
             outcomes = [(None, LedgerError(error.message, hint=error.hint)) for _ in batch]
         for ticket, (result, refusal) in zip(batch, outcomes, strict=True):
             ticket.result, ticket.error = result, refusal
 
-    @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        with self._turnstile.alone(), self._translated(), self._take_up().snapshot() as connection:
-            yield connection
+    def _read(self, read: Callable[[Connection], T]) -> T:
+        """What `read` finds in one state of the ledger."""
+
+        def work() -> T:
+            with self._translated(), self._take_up().snapshot() as connection:
+                return read(connection)
+
+        return self._turnstile.alone(work)
 
     def _take_up(self) -> Desk:
         if self._shut is not None:
@@ -148,6 +173,8 @@ class Counter(ABC):
 
 def _attempt(ticket: Ticket[Connection], connection: Connection) -> tuple[object, TacitError | None]:
     """Do one piece of work of a batch. A refusal is its own affair, as long as it has written nothing."""
+    if ticket.work is None or ticket.abandoned:
+        return None, ticket.error
     before = connection.total_changes
     try:
         return ticket.work(connection), None
@@ -155,3 +182,5 @@ def _attempt(ticket: Ticket[Connection], connection: Connection) -> tuple[object
         if connection.total_changes != before:
             raise LedgerError("a refused charge had already been written: nothing of its batch is kept") from None
         return None, refusal
+    except (TypeError, ValueError, LookupError) as error:  # what our own code stumbles over in a damaged file
+        raise unexpected(error) from None

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from tacit.errors import LedgerError
 from tacit.ledger import book, schema
-from tacit.ledger.chain import seal
+from tacit.ledger.carrying import carry_over
+from tacit.ledger.links import newest, stretch
 from tacit.ledger.lock import refuse_network
 from tacit.ledger.mark import HINT, Mark, Point, identity, sync_directory
-from tacit.ledger.rows import Connection, Row
+from tacit.ledger.rows import Connection
 from tacit.ledger.schema import checkpoint
 
 LONG_LOG = 4 << 20  # bytes
@@ -60,6 +61,9 @@ class Desk:
                 undo.callback(connection.close)
                 desk = cls(path, mark, connection=connection)
                 sync_directory(path.parent)  # the name of a new write-ahead log; SQLite forgives itself if that fails
+                if schema.is_first_format(connection):
+                    passes_through(connection, mark.read())  # before anything is written to it
+                    carry_over(connection, now=milliseconds(clock))
                 desk._check_rules()
                 desk._compare()
             undo.pop_all()
@@ -81,9 +85,9 @@ class Desk:
                         self.connection.execute("ROLLBACK")
                 raise
             self._same_files()  # a file that was moved away meanwhile took the charge with it
-            after = book.head(self.connection)
+            after = Point(*newest(self.connection))
             if after.seq != before:
-                self._mark.write(Point(after.seq, after.hash))
+                self._mark.write(after)
                 self._tidy()
 
     @contextmanager
@@ -112,10 +116,10 @@ class Desk:
         """Check the chain against the mark, under the lock; if a writer died before moving it, move it now."""
         mark = self._mark.read()
         passes_through(self.connection, mark)
-        head = book.head(self.connection)
+        head = Point(*newest(self.connection))
         if mark is None or mark.seq < head.seq:
             unbroken(self.connection, since=0 if mark is None else mark.seq)
-            self._mark.write(Point(head.seq, head.hash), sync=True)
+            self._mark.write(head, sync=True)
         return head.seq
 
     def _tidy(self) -> None:
@@ -179,7 +183,7 @@ def _nothing_yet(path: Path) -> bool:
 
 def passes_through(connection: Connection, mark: Point | None) -> None:
     """Refuse a ledger that the mark has already seen further on, or otherwise."""
-    head = book.head(connection)
+    head = Point(*newest(connection))
     if mark is None:
         if head.seq > 0:  # the first mark is on the disk before the first charge is
             raise LedgerError("the ledger's mark is missing or damaged: it may have been rolled back", hint=HINT)
@@ -195,9 +199,5 @@ def passes_through(connection: Connection, mark: Point | None) -> None:
 
 def unbroken(connection: Connection, *, since: int) -> None:
     """Refuse a chain with a broken link at or after `since`."""
-    before: Row | None = None
-    for row in connection.execute("SELECT * FROM entry WHERE seq >= ? ORDER BY seq", (since,)):
-        follows = before is None or (row["seq"] == before["seq"] + 1 and row["prev"] == before["hash"])
-        if not follows or seal(dict(row)) != row["hash"]:
-            raise LedgerError("the ledger cannot be trusted: its chain is broken", hint="run `tacit ledger verify`")
-        before = row
+    for _ in stretch(connection, since=since):
+        pass

@@ -11,8 +11,11 @@ from pathlib import Path
 
 from tacit.errors import LedgerError
 from tacit.ledger import book, fork, schema
+from tacit.ledger.carrying import carry_over
 from tacit.ledger.desk import Clock, make, mark_beside, milliseconds
+from tacit.ledger.links import newest
 from tacit.ledger.mark import Mark, Point, identity
+from tacit.ledger.turnstile import apart
 from tacit.ledger.values import Verdict, checked
 from tacit.ledger.verify import examine
 
@@ -20,7 +23,10 @@ from tacit.ledger.verify import examine
 def verify_file(path: str | os.PathLike[str], *, mark: Path | None = None) -> Verdict:
     """Examine a ledger, also one that is too damaged to be opened."""
     database = Path(os.path.realpath(path))
-    mark_path = mark or mark_beside(database)
+    return apart(lambda: _verified(database, mark or mark_beside(database)))
+
+
+def _verified(database: Path, mark_path: Path) -> Verdict:
     try:
         if not mark_path.exists():
             with fork.held_off(), closing(schema.connect(database)) as connection:
@@ -41,8 +47,12 @@ def accept_rollback(
     """
     checked(note, "the note")
     database = Path(os.path.realpath(path))
+    return apart(lambda: _accepted(database, note, mark_path=mark or mark_beside(database), clock=clock))
+
+
+def _accepted(database: Path, note: str, *, mark_path: Path, clock: Clock) -> str:
     try:
-        with _mark(mark or mark_beside(database), create=True) as high_water, high_water.locked():
+        with _mark(mark_path, create=True) as high_water, high_water.locked():
             if identity(database) is None:
                 make(database, clock=clock)
             with closing(schema.connect(database)) as connection:
@@ -74,8 +84,8 @@ def _examined(database: Path, mark: Mark) -> Verdict:
 
 
 def _accept(connection: sqlite3.Connection, *, note: str, now: int) -> Point:
-    head = book.head(connection)
-    verdict = examine(connection, Point(head.seq, head.hash))
+    carry_over(connection, now=now)
+    verdict = examine(connection, Point(*newest(connection)))
     if not verdict.sound:
         raise LedgerError(f"the ledger cannot be accepted: {verdict.problems[0]}", hint="restore a sound copy")
     connection.execute("BEGIN IMMEDIATE")

@@ -15,9 +15,11 @@ from tacit.errors import LedgerError
 from tacit.ledger import book, postgres_schema
 from tacit.ledger.counter import Counter
 from tacit.ledger.desk import Clock, milliseconds
+from tacit.ledger.links import newest
 from tacit.ledger.mark import Mark, Point
 from tacit.ledger.postgres_desk import HARMLESS, PostgresDesk, Writing, connect, reading
 from tacit.ledger.rows import Connection, Desk
+from tacit.ledger.turnstile import apart
 from tacit.ledger.values import Verdict, checked
 from tacit.ledger.verify import examine_all
 
@@ -68,6 +70,10 @@ def _failed(code: str) -> str:
 
 def verify_database(address: str, *, mark: Path | None) -> Verdict:
     """Examine a ledger, also one that is too damaged to be opened. Without a mark a rollback cannot be noticed."""
+    return apart(lambda: _verified(address, mark))
+
+
+def _verified(address: str, mark: Path | None) -> Verdict:
     try:
         known = _is_known(mark)
         stood = _stood(mark)
@@ -76,10 +82,10 @@ def verify_database(address: str, *, mark: Path | None) -> Verdict:
                 if not postgres_schema.is_there(view):
                     return Verdict(0, "", ("the ledger cannot be opened: it is missing, or not a ledger",))
                 rules = tuple(postgres_schema.problems(view))
-                head = book.head(view)
+                head = Point(*newest(view))
             with reading(server, streaming=True) as view:
                 # without a mark of this host, the newest entry stands for it: only the chain itself is examined
-                against = stood if known else Point(head.seq, head.hash)
+                against = stood if known else head
                 return examine_all(view, against, rules=lambda: rules, failures=(psycopg.Error,))
     except (psycopg.Error, OSError, LedgerError):
         return Verdict(0, "", ("the ledger cannot be opened: it is missing, damaged, or not a ledger",))
@@ -92,10 +98,14 @@ def accept_database(address: str, note: str, *, mark: Path | None, clock: Clock 
     chain or totals do not fit is not accepted.
     """
     checked(note, "the note")
+    return apart(lambda: _accepted(address, note, mark=mark, clock=clock))
+
+
+def _accepted(address: str, note: str, *, mark: Path | None, clock: Clock | None) -> str:
     try:
         stood = _stood(mark)
         said = "there was no readable mark" if stood is None else f"the mark stood at entry {stood.seq}, {stood.hash}"
-        verdict = verify_database(address, mark=None)
+        verdict = _verified(address, None)
         if not verdict.sound:
             raise LedgerError(f"the ledger cannot be accepted: {verdict.problems[0]}", hint="restore a sound copy")
         desk = PostgresDesk.open(address, None, create=False, clock=clock)

@@ -14,11 +14,14 @@ from psycopg.rows import dict_row
 
 from tacit.errors import LedgerError
 from tacit.ledger import book, postgres_schema
+from tacit.ledger.carrying import refuse_unsound, seal_totals
 from tacit.ledger.desk import NOWHERE, Clock, milliseconds, passes_through, unbroken
+from tacit.ledger.links import ADVICE, newest
 from tacit.ledger.mark import HINT, Mark, Point, sync_directory
 from tacit.ledger.postgres_address import parameters
-from tacit.ledger.postgres_schema import SCHEMA
+from tacit.ledger.postgres_schema import FIRST_LOCK, LOCK, SCHEMA
 from tacit.ledger.rows import Rows
+from tacit.ledger.verify import examine_all
 
 Server = psycopg.Connection[dict[str, Any]]
 
@@ -33,9 +36,8 @@ _SETTINGS = {  # of a transaction: behind a pooler the next one may run on anoth
     "lock_timeout": "60s",
     "idle_in_transaction_session_timeout": "60s",  # a client that stands still does not stop all others
 }
-_LOCK = 0x7AC17_1ED6E5  # of the writers of the ledger in this database
-_BEGIN = f"""
-SELECT pg_advisory_xact_lock({_LOCK}), current_setting('fsync') AS fsync, current_setting('full_page_writes') AS pages,
+_BEGIN = """
+SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS pages,
 current_setting('synchronous_commit') AS synced, pg_is_in_recovery() AS standby,
 current_setting('server_encoding') AS encoding, current_setting('search_path') AS path,
 CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT) AS now"""
@@ -44,6 +46,7 @@ HARMLESS = {  # what leaves the connection and the ledger as they were
     psycopg.errors.QueryCanceled: "somebody stopped it",
     psycopg.errors.IntegrityError: "the entry breaks the ledger's own rules",
     psycopg.errors.InsufficientPrivilege: "the role that connects may not write there",
+    psycopg.errors.DiskFull: "the server's disk is full",
 }
 
 
@@ -101,8 +104,9 @@ class PostgresDesk:
             if mark is not None:
                 undo.callback(mark.close)
             desk = cls(server, mark)
+            desk._find_or_make(create=create, clock=clock)
             with desk._alone() as writing:
-                desk._found_or_made(writing, create=create, clock=clock)
+                desk._check(writing)
             undo.pop_all()
         return desk
 
@@ -112,8 +116,8 @@ class PostgresDesk:
         with self._alone() as writing:
             self._compare(writing)
             yield writing
-            made = book.head(writing)
-        self._move(Point(made.seq, made.hash))
+            made = Point(*newest(writing))
+        self._move(made)
 
     @contextmanager
     def snapshot(self) -> Iterator[Writing]:
@@ -134,11 +138,11 @@ class PostgresDesk:
                 self._mark.close()
 
     @contextmanager
-    def _alone(self) -> Iterator[Writing]:
+    def _alone(self, lock: str = LOCK) -> Iterator[Writing]:
         """A transaction that waits for the other writers first, and commits unless something is raised."""
         self._same_process()
         try:
-            row = _begun(self._server, _BEGIN)
+            row = _begun(self._server, lock, _BEGIN)
             _refuse_weak(row)
             yield Writing(self._server, now=row["now"])
             self._warned.clear()
@@ -150,19 +154,42 @@ class PostgresDesk:
         if "WARNING" in self._warned:  # a standby that was to confirm it was not waited for
             raise LedgerError("the charge may not be durable: the server committed with a warning")
 
-    def _found_or_made(self, writing: Writing, *, create: bool, clock: Clock | None) -> None:
-        if not postgres_schema.is_there(writing):
-            self._refuse_lost()
-            if not create:
-                raise LedgerError("there is no ledger there", hint=NOWHERE)
-            postgres_schema.create(writing)
-            now = writing.now if clock is None else milliseconds(clock)
-            first = book.append(writing, "open", now=now)
-            self._server.commit()  # before the mark speaks of it
-            self._move(Point(first.seq, first.hash), sync=True)
+    def _find_or_make(self, *, create: bool, clock: Clock | None) -> None:
+        """See to it that there is a ledger of this format. Others may be doing the same at this moment."""
+        with reading(self._server) as view:
+            found, old = postgres_schema.is_there(view), postgres_schema.is_first_format(view)
+        if old:
+            self._carry_over(clock)
+        if found:
             return
+        self._refuse_lost()
+        if not create:
+            raise LedgerError("there is no ledger there", hint=NOWHERE)
+        try:
+            with self._alone("SELECT 1") as writing:
+                postgres_schema.create(writing)
+                first = book.append(writing, "open", now=_time(writing, clock))
+        except (psycopg.errors.UniqueViolation, psycopg.errors.DuplicateSchema):
+            return  # somebody else made it first
+        self._move(Point(first.seq, first.hash), sync=True)
+
+    def _carry_over(self, clock: Clock | None) -> None:
+        """Carry a ledger of the first format over: examined, rebuilt and sealed in one transaction."""
+        with self._alone(f"SELECT pg_advisory_xact_lock({FIRST_LOCK})") as writing:
+            writing.execute("LOCK TABLE entry, account, answer IN ACCESS EXCLUSIVE MODE")
+            if not postgres_schema.is_first_format(writing):
+                return  # somebody else did it meanwhile
+            if self._mark is not None and not self._mark.is_blank():
+                passes_through(writing, self._stood())
+            against = Point(*newest(writing))
+            problems = tuple(postgres_schema.problems(writing))
+            refuse_unsound(examine_all(writing, against, rules=lambda: problems, failures=(psycopg.Error,)))
+            postgres_schema.carry_over(writing)
+            seal_totals(writing, now=_time(writing, clock))
+
+    def _check(self, writing: Writing) -> None:
         for problem in postgres_schema.problems(writing):
-            raise LedgerError(f"the ledger cannot be trusted: {problem}", hint="run `tacit ledger verify`")
+            raise LedgerError(f"the ledger cannot be trusted: {problem}", hint=ADVICE)
         if self._mark is not None and self._mark.is_blank():
             self._join(writing)
         else:
@@ -175,24 +202,24 @@ class PostgresDesk:
     def _join(self, writing: Writing) -> None:
         """Set the first mark of a host. What came before is not known to it, so that somebody should hear of it."""
         unbroken(writing, since=0)
-        head = book.head(writing)
+        head = Point(*newest(writing))
         if head.seq > 0:
             _log.warning(
                 "this host joins the ledger at entry %d: it had no mark, so an older copy would not be noticed",
                 head.seq,
             )
-        self._move(Point(head.seq, head.hash), sync=True)
+        self._move(head, sync=True)
 
     def _compare(self, writing: Writing) -> None:
         """Check the chain against the mark; from there on it must be unbroken, whoever wrote it."""
         mark = self._stood()
         if mark is None:
             return
-        head = book.head(writing)
+        head = Point(*newest(writing))
         passes_through(writing, mark)
         if mark.seq < head.seq:
             unbroken(writing, since=mark.seq)
-            self._move(Point(head.seq, head.hash))
+            self._move(head)
 
     def _stood(self) -> Point | None:
         """How far this host has seen the ledger come; None if it keeps no mark. One that cannot be read is no mark."""
@@ -226,12 +253,17 @@ def connect(address: str) -> Server:
     return server
 
 
-def _begun(server: Server, first: str) -> dict[str, Any]:
-    """Begin a transaction with its settings and a first SELECT, in one round trip; the row it gave."""
+def _time(writing: Writing, clock: Clock | None) -> int:
+    return writing.now if clock is None else milliseconds(clock)
+
+
+def _begun(server: Server, *first: str) -> dict[str, Any]:
+    """Begin a transaction with its settings and first statements, in one round trip; the row that the last one gave."""
     settings = ", ".join(f"pg_catalog.set_config('{name}', '{value}', true)" for name, value in _SETTINGS.items())
     with server.pipeline():
         server.execute(f"SELECT {settings}".encode())
-        row = server.execute(first.encode())
+        for statement in first:
+            row = server.execute(statement.encode())
     return row.fetchone() or {}
 
 

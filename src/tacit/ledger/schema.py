@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -29,10 +31,11 @@ def _amount(column: str, *, rest: str = "") -> str:
 TABLES = (
     f"""CREATE TABLE entry (
     seq INTEGER PRIMARY KEY CHECK (seq >= 0), at INTEGER NOT NULL CHECK (at >= 0),
-    act TEXT NOT NULL CHECK (act IN ('open', 'charge', 'settle', 'fail', 'accept')),
+    act TEXT NOT NULL CHECK (act IN ('open', 'charge', 'settle', 'fail', 'accept', 'carry', 'adopt')),
     dataset TEXT, analyst TEXT, groups TEXT, {_amount("epsilon")}, {_amount("delta")}, {_amount("rho")},
     {_amount("slack")}, plan_hash TEXT, policy_version TEXT, request_id TEXT, kind TEXT, note TEXT,
-    charge INTEGER REFERENCES entry (seq), digest TEXT, prev TEXT NOT NULL, hash TEXT NOT NULL UNIQUE,
+    charge INTEGER REFERENCES entry (seq), digest TEXT, asked TEXT,
+    state TEXT NOT NULL CHECK (LENGTH(state) = 64 OR state = ''), prev TEXT NOT NULL, hash TEXT NOT NULL UNIQUE,
     CHECK (act <> 'charge' OR (dataset IS NOT NULL AND analyst IS NOT NULL AND groups IS NOT NULL
         AND epsilon IS NOT NULL AND delta IS NOT NULL AND slack IS NOT NULL AND plan_hash IS NOT NULL)),
     CHECK ((charge IS NOT NULL) = (act IN ('settle', 'fail')) AND (charge IS NULL OR charge < seq))) STRICT""",
@@ -50,6 +53,8 @@ TABLES = (
     "CREATE INDEX shelf_key ON answer (dataset, key) WHERE key IS NOT NULL",
     "CREATE INDEX shelf_family ON answer (dataset, family) WHERE family IS NOT NULL",
 )
+TABLES_HASH = hashlib.sha256("\n".join(sorted(TABLES)).encode()).hexdigest()
+FIRST_TABLES_HASH = "07b54ee3b7b0db4567149ac34e1e70d0ecb68d4f53848385f4bdd277099cabe2"
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -99,8 +104,21 @@ def is_blank(connection: sqlite3.Connection) -> bool:
 
 def is_ours(connection: sqlite3.Connection) -> bool:
     """Whether the file has exactly our tables and indexes: a trigger, or a check less, is a way to cheat."""
+    return _has(connection, TABLES_HASH)
+
+
+def is_first_format(connection: sqlite3.Connection) -> bool:
+    """Whether the file has exactly the tables and indexes of the first format, which `carried` turns into ours."""
+    return _has(connection, FIRST_TABLES_HASH)
+
+
+def _has(connection: sqlite3.Connection, tables: str) -> bool:
     found = connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
-    return _pragma(connection, "application_id") == APPLICATION and sorted(row[0] for row in found) == sorted(TABLES)
+    return _pragma(connection, "application_id") == APPLICATION and _hash(str(row[0]) for row in found) == tables
+
+
+def _hash(statements: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(sorted(statements)).encode()).hexdigest()
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> str | int:

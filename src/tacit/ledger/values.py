@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
 from tacit.core import Loss
-from tacit.errors import InvalidParameter
+from tacit.errors import InvalidParameter, QueryRefused
 from tacit.ledger.amounts import Cap, Spent, Zcdp, round_up, storable
 
 Kind = Literal["query", "calibrate", "disclosure"]
-Act = Literal["open", "charge", "settle", "fail", "accept"]
+Act = Literal["open", "charge", "settle", "fail", "accept", "carry", "adopt"]
 LONGEST_NAME = 200
+LONGEST_INQUIRY = 1_000_000  # characters, as stored
 
 
 def dataset_key(name: str) -> str:
@@ -26,6 +28,35 @@ def checked(text: str, what: str) -> str:
     if not 0 < len(text) <= LONGEST_NAME or not text.isprintable():
         raise InvalidParameter(f"{what} must be 1 to {LONGEST_NAME} printable characters")
     return text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inquiry:
+    """What was asked, so that an auditor can plan and price it anew; in the log, and sealed with its charge."""
+
+    questions: tuple[str, ...]  # canonical, with the price that was charged; several for a batch
+    parameters: tuple[str, ...]  # of each question, the values it was given: JSON
+    tables: tuple[str, ...]
+    words: tuple[str, ...] = ()  # the analyst's own, where the policy keeps them
+
+    def __post_init__(self) -> None:
+        if len(self.questions) != len(self.parameters):
+            raise InvalidParameter("a question on record needs its parameters, be there none")
+        if len(self.to_text()) > LONGEST_INQUIRY:
+            raise QueryRefused(
+                f"the question is too long to be put on record: at most {LONGEST_INQUIRY:,} characters are",
+                hint="ask in smaller parts",
+            )
+
+    def to_text(self) -> str:
+        """As stored: JSON in ASCII."""
+        fields = {"questions": self.questions, "parameters": self.parameters, "tables": self.tables}
+        return json.dumps(fields | ({"words": self.words} if self.words else {}))
+
+    @classmethod
+    def from_text(cls, text: str) -> Inquiry:
+        """As it was before it was stored."""
+        return cls(**{name: tuple(values) for name, values in json.loads(text).items()})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +73,7 @@ class Charge:
     kind: Kind
     request_id: str | None = None
     note: str | None = None
+    asked: Inquiry | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dataset", dataset_key(self.dataset))
@@ -188,6 +220,8 @@ class Entry:
     note: str | None
     charge: int | None  # of an outcome: the charge it belongs to
     digest: str | None  # of a settled answer
+    asked: Inquiry | None  # of a charge: the question
+    state: str  # the hash of all accounts once the entry was made; empty before they were sealed
     hash: str
     outcome: Act | None  # of a charge: how it ended, None while it is open
 

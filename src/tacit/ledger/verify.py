@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from tacit.errors import TacitError
 from tacit.ledger import accounts, schema
 from tacit.ledger.accounts import Key
 from tacit.ledger.amounts import Spent
 from tacit.ledger.book import answer_digest
-from tacit.ledger.chain import BEFORE_THE_FIRST, seal
+from tacit.ledger.chain import BEFORE_THE_FIRST, seal, state
+from tacit.ledger.links import head
 from tacit.ledger.mark import Point
 from tacit.ledger.rows import Connection, Row
+from tacit.ledger.totals import read_leaves
 from tacit.ledger.values import Verdict
 
 MOST = 20  # problems told; one broken link is news enough
@@ -28,8 +31,19 @@ def examine(connection: sqlite3.Connection, mark: Point | None) -> Verdict:
         connection.execute("ROLLBACK")
 
 
+def examine_rows(connection: sqlite3.Connection) -> Verdict:
+    """Read a whole ledger in SQLite, in the caller's transaction, and take its newest entry for the mark."""
+    newest = head(connection)
+    return examine_all(
+        connection,
+        Point(newest.seq, newest.hash),
+        rules=lambda: _rules(connection),
+        failures=(sqlite3.Error,),
+    )
+
+
 def _rules(connection: sqlite3.Connection) -> Iterator[str]:
-    if not schema.is_ours(connection):
+    if not schema.is_ours(connection) and not schema.is_first_format(connection):
         yield "the tables are not those of a ledger: a rule was added or taken away"
     if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
         yield "the file is damaged, or holds a value that the ledger's own rules forbid"
@@ -69,6 +83,7 @@ class _Examiner:
         self.mark = mark
         self.problems: list[str] = []
         self.seq, self.hash, self.at = -1, BEFORE_THE_FIRST, 0
+        self.state: str | None = None  # what the newest entry seals; empty in the first format
         self.open: dict[int, tuple[str, str]] = {}  # charges without an outcome: whose they are
         self.spans: dict[Key, int | None] = {}  # of renewing accounts: the length of their window
         self.expected: dict[Key, tuple[int, Spent]] = {}  # since when, how much
@@ -86,6 +101,7 @@ class _Examiner:
     def entries(self) -> None:
         for row in self.connection.execute("SELECT * FROM entry ORDER BY seq"):
             self._link(row)
+            self._sealed(dict(row))
             if row["act"] == "charge":
                 self._charge(row)
             elif row["act"] in ("settle", "fail"):
@@ -106,6 +122,18 @@ class _Examiner:
         if self.mark is not None and seq == self.mark.seq and row["hash"] != self.mark.hash:
             self.say(f"the chain does not run through the mark: entry {seq} is another")
         self.seq, self.hash, self.at = seq, row["hash"], row["at"]
+
+    def _sealed(self, row: Mapping[str, Any]) -> None:
+        """Check that totals are sealed by every entry, or by every one since they were carried over, and change with
+        charges only.
+        """
+        found, act = str(row.get("state") or ""), row["act"]
+        begins = act == "carry" if self.state == "" else act == "open"
+        if self.state is not None and bool(found) != bool(self.state) and not begins:
+            self.say(f"entry {row['seq']} is out of place: it does not seal what the accounts stand at")
+        if self.state and found != self.state and act != "charge":
+            self.say(f"entry {row['seq']} changes what the accounts stand at, and is no charge")
+        self.state = found
 
     def _charge(self, row: Row) -> None:
         dataset, analyst = row["dataset"], row["analyst"]
@@ -130,6 +158,8 @@ class _Examiner:
             self.say(f"the ledger was rolled back: it ends at entry {self.seq}, the mark stands at {self.mark.seq}")
 
     def totals(self) -> None:
+        if self.state and state(read_leaves(self.connection).values()) != self.state:
+            self.say("the accounts are not those that the newest entry seals")
         for row in self.connection.execute("SELECT * FROM account"):
             key: Key = (row["dataset"], row["scope"], row["name"])
             if self.expected.pop(key, None) != (row["since"], accounts.from_columns(row)):
