@@ -11,18 +11,19 @@ import numpy as np
 from tacit.core import NOTHING, Budget, Loss, Number, positive, probability
 from tacit.curator.answer import answer
 from tacit.curator.batch_pieces import Joint, Lone, Piece
-from tacit.curator.batch_plan import BatchPlan, Question, plan_batch
+from tacit.curator.batch_plan import BatchPlan, Question, batch_maker, made_batch
 from tacit.curator.batch_release import BatchRelease
 from tacit.curator.batch_shown import Answered, Noised, answers_of, mechanisms, notes_of, strategies, units
 from tacit.curator.caps import caps
 from tacit.curator.execute import execute
+from tacit.curator.inquiry import inquiry
 from tacit.curator.measure import PublicTables, encoded, listed, measure
 from tacit.curator.noisy import Noisy, noisy_numbers
 from tacit.curator.pricing import Session, concentrated
 from tacit.curator.release import Receipt, Release
 from tacit.engines import Engine, Exact, State, one_state
 from tacit.errors import EngineError, TacitError
-from tacit.ledger import Charge, Keep, Ledger, Replay, Reservation, Shelf
+from tacit.ledger import Charge, Inquiry, Keep, Ledger, Replay, Reservation, Shelf
 from tacit.mechanisms.strategy.plan import bars
 from tacit.noise import IntArray, Source, WideArray
 from tacit.policy import AnalystPolicy, Policy, Schema
@@ -52,6 +53,7 @@ class Asking:
     note: str
     again: str
     request_id: str | None
+    inquiry: Inquiry
 
 
 def ask_batch(
@@ -65,9 +67,13 @@ def ask_batch(
 ) -> BatchRelease:
     """Answer every question for one price. Raises QueryRefused and BudgetExceeded, at no charge."""
     analyst = desk.policy.analyst(session.analyst)
-    made = plan_batch(questions, desk.policy, schema=desk.schema, session=session, price=asked_price(epsilon, delta))
+    price = asked_price(epsilon, delta)
+    maker = batch_maker(questions, desk.policy, schema=desk.schema, session=session, price=price)
+    made = made_batch(maker)
+    words = [question if isinstance(question, str) else question[0] for question in questions]
+    said = inquiry([bound.query for bound in maker.bounds], desk.policy, loss=None, words=words)
     note = f"a batch of {len(made.places)} questions"
-    asked = Asking(f"batch {made.hash}", made.hash, note, "the same batch", request_id)
+    asked = Asking(f"batch {made.hash}", made.hash, note, "the same batch", request_id, said)
     answered = answered_batch(desk, made, analyst, asked=asked)
     return _released(desk, made, answered, left=desk.left(analyst))
 
@@ -116,6 +122,7 @@ def _charge(made: BatchPlan, policy: Policy, analyst: AnalystPolicy, asked: Aski
         kind="query",
         request_id=asked.request_id,
         note=asked.note,
+        asked=asked.inquiry,
     )
 
 

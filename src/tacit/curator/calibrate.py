@@ -17,7 +17,7 @@ from tacit.curator.measure import measure
 from tacit.curator.pricing import caps, concentrated
 from tacit.engines import Engine, Exact, one_state
 from tacit.errors import EngineError, PolicyError, TacitError
-from tacit.ledger import Charge, Ledger, Replay, Reservation
+from tacit.ledger import Charge, Inquiry, Ledger, Replay, Reservation
 from tacit.mechanisms import Exponential
 from tacit.noise import SYSTEM, IntArray, Source
 from tacit.policy import AnalystPolicy, ColumnType, NullUnit, Policy, Schema, TablePolicy, lookups, root_of
@@ -181,7 +181,19 @@ def _charge(made: CalibrationPlan, policy: Policy, *, fresh: bool) -> Charge:
         kind="calibrate",
         request_id=None if fresh else f"calibrate {policy.dataset.data_version[:40]} {made.hash}",
         note=names if len(names) <= 200 else f"{names[:196]} …",
+        asked=_inquiry(made),
     )
+
+
+def _inquiry(made: CalibrationPlan) -> Inquiry:
+    """What is measured, on which public cells, and for how much of the price."""
+    said = []
+    for step in made.steps:
+        cells = f" ON {len(step.target.edges) + 1} cells" if step.target.edges else ""
+        share = f" COVERAGE {decimal_text(step.share)}" if step.share else ""
+        said.append(f"CALIBRATE {decimal_text(step.loss.epsilon)} {step.target}{share}{cells}")
+    tables = tuple(sorted({step.target.table for step in made.steps}))
+    return Inquiry(questions=tuple(said), parameters=("{}",) * len(said), tables=tables)
 
 
 def _read(

@@ -10,12 +10,13 @@ from tacit.curator import reuse
 from tacit.curator.answer import answer
 from tacit.curator.batch import Desk, ask_batch, asked_price
 from tacit.curator.batch_explain import BatchExplanation, explain_batch
-from tacit.curator.batch_plan import Question, batch_maker
+from tacit.curator.batch_plan import Question, batch_maker, made_batch
 from tacit.curator.batch_release import BatchRelease
 from tacit.curator.caps import as_budget, caps
 from tacit.curator.execute import execute
 from tacit.curator.explain import Explanation, accuracy_notes, bounding_text, describe, explain, selection_text
 from tacit.curator.grouping_sets import SetsPlan, ask_sets, explain_sets, plan_sets, refuse_within
+from tacit.curator.inquiry import Replayed, asked_again, inquiry, is_batch
 from tacit.curator.measure import PublicTables, listed, measure
 from tacit.curator.noisy import Noisy
 from tacit.curator.pricing import Session, concentrated, price
@@ -26,7 +27,7 @@ from tacit.errors import EngineError, QueryRefused, TacitError
 from tacit.ledger import Balance, Charge, Entry, Ledger, Replay, Reservation, Shelf
 from tacit.noise import SYSTEM, Source
 from tacit.policy import AnalystPolicy, Policy, TableDomain
-from tacit.sql import BoundQuery, Histogram, Mode, Parameters, Plan, WithinError, bind, parse, plan
+from tacit.sql import BoundQuery, Histogram, Mode, Parameters, Plan, Query, WithinError, bind, parse, plan
 from tacit.sql.dialects import values_of
 
 
@@ -37,6 +38,15 @@ class Asked:
     bound: BoundQuery
     plan: Plan
     planned: Planned | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """The question as it was read, the words it came in, and the id it goes by."""
+
+    query: Query
+    words: str
+    request_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +110,15 @@ class Curator:
         if asked.bound.query.explain:
             return self._explained(asked)
         if isinstance(asked, SetsPlan):
-            return ask_sets(self._desk(), asked, analyst, request_id=request_id)
-        fresh = asked.bound.query.fresh
-        first = self._answered(asked.plan, analyst, fresh=fresh, request_id=None if asked.planned else request_id)
+            return ask_sets(self._desk(), asked, analyst, words=text, request_id=request_id)
+        wish = _Wish(asked.bound.query, text, None if asked.planned else request_id)
+        first = self._answered(asked.plan, analyst, wish)
         if asked.planned is None:
             return self._release(first, analyst)
         made = least_price(asked.bound, self.policy, planned=asked.planned, pilot=first.noisy, paid=first.cost.epsilon)
         if made.loss.epsilon <= asked.plan.loss.epsilon:
             return self._release(first, analyst)
-        second = self._answered(made, analyst, fresh=fresh, request_id=request_id)
+        second = self._answered(made, analyst, replace(wish, request_id=request_id))
         return self._release(second, analyst, pilot=first.cost)
 
     def batch(
@@ -137,12 +147,12 @@ class Curator:
             self.policy, self._schema, self._engine, self._ledger, self._source, public=self._public, left=self._left
         )
 
-    def _answered(self, made: Plan, analyst: AnalystPolicy, *, fresh: bool, request_id: str | None) -> _Answered:
-        if self.policy.budget.reuse and not fresh:
+    def _answered(self, made: Plan, analyst: AnalystPolicy, wish: _Wish) -> _Answered:
+        if self.policy.budget.reuse and not wish.query.fresh:
             found = reuse.find(made, self._ledger, self._shelf(analyst))
             if found is not None:
                 return _Answered(found.plan, found.noisy, found.entry, found.how)
-        reserved = self._ledger.reserve(self._charge(made, analyst, request_id), caps(self.policy, analyst))
+        reserved = self._ledger.reserve(self._charge(made, analyst, wish), caps(self.policy, analyst))
         if isinstance(reserved, Replay):
             return _Answered(made, Noisy.from_bytes(reserved.answer), reserved.hash, "the same request")
         noisy = self._read(made, reserved)
@@ -180,7 +190,7 @@ class Curator:
         result = self._engine.execute(values_of(domain.table, domain.column, dialect=self._engine.dialect))
         return tuple(sorted(listed(result.keys("k")), key=str))
 
-    def _charge(self, made: Plan, analyst: AnalystPolicy, request_id: str | None) -> Charge:
+    def _charge(self, made: Plan, analyst: AnalystPolicy, wish: _Wish) -> Charge:
         return Charge(
             dataset=self.policy.dataset.name,
             analyst=analyst.name,
@@ -190,7 +200,8 @@ class Curator:
             plan_hash=made.hash,
             policy_version=self.policy.version,
             kind="query",
-            request_id=request_id,
+            request_id=wish.request_id,
+            asked=inquiry([wish.query], self.policy, loss=made.loss, words=[wish.words]),
         )
 
     def _shelf(self, analyst: AnalystPolicy) -> Shelf:
@@ -249,6 +260,20 @@ class Curator:
         return self._ledger.entries(
             limit=limit, dataset=self.policy.dataset.name, analyst=self.policy.analyst(analyst).name
         )
+
+    def replay(self, entry: Entry) -> Replayed:
+        """Plan an entry's question anew, from what the log keeps of it, and price it. Reads no row, charges nothing."""
+        questions, session = asked_again(entry)
+        if is_batch(questions):
+            price = Loss(entry.epsilon or 0, entry.delta or 0)
+            maker = batch_maker(questions, self.policy, schema=self._schema, session=session, price=price)
+            batch = made_batch(maker)
+            return Replayed(entry, batch.hash, batch.loss, batch.zcdp(self.policy))
+        asked = self.prepare(*questions[0], session=session)
+        if isinstance(asked, SetsPlan):
+            return Replayed(entry, asked.hash, asked.loss, asked.batch.zcdp(self.policy))
+        zcdp = concentrated(asked.plan, self.policy.adjacency)
+        return Replayed(entry, asked.plan.hash, asked.plan.loss, Zcdp(zcdp.rho, zcdp.delta))
 
     def close(self) -> None:
         """Let go of the engine and the ledger."""

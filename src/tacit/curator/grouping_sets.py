@@ -21,6 +21,7 @@ from tacit.curator.explain import (
     selection_text,
 )
 from tacit.curator.grouping_rows import one_table, resolved
+from tacit.curator.inquiry import inquiry
 from tacit.curator.release import Receipt, Release
 from tacit.errors import QueryRefused
 from tacit.policy import AnalystPolicy, Policy
@@ -96,10 +97,11 @@ def refuse_within(bound: BoundQuery) -> None:
         )
 
 
-def ask_sets(desk: Desk, made: SetsPlan, analyst: AnalystPolicy, *, request_id: str | None) -> Release:
+def ask_sets(desk: Desk, made: SetsPlan, analyst: AnalystPolicy, *, words: str, request_id: str | None) -> Release:
     """Answer all sets for one price. Raises BudgetExceeded, at no charge."""
     note = f"{len(made.questions.sets)} grouping sets"
-    asked = Asking(made.key, made.hash, note, "the same question", request_id)
+    said = inquiry([made.bound.query], desk.policy, loss=made.loss, words=[words])
+    asked = Asking(made.key, made.hash, note, "the same question", request_id, said)
     answered = answered_batch(desk, made.batch, analyst, asked=asked)
     table = one_table(made.bound, made.questions.sets, answers_of(made.batch, answered))
     receipt = Receipt(

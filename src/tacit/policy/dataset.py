@@ -10,7 +10,7 @@ from tacit.core import Adjacency
 from tacit.policy.engine_names import engine_name
 from tacit.policy.fault import Fault, KeyPath
 from tacit.policy.names import account_name, all_different, fold, table_name
-from tacit.policy.reading import hold, one_of, text
+from tacit.policy.reading import flag, hold, one_of, text
 from tacit.policy.servers import is_server, is_spark, no_password
 from tacit.policy.types import kind_name
 
@@ -41,8 +41,8 @@ SourceLike = Source | str | PurePath | Mapping[str, str | PurePath]
 class Dataset:
     """The dataset a ledger account belongs to. The account goes by `name`, whatever the files are called.
 
-    `base` is the directory relative locations start from; it and `ledger` say where things lie, not what is
-    promised, so they count neither for equality nor for the policy's version.
+    `base` is the directory relative locations start from; it, `ledger` and `keep_words` say where things lie and what
+    is noted down, not what is promised, so they count neither for equality nor for the policy's version.
     """
 
     name: str
@@ -51,6 +51,7 @@ class Dataset:
     adjacency: Adjacency
     data_version: str
     ledger: str = field(compare=False)
+    keep_words: bool = field(compare=False)
     base: Path = field(compare=False, repr=False)
 
     def __init__(
@@ -62,6 +63,7 @@ class Dataset:
         adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
         data_version: str = "1",
         ledger: str = "",
+        keep_words: bool = False,
         base: Path | str = ".",
     ) -> None:
         hold(
@@ -74,6 +76,7 @@ class Dataset:
             adjacency=adjacency,
             data_version=data_version,
             ledger=ledger or f"{name}.ledger",
+            keep_words=keep_words,
             base=Path(base),
         )
         _fits(self)
@@ -146,4 +149,5 @@ _READERS = {
     "adjacency": one_of(Adjacency),
     "data_version": text,
     "ledger": _ledger,
+    "keep_words": flag,
 }

@@ -29,7 +29,13 @@ DATASET = (
     Key("engine", "text", '"duckdb"', "what reads the source: `duckdb`, `postgres`, `spark` or `sqlite`"),
     Key("adjacency", "text", '"add/remove"', 'neighbours differ by one unit added or removed, or by one "replace"d'),
     Key("data_version", "text", '"1"', "change it when the data change: answers kept from older data are not reused"),
-    Key("ledger", "text", '"<policy>.ledger"', "the file of debits; relative to the policy"),
+    Key("ledger", "text", '"<name>.ledger"', "the file of debits, relative to the policy; or `postgresql://…`"),
+    Key(
+        "keep_words",
+        "true or false",
+        "false",
+        "the ledger keeps analysts' own words beside each question's canonical form",
+    ),
 )
 BUDGET = (
     Key("epsilon", "number", NEEDED, "what all analysts together may spend, ever"),

@@ -22,14 +22,15 @@ def version_of(policy: Mapping[str, object]) -> str:
 
 
 def _promise(policy: Mapping[str, object]) -> dict[str, object]:
-    """The policy without what promises nothing: words for people, and where the debits lie."""
+    """The policy without what promises nothing: words for people, where the debits lie and what they note."""
     tables = {}
     for name, table in _items(policy["tables"]):
         columns = {
             column: _without(keys, "description") for column, keys in _items(dict(_items(table)).get("columns", {}))
         }
         tables[name] = {**_without(table, "description"), "columns": columns}
-    return {**policy, "dataset": _without(policy["dataset"], "ledger"), "tables": tables}
+    dataset = _without(_without(policy["dataset"], "ledger"), "keep_words")
+    return {**policy, "dataset": dataset, "tables": tables}
 
 
 def _items(section: object) -> list[tuple[str, object]]:

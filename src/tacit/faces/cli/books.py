@@ -53,6 +53,41 @@ def show_log(
         print_table(HEADINGS, [entry_row(entry) for entry in found])
 
 
+@ledger.command("replay")
+def replay(
+    *,
+    policy: PolicyFile = POLICY,
+    analyst: Analyst = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="COUNT", help="The newest so many entries.")] = 1000,
+    form: PlainOption = Plain.TABLE,
+) -> None:
+    """Plan every question of the log anew, and hold its price against what was charged. No row is read; it is free."""
+    from tacit.faces.books import entries
+    from tacit.faces.entries import HEADINGS, entry_row
+    from tacit.faces.owner import refuse_analyst
+    from tacit.faces.replaying import replay as audit
+    from tacit.policy import load_policy
+
+    refuse_analyst(analyst, "an audit of everybody's questions")
+    declared = load_policy(policy)
+    with working("replaying"):
+        found = audit(declared, [one for one in entries(declared, None, limit=limit) if one.act == "charge"])
+    if form is Plain.JSON:
+        untold = {one.seq: why for one, why in found.untold}
+        show_json({"agreeing": found.agreeing, "differing": [one.seq for one in found.differing], "untold": untold})
+    else:
+        print_lines(f"{found.agreeing} charges are what their questions cost")
+        print_lines(*(f"entry {one.seq} cannot be told: {why}" for one, why in found.untold))
+    if found.differing:
+        if form is Plain.TABLE:
+            print_table(HEADINGS, [entry_row(one) for one in found.differing])
+        raise LedgerError(
+            f"{len(found.differing)} charges are not what their questions cost, the newest is entry"
+            f" {found.differing[0].seq}",
+            hint="tacit ledger verify tells whether they were changed; else it is a mistake of tacit: report it",
+        )
+
+
 @ledger.command("verify")
 def verify(*, policy: PolicyFile = POLICY, form: PlainOption = Plain.TABLE) -> None:
     """Recompute every hash, total and answer; an edited, removed or rolled-back entry is found."""
