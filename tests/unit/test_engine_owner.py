@@ -77,7 +77,7 @@ def test_a_database_in_use_is_said_to_be_so(office):
 def test_files_are_looked_at_but_not_changed(tmp_path):
     (tmp_path / "staff.csv").write_text("name,pay\nAnn,100\n")
     policy = policy_over({"staff": "staff.csv"}, tmp_path)
-    assert run_owner_sql(policy, "SELECT * FROM staff WHERE pay = ?", [100]) == (("name", "pay"), [("Ann", 100)])
+    assert run_owner_sql(policy, "SELECT * FROM staff WHERE pay = ?", ["100"]) == (("name", "pay"), [("Ann", "100")])
     for change in ("INSERT INTO staff VALUES ('Bob', 1)", "CREATE TABLE more (x INT)", "DELETE FROM staff"):
         with pytest.raises(PolicyError, match="looked at but not changed"):
             run_owner_sql(policy, change)

@@ -142,7 +142,7 @@ def test_the_database_is_not_changed_by_asking(tmp_path):
         ({"visits": "folder.parquet"}, "table 'visits': source 'folder.parquet' is a directory"),
         ({"visits": "od[d].parquet"}, "has * ? or [ in the name of a file itself"),
         ({"visits": "fake.parquet"}, "'fake.parquet' is not Parquet that fits its columns"),
-        ({"visits": "fake.json"}, "'fake.json' is not JSON that fits its columns"),
+        ({"visits": "fake.json"}, "'fake.json' is not JSON that is one list of objects"),
     ],
 )
 def test_what_cannot_be_opened_is_named_as_the_policy_names_it(tmp_path, source, message):
@@ -216,7 +216,17 @@ def test_partitions_in_paths_are_columns(tmp_path):
     for year in ("2025", "2026"):
         (tmp_path / f"year={year}").mkdir()
         run(":memory:", f"COPY (SELECT 1 AS x) TO '{tmp_path}/year={year}/a.parquet'")
-    assert column(policy_over({"visits": "**/*.parquet"}, tmp_path), "year") == [2025, 2026]
+    assert column(policy_over({"visits": "**/*.parquet"}, tmp_path), "year") == ["2025", "2026"]
+    typed = policy_over({"visits": "**/*.parquet"}, tmp_path, ColumnPolicy("year", type="integer"))
+    assert column(typed, "year") == [2025, 2026]
+
+
+def test_one_more_partition_changes_no_other(tmp_path):
+    for year in ("2025", "2026", "somewhen"):
+        (tmp_path / f"year={year}").mkdir()
+        run(":memory:", f"COPY (SELECT 1 AS x) TO '{tmp_path}/year={year}/a.parquet'")
+    typed = policy_over({"visits": "**/*.parquet"}, tmp_path, ColumnPolicy("year", type="integer"))
+    assert column(typed, "year") == [2025, 2026, None]
 
 
 def test_files_of_one_table_that_differ_in_type_are_refused_at_open(tmp_path):
@@ -243,11 +253,10 @@ def test_relative_paths_start_from_the_policy_not_from_where_one_stands(tmp_path
     assert count(policy_over({"visits": "v.parquet"}, Path(".."))) == 1
 
 
-def test_a_csv_file_is_typed_by_all_its_rows(tmp_path):
-    rows = "".join(f"{i},{i}\n" for i in range(30_000))
-    (tmp_path / "v.csv").write_text(f"a,b\n{rows}late,7\n")
+def test_a_csv_file_whose_types_are_not_declared_is_text(tmp_path):
+    (tmp_path / "v.csv").write_text("a,b\n1,7\n")
     engine = open_engine(policy_over({"visits": "v.csv"}, tmp_path))
-    assert engine.schema() == {"visits": {"a": "VARCHAR", "b": "BIGINT"}}
+    assert engine.schema() == {"visits": {"a": "VARCHAR", "b": "VARCHAR"}}
     engine.close()
 
 
@@ -278,11 +287,11 @@ def test_a_csv_file_of_texts_keeps_its_first_row_as_names(tmp_path):
 
 
 def test_quotes_in_a_csv_file_mean_what_they_mean_everywhere(tmp_path):
-    (tmp_path / "v.csv").write_text('name;n\n\'Ann\';1\n"Bob; ""Bobby""";2\nO\'Neil;3\n')
-    assert column(policy_over({"visits": "v.csv"}, tmp_path), "name") == ["'Ann'", 'Bob; "Bobby"', "O'Neil"]
+    (tmp_path / "v.csv").write_text('name,n\n\'Ann\',1\n"Bob, ""Bobby""",2\nO\'Neil,3\n')
+    assert column(policy_over({"visits": "v.csv"}, tmp_path), "name") == ["'Ann'", 'Bob, "Bobby"', "O'Neil"]
 
 
-def test_a_cell_that_does_not_fit_fails_at_open_and_is_shown_to_the_curators_log_only(tmp_path, capfd):
+def test_a_cell_that_does_not_fit_is_null_and_said_to_nobody(tmp_path, capfd):
     (tmp_path / "v.csv").write_text(f"a\n1\n{CANARY}\n")
     heard: list[str] = []
     listener = logging.Handler()
@@ -290,18 +299,16 @@ def test_a_cell_that_does_not_fit_fails_at_open_and_is_shown_to_the_curators_log
     policy = policy_over({"visits": "v.csv"}, tmp_path, ColumnPolicy("a", type="integer"))
     logging.getLogger("tacit.engine").addHandler(listener)
     try:
-        with pytest.raises(PolicyError, match=r"'v\.csv' is not CSV that fits its columns") as caught:
-            open_engine(policy)
+        assert column(policy, "a") == [1, None]
     finally:
         logging.getLogger("tacit.engine").removeHandler(listener)
-    assert CANARY not in caught.value.explain() + "".join(capfd.readouterr())
-    assert caught.value.__cause__ is None
-    assert any(CANARY in line for line in heard)
+    assert CANARY not in "".join(capfd.readouterr())
+    assert heard == []
 
 
 def test_a_csv_file_may_change_after_it_was_opened(tmp_path):
     (tmp_path / "v.csv").write_text("a\n1\n2\n")
-    engine = open_engine(policy_over({"visits": "v.csv"}, tmp_path))
+    engine = open_engine(policy_over({"visits": "v.csv"}, tmp_path, ColumnPolicy("a", type="integer")))
     (tmp_path / "v.csv").write_text(f"a\n{CANARY}\n")
     assert engine.execute("SELECT CAST(sum(a) AS BIGINT) AS n FROM visits").integers("n").tolist() == [3]
     engine.close()

@@ -7,9 +7,10 @@ from types import MappingProxyType
 from typing import Protocol
 
 from tacit.engines.base import UNLIMITED, Engine, Limits
-from tacit.engines.duckdb import open_duckdb
+from tacit.engines.duckdb import open_duckdb, unfit_in
 from tacit.engines.dummy import dummy_engine
 from tacit.engines.exact import Exact, IntArray
+from tacit.engines.looking import Looked, look_at_files
 from tacit.engines.owner import run_owner_sql
 from tacit.engines.reading import advice_on, shared_keys, unreadable_tables
 from tacit.engines.snapshot import State, one_state
@@ -23,14 +24,17 @@ __all__ = [
     "Exact",
     "IntArray",
     "Limits",
+    "Looked",
     "State",
     "advice_on",
     "dummy_engine",
+    "look_at_files",
     "one_state",
     "open_engine",
     "read_schema",
     "run_owner_sql",
     "shared_keys",
+    "unfit_in",
     "unreadable_tables",
 ]
 

@@ -13,6 +13,16 @@ from numpy.typing import NDArray
 
 from tacit.engines.cells import day, moment, number
 from tacit.engines.exact import Column
+from tacit.policy import ColumnType
+
+SQL_TYPES = {  # what a type of the policy is in DuckDB
+    ColumnType.INTEGER: "BIGINT",
+    ColumnType.NUMBER: "DOUBLE",
+    ColumnType.TEXT: "VARCHAR",
+    ColumnType.BOOLEAN: "BOOLEAN",
+    ColumnType.DATE: "DATE",
+    ColumnType.TIMESTAMP: "TIMESTAMP",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +85,11 @@ def type_name(described: str) -> str:
 def quoted(name: str) -> str:
     """A name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def fetch(cursor: duckdb.DuckDBPyConnection, select: str) -> dict[str, Column]:

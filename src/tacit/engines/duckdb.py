@@ -13,11 +13,12 @@ from contextlib import ExitStack, closing, contextmanager
 import duckdb
 
 from tacit.engines.base import UNLIMITED, Limits
-from tacit.engines.columns import fetch
+from tacit.engines.columns import fetch, literal
 from tacit.engines.exact import Exact, log, unanswered
-from tacit.engines.sources import Exposed, ask, describe, expose, literal
+from tacit.engines.sources import Exposed, ask, describe, expose, unfit_cells_in
+from tacit.engines.text_tables import Unfit
 from tacit.errors import EngineError, InvalidParameter
-from tacit.policy import Dataset, Schema, TablePolicy
+from tacit.policy import Dataset, Policy, Schema, TablePolicy
 
 
 class DuckDB:
@@ -87,6 +88,17 @@ def open_duckdb(
 ) -> DuckDB:
     """Open a dataset's source for questions about these tables, or about `every` table it has."""
     return build(lambda connection: expose(connection, dataset, tables=tables, every=every), limits)
+
+
+def unfit_in(policy: Policy) -> list[Unfit]:
+    """The cells of a policy's files of text that are read as NULL: for the curator alone, who is told of them."""
+    if policy.dataset.engine != "duckdb":
+        return []
+    with (
+        tempfile.TemporaryDirectory(prefix="tacit-") as scratch,
+        closing(instance(UNLIMITED, scratch=scratch)) as connection,
+    ):
+        return unfit_cells_in(connection, policy.dataset, policy.tables)
 
 
 def build(fill: Callable[[duckdb.DuckDBPyConnection], Exposed], limits: Limits) -> DuckDB:

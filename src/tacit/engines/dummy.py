@@ -11,10 +11,10 @@ from fractions import Fraction
 import duckdb
 
 from tacit.engines.base import UNLIMITED, Engine, Limits
-from tacit.engines.columns import quoted
+from tacit.engines.columns import SQL_TYPES, literal, quoted
 from tacit.engines.duckdb import DuckDB, build
 from tacit.engines.reading import name_in
-from tacit.engines.sources import SQL_TYPES, Exposed, literal
+from tacit.engines.sources import Exposed
 from tacit.errors import InvalidParameter
 from tacit.policy import (
     ColumnPolicy,

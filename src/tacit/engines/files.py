@@ -36,6 +36,16 @@ class TableFiles:
     format: Format
     paths: tuple[str, ...]
 
+    @property
+    def partition_keys(self) -> tuple[str, ...]:
+        """The columns that stand in the names of directories, as in `year=2026/a.parquet`, if all files have them."""
+        found = {tuple(part.partition("=")[0] for part in _directories(path) if "=" in part) for path in self.paths}
+        return found.pop() if len(found) == 1 else ()
+
+
+def _directories(path: str) -> list[str]:
+    return os.path.dirname(path).split(os.sep)
+
 
 def table_files(dataset: Dataset, table: str, *, location: str) -> TableFiles:
     """The files behind a location, which may be a pattern such as `visits/*.parquet`."""

@@ -7,24 +7,18 @@ from dataclasses import dataclass
 
 import duckdb
 
-from tacit.engines.columns import quoted, type_name
+from tacit.engines.columns import literal, quoted, type_name
 from tacit.engines.exact import log
 from tacit.engines.files import Format, TableFiles, readable, table_files
+from tacit.engines.text_cells import cell_of
+from tacit.engines.text_tables import Unfit, load, spoken_of, text_table, unfit_cells
 from tacit.errors import EngineError, PolicyError, TacitError
-from tacit.policy import ColumnType, DatabaseSource, Dataset, FileSource, Schema, TablePolicy, fold
+from tacit.policy import ColumnType, DatabaseSource, Dataset, FileSource, Schema, TablePolicy, TextFormat, fold
 
 Connection = duckdb.DuckDBPyConnection
 
 ATTACHED = "tacit_source"
 _SEE_LOG = "the curator's log says why"
-SQL_TYPES = {  # what a type of the policy is in DuckDB
-    ColumnType.INTEGER: "BIGINT",
-    ColumnType.NUMBER: "DOUBLE",
-    ColumnType.TEXT: "VARCHAR",
-    ColumnType.BOOLEAN: "BOOLEAN",
-    ColumnType.DATE: "DATE",
-    ColumnType.TIMESTAMP: "TIMESTAMP",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +34,6 @@ def expose(connection: Connection, dataset: Dataset, *, tables: Sequence[TablePo
     if isinstance(dataset.source, FileSource):  # which names the policy's tables and no others
         return _expose_files(connection, dataset, tables={fold(table.name): table for table in tables})
     return _expose_database(connection, dataset, names=None if every else [table.name for table in tables])
-
-
-def literal(text: str) -> str:
-    """A text as an SQL literal."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def ask(connection: Connection, sql: str, *, otherwise: TacitError) -> list[tuple[object, ...]]:
@@ -177,15 +166,17 @@ def _expose_files(connection: Connection, dataset: Dataset, *, tables: Mapping[s
             hint=_SEE_LOG,
         )
         if files.format is Format.PARQUET:
-            _view_parquet(connection, name, files, unreadable=unreadable)
+            _view_parquet(connection, name, files, unreadable=unreadable, policy=policy)
             paths.extend(files.paths)
         else:
-            _load(connection, name, files, declared=_declared(policy), unreadable=unreadable)
+            _load(connection, files, policy, tables=tables, unreadable=unreadable)
         names.append(name)
     return Exposed(tuple(names), tuple(paths))
 
 
-def _view_parquet(connection: Connection, name: str, files: TableFiles, *, unreadable: TacitError) -> None:
+def _view_parquet(
+    connection: Connection, name: str, files: TableFiles, *, policy: TablePolicy | None, unreadable: TacitError
+) -> None:
     """Parquet is read in place. Files that disagree on a type would be cast cell by cell, and a cast can fail."""
     described = [
         ask(connection, f"DESCRIBE FROM read_parquet({literal(path)}, hive_partitioning=false)", otherwise=unreadable)
@@ -196,44 +187,48 @@ def _view_parquet(connection: Connection, name: str, files: TableFiles, *, unrea
             f"table {name!r}: the files of {files.location!r} differ in their columns or types",
             hint="write them again with one schema",
         )
-    ask(connection, f"CREATE VIEW {quoted(name)} AS FROM read_parquet({_listed(files.paths)})", otherwise=unreadable)
+    keys = files.partition_keys
+    declared = {} if policy is None else {fold(column.name): column.text_type for column in policy.columns}
+    cells = [cell_of(key, declared.get(fold(key), ColumnType.TEXT), TextFormat()) for key in keys]
+    typed = ", ".join(f"{cell.of(quoted(cell.name))} AS {quoted(cell.name)}" for cell in cells)
+    partitions = f"hive_partitioning={'true' if keys else 'false'}, hive_types_autocast=false"  # a path is text too
+    select = f"SELECT * {f'REPLACE ({typed})' if keys else ''} FROM read_parquet({_listed(files.paths)}, {partitions})"
+    ask(connection, f"CREATE VIEW {quoted(name)} AS {select}", otherwise=unreadable)
 
 
 def _load(
     connection: Connection,
-    name: str,
     files: TableFiles,
+    policy: TablePolicy | None,
     *,
-    declared: Mapping[str, str],
+    tables: Mapping[str, TablePolicy],
     unreadable: TacitError,
 ) -> None:
-    """Text is converted once, here, so that no cell can fail to convert when a question is asked.
-
-    A type the policy does not state is taken from all of the rows: it is the curator's to declare, or to let be seen.
-    """
-    table = f"CREATE TABLE {quoted(name)} AS FROM "
-    if files.format is Format.JSON:
-        source = f"read_json({_listed(files.paths)}, sample_size=-1)"
-        names = _names(connection, source, unreadable)
-        casts = [f"CAST({quoted(n)} AS {declared[fold(n)]}) AS {quoted(n)}" for n in names if fold(n) in declared]
-        select = f"(SELECT * REPLACE ({', '.join(casts)}) FROM {source})" if casts else source
+    """Text is converted once, here, so that no cell can fail to convert when a question is asked."""
+    try:
+        load(connection, text_table(connection, files, policy, named=spoken_of(policy, tables)))
+    except TacitError:
+        raise
+    except Exception as error:  # whatever it is, it may hold cells
+        log.warning("%s: %s", type(error).__name__, error)
     else:
-        # names are in the first row, and quotes are those of RFC 4180: guessed from cells they would vary with them
-        plain = f"""read_csv({_listed(files.paths)}, header=true, quote='"', escape='"'"""
-        names = _names(connection, f"{plain}, all_varchar=true)", unreadable)
-        types = [f"{literal(n)}: {literal(declared[fold(n)])}" for n in names if fold(n) in declared]
-        select = f"{plain}, sample_size=-1{', types={' + ', '.join(types) + '}' if types else ''})"
-    ask(connection, table + select, otherwise=unreadable)
+        return
+    raise unreadable
 
 
-def _names(connection: Connection, source: str, unreadable: TacitError) -> list[str]:
-    return [str(name) for name, *_ in ask(connection, f"DESCRIBE FROM {source}", otherwise=unreadable)]
-
-
-def _declared(policy: TablePolicy | None) -> dict[str, str]:
-    """The SQL types that a policy states, by folded name of column."""
-    columns = () if policy is None else policy.columns
-    return {fold(column.name): SQL_TYPES[column.type] for column in columns if column.type is not None}
+def unfit_cells_in(connection: Connection, dataset: Dataset, tables: Sequence[TablePolicy]) -> list[Unfit]:
+    """The cells of files of text that are read as NULL. Reads the rows: it is for the curator alone."""
+    if not isinstance(dataset.source, FileSource):
+        return []
+    named = {fold(table.name): table for table in tables}
+    found: list[Unfit] = []
+    for table, location in dataset.source.files:
+        files = table_files(dataset, table, location=location)
+        if files.format is not Format.PARQUET:
+            policy = named.get(fold(table))
+            made = text_table(connection, files, policy, named=spoken_of(policy, named))
+            found += unfit_cells(connection, made)
+    return found
 
 
 def _listed(paths: Sequence[str]) -> str:

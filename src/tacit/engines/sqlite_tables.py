@@ -12,20 +12,14 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engines.columns import quoted
-from tacit.engines.sources import SQL_TYPES
+from tacit.engines.columns import SQL_TYPES, quoted
+from tacit.engines.text_cells import AS_DATE, AS_TIMESTAMP
 from tacit.errors import PolicyError
 from tacit.policy import ColumnType, TablePolicy, fold
 
 BATCH = 65_536  # rows that are in Python at once
 _NUMERIC = {ColumnType.INTEGER, ColumnType.NUMBER}
 _TEXT = "CASE typeof({0}) WHEN 'text' THEN {0} END"
-_DAY, _TIME, _ZONE = r"\d{4}-\d{2}-\d{2}", r"[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?", r"(Z|[+-]\d{2}:\d{2})"
-_AS_DATE = f"CASE WHEN regexp_full_match({{0}}, '{_DAY}') THEN TRY_CAST({{0}} AS DATE) END"
-_AS_TIMESTAMP = (  # a cast to TIMESTAMP would pass over the zone
-    f"CASE WHEN regexp_full_match({{0}}, '{_DAY}({_TIME})?') THEN TRY_CAST({{0}} AS TIMESTAMP)"
-    f" WHEN regexp_full_match({{0}}, '{_DAY}{_TIME}{_ZONE}') THEN TRY_CAST({{0}} AS TIMESTAMPTZ) AT TIME ZONE 'UTC' END"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +44,8 @@ KINDS = {
         Kind("DOUBLE", "CASE WHEN typeof({0}) IN ('integer', 'real') THEN CAST({0} AS REAL) END", 0.0, np.float64),
         Kind("BOOLEAN", "CASE WHEN typeof({0}) = 'integer' AND {0} IN (0, 1) THEN {0} END", 0, np.int64, "{0} = 1"),
         Kind("VARCHAR", _TEXT, "", object),
-        Kind("DATE", _TEXT, "", object, _AS_DATE),
-        Kind("TIMESTAMP", _TEXT, "", object, _AS_TIMESTAMP),
+        Kind("DATE", _TEXT, "", object, AS_DATE),
+        Kind("TIMESTAMP", _TEXT, "", object, AS_TIMESTAMP),
         Kind("BLOB", "NULL", 0, np.int64, "NULL"),  # not read at all: tacit cannot measure it
     )
 }

@@ -13,14 +13,17 @@ from tacit.engines import (
     OPENERS,
     UNLIMITED,
     advice_on,
+    look_at_files,
     open_engine,
     read_schema,
     run_owner_sql,
     shared_keys,
+    unfit_in,
     unreadable_tables,
 )
 from tacit.engines.reading import name_in
 from tacit.engines.sources import holds_sqlite
+from tacit.engines.text_tables import Unfit
 from tacit.errors import EngineError, InvalidParameter, PolicyError, QueryRefused, TacitError
 from tacit.faces.left_out import rows_left_out
 from tacit.policy import (
@@ -54,7 +57,7 @@ def refuse_analyst(analyst: str | None, what: str) -> None:
 
 
 def draft(given: Sequence[str], *, policy: Path, name: str | None) -> str:
-    """The text of a first policy for a database, a server or for files, from their schema alone."""
+    """The text of a first policy: from the schema of a database, server or files; of CSV and JSON, from their rows."""
     base = policy.absolute().parent
     if len(given) == 1 and is_server(given[0]):
         title = name or _account(urlsplit(given[0]).path)
@@ -64,8 +67,11 @@ def draft(given: Sequence[str], *, policy: Path, name: str | None) -> str:
     location = _location(sources, base)
     title = name or _account(sources[0].stem if len(sources) == 1 else base.name)
     engine = "sqlite" if isinstance(location, str) and _is_sqlite(sources[0]) else "duckdb"
-    schema = read_schema(Dataset(title, location, engine=engine, base=base))
-    return draft_policy(schema, name=title, source=location, engine=engine)
+    dataset = Dataset(title, location, engine=engine, base=base)
+    if isinstance(location, str):
+        return draft_policy(read_schema(dataset), name=title, source=location, engine=engine)
+    looked = look_at_files(dataset)
+    return draft_policy(looked.schema, name=title, source=location, engine=engine, looked_at=looked.formats)
 
 
 def write_new(path: Path, text: str, *, hint: str = "write elsewhere with -o") -> None:
@@ -132,9 +138,23 @@ def _examined(policy: Policy) -> list[Finding]:
             )
             for name, key in ([] if cells else shared_keys(engine, policy))
         ]
-        return [*cells, *owners, *role, *([] if cells or owners else rows_left_out(policy, engine))]
+        unfit = map(_unfit, unfit_in(policy))
+        return [*cells, *owners, *role, *unfit, *([] if cells or owners else rows_left_out(policy, engine))]
     finally:
         engine.close()
+
+
+def _unfit(found: Unfit) -> Finding:
+    """What of a file of text is read as NULL, for the curator, who may see an example."""
+    example = f"line {found.line} has {found.example!r}" if found.example else f"line {found.line}"
+    of = f"{found.count:,} of {found.rows:,}"
+    if found.column is None:
+        why = f"{of} lines have not one cell for each column, and are rows of NULLs: {example}"
+        hint = 'mend them; or state the format, as in { delimiter = ";" } or { newlines = true }'
+        return Finding(Level.WARNING, ("tables", found.table), why, hint)
+    why = f"{of} cells are not of its type, {found.kind}, and are read as NULL: {example}"
+    hint = "mend them, or state another type, or the format of dates or numbers"
+    return Finding(Level.WARNING, ("tables", found.table, "columns", found.column), why, hint)
 
 
 def direct(policy: Path, database: Path | None, *, sql: str, parameters: Sequence[object]) -> Rows:

@@ -17,6 +17,7 @@ from tacit.policy.names import fold
 from tacit.policy.owners import Owner, key_of, lookups, owner_of, root_of
 from tacit.policy.resolve import resolve_types
 from tacit.policy.table import Bounding, NullUnit, TablePolicy, UnitForm
+from tacit.policy.text_format import TextFormat
 from tacit.policy.types import ColumnType, Schema, Value
 from tacit.policy.view import ViewPolicy
 from tacit.policy.write import policy_text
@@ -45,6 +46,7 @@ __all__ = [
     "Source",
     "TableDomain",
     "TablePolicy",
+    "TextFormat",
     "UnitForm",
     "Value",
     "ViewPolicy",

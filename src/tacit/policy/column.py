@@ -15,6 +15,7 @@ from tacit.policy.names import column_name
 from tacit.policy.reading import flag, hold, one_of, optional, text
 from tacit.policy.types import ColumnType, Scalar, Value, exact, kind_name, type_fits, value_of
 
+_EXACT = 1 << 53  # the whole numbers up to here are doubles
 SKIP = "skip"  # the word of the null rule that leaves NULL out, as SQL does
 
 
@@ -80,6 +81,23 @@ class ColumnPolicy:
         if self.nan is not None or self.bounds is None:
             return self.nan
         return min(max(Fraction(0), self.bounds.lower), self.bounds.upper)
+
+    @property
+    def text_type(self) -> ColumnType:
+        """The type of its cells in a file of text: what is declared, or what bounds and domain show, or text.
+
+        A number that nothing says more of may have decimals, unless no double could hold it.
+        """
+        if self.type is not None:
+            return self.type
+        if isinstance(self.domain, ListDomain):
+            whole = all(isinstance(value, int) for value in self.domain.values)
+            return ColumnType.INTEGER if whole else ColumnType.NUMBER
+        if self.bounds is None:
+            return ColumnType.TEXT
+        ends = (self.bounds.lower, self.bounds.upper, self.bounds.step)
+        wide = max(map(abs, ends)) > _EXACT and all(end.denominator == 1 for end in ends)
+        return ColumnType.INTEGER if wide else ColumnType.NUMBER
 
     def _agree(self) -> None:
         temporal = self.type is not None and self.type.is_temporal

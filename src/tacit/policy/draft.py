@@ -7,11 +7,16 @@ from collections.abc import Mapping
 from tacit.errors import PolicyError
 from tacit.policy.load import BLANK
 from tacit.policy.names import is_column_name, table_name
+from tacit.policy.text_format import TextFormat
 from tacit.policy.types import ColumnType, Schema
 from tacit.policy.write import header, toml_key, toml_value
 
+_UNSEEN = "# A draft, made from the names and types of columns: no row was looked at.\n"
+_SEEN = """\
+# A draft, made from the names and types of columns. For {tables} tacit looked at the rows: the types and the format
+# written there are those that fit all of them now. What you leave in is public, and holds whatever comes after.
+"""
 _TOP = """\
-# A draft: nothing in it was read from the rows, only from the names and types of columns.
 # It is refused until every {blank} is filled in. Check it with: tacit check
 """
 _BUDGET = """\
@@ -51,29 +56,43 @@ _ADVICE = {
 }
 
 
-def draft_policy(schema: Schema, *, name: str, source: str | Mapping[str, str], engine: str = "duckdb") -> str:
+def draft_policy(
+    schema: Schema,
+    *,
+    name: str,
+    source: str | Mapping[str, str],
+    engine: str = "duckdb",
+    looked_at: Mapping[str, TextFormat] | None = None,
+) -> str:
     """The text of a policy for these tables, with a comment wherever the curator must decide.
 
-    It is refused by `parse_policy`, with the line of each blank, until the blanks are filled in.
+    `looked_at` are the tables whose types were found by looking at their rows, and how these are to be read. It is
+    refused by `parse_policy`, with the line of each blank, until the blanks are filled in.
     """
     if not schema:
         raise PolicyError("nothing to draft: the source has no tables")
     blank = toml_value(BLANK)
+    formats = looked_at or {}
+    origin = _SEEN.format(tables=", ".join(formats)) if formats else _UNSEEN
     top = [
-        _TOP.format(blank=blank) + header(("dataset",)),
+        origin + _TOP.format(blank=blank) + header(("dataset",)),
         f"name = {toml_value(name)}",
         f"engine = {toml_value(engine)}",
         f"source = {toml_value(source)}",
         "",
         _BUDGET.format(blank=blank),
     ]
-    return "\n".join([*top, ""]) + "\n".join(_table(table, columns, blank) for table, columns in schema.items())
+    return "\n".join([*top, ""]) + "\n".join(
+        _table(table, columns, blank, form=formats.get(table)) for table, columns in schema.items()
+    )
 
 
-def _table(table: str, columns: Mapping[str, str], blank: str) -> str:
+def _table(table: str, columns: Mapping[str, str], blank: str, *, form: TextFormat | None) -> str:
     path = ("tables", table_name(table, (table,)))
-    lines = [header(path), _TABLE.format(blank=blank) + header((*path, "columns")), _COLUMNS.format().rstrip("\n")]
-    entries = [(f"{toml_key(column)} = {{}}", sql) for column, sql in columns.items() if is_column_name(column)]
+    read = "" if form is None or not form.plain() else f"format = {toml_value(form.plain())}\n"
+    lines = [header(path), _TABLE.format(blank=blank) + read + header((*path, "columns"))]
+    lines.append(_COLUMNS.format().rstrip("\n"))
+    entries = [(_entry(column, sql, form), sql) for column, sql in columns.items() if is_column_name(column)]
     width = max((len(entry) for entry, _ in entries), default=0)
     lines += [f"{entry.ljust(width)}  # {_comment(sql)}" for entry, sql in entries]
     left_out = len(columns) - len(entries)
@@ -82,6 +101,12 @@ def _table(table: str, columns: Mapping[str, str], blank: str) -> str:
             f"# left out: {left_out} with names that tacit does not accept; rename them, or put a view before them"
         )
     return "\n".join(lines) + "\n"
+
+
+def _entry(column: str, sql_type: str, form: TextFormat | None) -> str:
+    """A column's line. A file of text has no types of its own, so that the policy says them."""
+    kind = None if form is None else ColumnType.from_sql(sql_type)
+    return f"{toml_key(column)} = {toml_value({} if kind is None else {'type': kind.value})}"
 
 
 def _comment(sql_type: str) -> str:

@@ -90,10 +90,22 @@ TABLE = (
         "about how many rows there are, as anybody may know: EXPLAIN and WITHIN reckon with it; it bounds nothing",
     ),
     Key("description", "text", "none", "shown to analysts"),
+    Key(
+        "format",
+        "table",
+        "fixed",
+        'how CSV and JSON are read, e.g. { delimiter = ";", date = "%d/%m/%Y" }; also quote, encoding, decimal, '
+        "timestamp, newlines, lines. Never guessed from the rows",
+    ),
     Key("columns", "table", "none", "the columns analysts may use; others do not exist for them"),
 )
 COLUMN = (
-    Key("type", "text", "the source's", '"integer", "number", "text", "boolean", "date" or "timestamp"'),
+    Key(
+        "type",
+        "text",
+        "the source's; in CSV and JSON text",
+        '"integer", "number", "text", "boolean", "date" or "timestamp"',
+    ),
     Key("lower", "number or date", "unknown", "values below are clamped to it; without bounds a column is not summed"),
     Key("upper", "number or date", "unknown", "values above are clamped to it"),
     Key(

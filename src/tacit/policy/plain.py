@@ -16,6 +16,7 @@ from tacit.policy.dataset import DatabaseSource, Dataset, FileSource
 from tacit.policy.domain import ListDomain, RangeDomain, TableDomain
 from tacit.policy.reading import duration_text
 from tacit.policy.table import TablePolicy
+from tacit.policy.text_format import TextFormat
 from tacit.policy.view import ViewPolicy
 
 Plain = dict[str, object]
@@ -80,5 +81,6 @@ _RENDERINGS: tuple[tuple[type, Callable[[Any], object]], ...] = (
     (TableDomain, lambda domain: {"table": domain.table, "column": domain.column}),
     (DatabaseSource, lambda source: source.location),
     (FileSource, lambda source: dict(source.files)),
+    (TextFormat, lambda form: form.plain()),
     (tuple, list),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -13,6 +13,7 @@ from tacit.policy.fault import Fault, KeyPath
 from tacit.policy.link import Link, link_of, unit_name
 from tacit.policy.names import all_different, fold, meant, table_name
 from tacit.policy.reading import count, flag, hold, one_of, optional, size, text
+from tacit.policy.text_format import TextFormat, format_of
 from tacit.policy.types import kind_name
 
 ROW = "row"  # the unit of a table in which each row is a person
@@ -84,6 +85,7 @@ class TablePolicy:
     bounding: Bounding
     rows: int | None
     description: str | None
+    format: TextFormat | None
 
     def __init__(  # noqa: PLR0913 - the keys of a table
         self,
@@ -100,10 +102,11 @@ class TablePolicy:
         bounding: Bounding | str = Bounding.AUTO,
         rows: int | None = None,
         description: str | None = None,
+        format: TextFormat | Mapping[str, object] | None = None,  # noqa: A002 - the policy's word for it
     ) -> None:
         place = (table_name(name, (name,)),)
         hold(self, place, _READERS, name=name, unit=unit, columns=columns, public=public, description=description)
-        hold(self, place, _READERS, null_unit=null_unit, unit_form=unit_form, bounding=bounding, rows=rows)
+        hold(self, place, _READERS, null_unit=null_unit, unit_form=unit_form, bounding=bounding, rows=rows, format=format)
         hold(self, place, _READERS, max_groups=max_groups, max_rows=max_rows, max_distinct=max_distinct)
         all_different([column.name for column in self.columns], path=(name, "columns"))
         if self.public:
@@ -205,6 +208,7 @@ _READERS = {
     "bounding": one_of(Bounding),
     "rows": optional(size),
     "description": optional(text),
+    "format": format_of,
 }
 _UNTOUCHED = {
     "unit": None,

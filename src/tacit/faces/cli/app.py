@@ -23,7 +23,7 @@ A first hour:
 tacit demo shows it all on a million made-up rows.
 """
 SHORT = {
-    "init": "draft a policy from names and types alone",
+    "init": "draft a policy from names and types",
     "check": "hold the policy against its source",
     "calibrate": "measure what the policy does not say, at a price",
     "query": "ask one question",

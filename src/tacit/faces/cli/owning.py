@@ -40,7 +40,10 @@ def init(
         str | None, typer.Option("--name", metavar="NAME", help="The dataset's name, which its ledger account goes by.")
     ] = None,
 ) -> None:
-    """Draft a policy from the names and types of columns. No row is looked at; what you must decide is left blank."""
+    """Draft a policy from the names and types of columns; what you must decide is left blank.
+
+    No row is looked at, but for CSV and JSON files, which have no types: there all of them are, and the draft says so.
+    """
     from tacit.faces.owner import draft, write_new
 
     with working("reading names and types"):

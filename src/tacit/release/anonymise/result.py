@@ -9,8 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.engines.columns import quoted
-from tacit.engines.sources import literal
+from tacit.engines.columns import literal, quoted
 from tacit.errors import EngineError, InvalidParameter
 from tacit.release.anonymise.linkage import Linkage
 from tacit.release.anonymise.models import Model

@@ -11,8 +11,8 @@ from typing import Any
 
 import duckdb
 
-from tacit.engines.columns import quoted
-from tacit.engines.sources import expose, literal
+from tacit.engines.columns import literal, quoted
+from tacit.engines.sources import expose
 from tacit.errors import EngineError, InvalidParameter, TacitError
 from tacit.policy import Policy, TablePolicy, fold
 from tacit.release.anonymise.remote import Remote, find_remote
