@@ -19,6 +19,15 @@ from tacit.sql import Plan
 
 REGIONS = ("r0", "r1", "r2", "r3")
 TABLES = ("people", "orders", "items", "notes")
+IDENTIFIERS = (  # types of identifiers, and from which number on: as doubles, neighbours would be one
+    ("INTEGER", 0),
+    ("UHUGEINT", 2**53),
+    ("DECIMAL(20,0)", 10**19),
+    ("BIGINT", 2**62),
+    ("DECIMAL(38,2)", 2**60),
+    ("HUGEINT", 2**120),
+    ("UBIGINT", 2**63),
+)
 _OWNED = {  # which rows of each table belong to person ?
     "people": "id IS NOT DISTINCT FROM {unit}",
     "orders": "person IS NOT DISTINCT FROM {unit}",
@@ -72,17 +81,21 @@ class Family:
 
     world: World
     units: tuple[int, ...]
+    identifier: str = "INTEGER"
+
+    def named(self, unit: int) -> str:
+        """A unit as it is written in SQL."""
+        return f"CAST('{unit}' AS {self.identifier})"
 
     @contextmanager
     def without(self, unit: int) -> Iterator[None]:
         """All rows of one unit taken out of all tables, for a while."""
         connection = self.world.engine._connection
         for table in reversed(TABLES):  # items are found through orders
-            connection.execute(
-                f"CREATE OR REPLACE TEMP TABLE kept_{table} AS FROM {table} WHERE {_OWNED[table].format(unit=unit)}"
-            )
+            owned = _OWNED[table].format(unit=self.named(unit))
+            connection.execute(f"CREATE OR REPLACE TEMP TABLE kept_{table} AS FROM {table} WHERE {owned}")
         for table in reversed(TABLES):
-            connection.execute(f"DELETE FROM {table} WHERE {_OWNED[table].format(unit=unit)}")
+            connection.execute(f"DELETE FROM {table} WHERE {_OWNED[table].format(unit=self.named(unit))}")
         try:
             yield
         finally:
@@ -91,10 +104,15 @@ class Family:
 
 
 def family(seed: int, *, units: int = 6, **caps: object) -> Family:
-    """Random tables: some people have nothing, some much, some rows have no owner at all."""
+    """Random tables: some people have nothing, some much, some rows have no owner at all; identifiers of every type."""
     rng = random.Random(seed)
+    identifier, first = IDENTIFIERS[(seed - 1) % len(IDENTIFIERS)]
+
+    def named(number: int | None) -> str | None:
+        return None if number is None else str(first + number)
+
     people = [
-        (i, rng.choice([None, *range(-5, 100, 7)]), rng.choice([None, 0, 1, 2]))
+        (named(i), rng.choice([None, *range(-5, 100, 7)]), rng.choice([None, 0, 1, 2]))
         for i in range(units)
         if rng.random() < 0.9
     ]
@@ -102,28 +120,30 @@ def family(seed: int, *, units: int = 6, **caps: object) -> Family:
     for i in range(units * 3):
         orders.append(
             (
-                100 + i,
-                rng.choice([None, *range(units + 1)]),
+                named(100 + i),
+                named(rng.choice([None, *range(units + 1)])),
                 rng.choice([None, -3.0, 0.5, 7.25, 60.0]),
                 rng.choice("abcd"),
             )
         )
     for _ in range(units * 8):
-        items.append((rng.choice([None, 999, *range(100, 100 + units * 3)]), rng.randrange(-9, 30), rng.choice("xyz")))
-    notes = [(rng.randrange(units), rng.randrange(12)) for _ in range(units * 2)]
+        items.append(
+            (named(rng.choice([None, 999, *range(100, 100 + units * 3)])), rng.randrange(-9, 30), rng.choice("xyz"))
+        )
+    notes = [(named(rng.randrange(units)), rng.randrange(12)) for _ in range(units * 2)]
 
     def fill(connection):
-        connection.execute("CREATE TABLE people (id INTEGER, age INTEGER, region INTEGER)")
-        connection.execute("CREATE TABLE orders (id INTEGER, person INTEGER, total DOUBLE, kind VARCHAR)")
-        connection.execute("CREATE TABLE items (order_id INTEGER, price INTEGER, tag VARCHAR)")
-        connection.execute("CREATE TABLE notes (person INTEGER, total INTEGER)")
+        connection.execute(f"CREATE TABLE people (id {identifier}, age INTEGER, region INTEGER)")
+        connection.execute(f"CREATE TABLE orders (id {identifier}, person {identifier}, total DOUBLE, kind VARCHAR)")
+        connection.execute(f"CREATE TABLE items (order_id {identifier}, price INTEGER, tag VARCHAR)")
+        connection.execute(f"CREATE TABLE notes (person {identifier}, total INTEGER)")
         connection.execute("CREATE TABLE regions AS SELECT i AS region, 'r' || i AS name FROM range(4) AS made(i)")
         for table, rows in zip(TABLES, (people, orders, items, notes), strict=True):
             if rows:
                 connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
         return Exposed((*TABLES, "regions"))
 
-    return Family(World(policy(**caps), build(fill, UNLIMITED)), tuple(range(units)))
+    return Family(World(policy(**caps), build(fill, UNLIMITED)), tuple(range(first, first + units)), identifier)
 
 
 def check(made: Plan, found: Family) -> int:

@@ -67,6 +67,18 @@ def test_a_number_without_digits_is_read_as_a_double_whatever_it_holds(odd):
     assert list(map(str, keys)) == ["inf", "nan", "0.0", "-inf"]
 
 
+def test_identifiers_that_no_double_can_hold_stay_apart():
+    url = made(
+        "CREATE TABLE people (id NUMERIC, big NUMERIC(20, 0), free NUMERIC)",
+        "INSERT INTO people VALUES (9007199254740992, 9007199254740992, 1), (9007199254740993, 9007199254740993, 1),"
+        " (9007199254740993.0, 3, 1), (1e300, 4, 1), ('NaN', 5, 1)",
+    )
+    engine = opened(url, TablePolicy("people", "id"))
+    assert engine.schema()["people"] == {"id": "VARCHAR", "big": "NUMERIC(20,0)", "free": "DOUBLE"}
+    assert len(set(engine.execute("SELECT id AS k FROM people").keys("k"))) == 4
+    engine.close()
+
+
 def test_nan_in_a_decimal_fails_nothing(odd):
     keys = odd.execute('SELECT "amount" AS k, CAST("amount" AS DOUBLE PRECISION) AS x FROM "Odd" ORDER BY "ID"')
     assert list(map(str, keys.keys("k"))) == ["7/2", "nan", "0", "0"]

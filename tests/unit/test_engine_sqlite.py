@@ -127,6 +127,16 @@ def test_what_the_policy_states_goes_before_what_the_file_says(opened):
     assert number(engine, "SELECT COUNT(day) + COUNT(free) AS n FROM t") == 2
 
 
+@pytest.mark.parametrize("declared", ["NUMERIC", "DECIMAL(20,0)"])
+def test_identifiers_that_no_double_can_hold_stay_apart(opened, declared):
+    engine = opened(
+        f"CREATE TABLE t (id {declared})",
+        "INSERT INTO t VALUES (9007199254740992), (9007199254740993), (0.1), (0.10000000000000002), ('x'), (7.0)",
+    )
+    assert len(set(engine.execute("SELECT id AS k FROM t").keys("k"))) == 6
+    assert "7" in engine.execute("SELECT id AS k FROM t").keys("k")
+
+
 def test_text_is_compared_by_its_bytes_whatever_the_collation(opened):
     engine = opened(
         "CREATE TABLE t (id INTEGER, x TEXT COLLATE NOCASE)", "INSERT INTO t VALUES (1, 'a'), (2, 'A'), (3, 'a ')"

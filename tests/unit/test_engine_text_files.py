@@ -176,6 +176,12 @@ def test_json_identifiers_keep_every_digit(tmp_path):
     assert len(set(rows_of(tmp_path, text, ID, file="v.jsonl"))) == 2
 
 
+@pytest.mark.parametrize("file", ["v.csv", "v.jsonl"])
+def test_an_identifier_is_never_a_number_that_would_be_rounded(tmp_path, file):
+    with pytest.raises(PolicyError, match="two people could become one"):
+        rows_of(tmp_path, "id\n9007199254740993\n", ColumnPolicy("id", type="number"), file=file, unit="id")
+
+
 # ── formats ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

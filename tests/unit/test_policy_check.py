@@ -165,3 +165,32 @@ def test_a_grid_finer_than_whole_numbers_is_allowed_on_an_integer_column():
 def test_types_are_not_filled_in_where_policy_and_source_disagree(schema, message):
     with pytest.raises(PolicyError, match=message):
         resolve_types(parse_policy(TEXT), schema)
+
+
+@pytest.mark.parametrize(
+    ("own", "public"),
+    [
+        ("VARCHAR", "INTEGER"),
+        ("BIGINT", "VARCHAR"),
+        ("UUID", "VARCHAR"),
+        ("DECIMAL(18,2)", "DOUBLE"),
+        ("DECIMAL(18,2)", "DECIMAL(18,3)"),
+        ("DOUBLE", "FLOAT"),
+        ("UHUGEINT", "BIGINT"),
+        ("DATE", "TIMESTAMP"),
+        ("TIMESTAMP", "TIMESTAMP_NS"),
+        ("VARCHAR[]", "VARCHAR[]"),
+    ],
+)
+def test_a_domain_of_another_type_is_an_error(own, public):
+    schema = {**with_column("city", own), "cities": {"Name": public}}
+    found = [str(finding) for finding in check_policy(parse_policy(TEXT), schema) if finding.level is Level.ERROR]
+    assert any("domain" in each and "is of another type" in each for each in found), found
+
+
+@pytest.mark.parametrize(
+    ("own", "public"), [("VARCHAR", "ENUM"), ("INTEGER", "BIGINT"), ("UBIGINT", "HUGEINT"), ("DECIMAL(9,2)",) * 2]
+)
+def test_a_domain_that_no_cell_must_be_converted_for_is_none(own, public):
+    schema = {**with_column("city", own), "cities": {"Name": public}}
+    assert [finding for finding in check_policy(parse_policy(TEXT), schema) if finding.level is Level.ERROR] == []

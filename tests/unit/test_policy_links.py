@@ -94,6 +94,25 @@ def test_a_linked_table_takes_the_unit_as_its_root_declares_it(line):
         declared(CHAIN.replace("max_rows = 3", line))
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "differ"),
+    [
+        ("UHUGEINT", "BIGINT", True),
+        ("DECIMAL(20,0)", "DECIMAL(22,2)", True),
+        ("DECIMAL(20,0)", "DOUBLE", True),
+        ("TIMESTAMP", "TIMESTAMP_NS", True),
+        ("UHUGEINT", "UHUGEINT", False),
+        ("DECIMAL(20,0)", "DECIMAL(20,0)", False),
+        ("INTEGER", "UBIGINT", False),
+        ("UUID", "VARCHAR", False),
+    ],
+)
+def test_keys_that_would_be_rounded_to_be_compared_are_refused(one, other, differ):
+    schema = {**SCHEMA, "items": {"order_id": one}, "orders": {**SCHEMA["orders"], "id": other}}
+    found = [str(finding) for finding in check_policy(declared(CHAIN), schema) if str(finding.level) == "error"]
+    assert any("two people could become one" in each for each in found) is differ
+
+
 def test_keys_of_different_types_are_found_before_a_question_is():
     schema = {**SCHEMA, "items": {"order_id": "VARCHAR"}}
     found = [finding for finding in check_policy(declared(CHAIN), schema) if str(finding.level) == "error"]

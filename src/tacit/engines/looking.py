@@ -88,7 +88,7 @@ def _with(form: TextFormat, **changes: object) -> TextFormat:
 
 def _table(connection: duckdb.DuckDBPyConnection, files: TableFiles, form: TextFormat) -> TextTable:
     public = TablePolicy(files.table, public=True, format=form)  # so that JSON's names are found in the rows
-    return text_table(connection, files, public, named=())
+    return text_table(connection, files, public, tables=())
 
 
 def _fitting(connection: duckdb.DuckDBPyConnection, table: TextTable) -> list[set[Way]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tacit.engines.columns import quoted
 from tacit.engines.postgres_types import SourceColumn, reading
 from tacit.errors import EngineError, PolicyError
-from tacit.policy import Schema, TableDomain, TablePolicy, fold
+from tacit.policy import Schema, TableDomain, TablePolicy, fold, identifiers
 
 Ask = Callable[[str], list[tuple[object, ...]]]
 
@@ -61,7 +61,8 @@ def find_tables(ask: Ask, tables: Sequence[TablePolicy], *, every: bool) -> Tabl
         found = _find(there, name)
         spellings = _spellings(tables, name)
         stored = _stored(there[found], name, spellings)
-        read = {column.name: reading(column, collation=collation) for column in stored}
+        keys = _identifiers(tables, name)
+        read = {column.name: reading(column, collation=collation, key=fold(column.name) in keys) for column in stored}
         computed += [name] if any(column.is_computed for column in there[found]) else []
         names = _named(read, spellings)
         schema[name] = {names[column]: way.type for column, way in read.items()}
@@ -125,6 +126,11 @@ def _find(there: Iterable[tuple[str, str]], name: str) -> tuple[str, str]:
         f"table {name!r} is not in the database, or may not be read",
         hint="check [tables] against the source, and GRANT SELECT on it to the role that connects",
     )
+
+
+def _identifiers(tables: Sequence[TablePolicy], name: str) -> frozenset[str]:
+    table = next((table for table in tables if fold(table.name) == fold(name)), None)
+    return frozenset() if table is None else identifiers(tables, table)
 
 
 def _spellings(tables: Sequence[TablePolicy], name: str) -> dict[str, str]:

@@ -38,13 +38,18 @@ class Reading:
     type: str
 
 
-def reading(column: SourceColumn, *, collation: str) -> Reading:
-    """The expression that reads a column. None of them fails on a cell, and equal cells are one group."""
+def reading(column: SourceColumn, *, collation: str, key: bool = False) -> Reading:
+    """The expression that reads a column. None of them fails on a cell, and equal cells are one group.
+
+    Of a `key` no two cells are made one: a NUMERIC without digits is then its own text, and not a double.
+    """
     name, base = quoted(column.name), column.base
     if column.is_enum or base in _TEXTS:
         return Reading(f"CAST({name} AS TEXT) COLLATE {quoted(collation)}", "VARCHAR")
     if base == "numeric":
-        return _numeric(name, column.digits)
+        exact = Reading(f"CAST(trim_scale({name}) AS TEXT) COLLATE {quoted(collation)}", "VARCHAR")
+        found = _numeric(name, column.digits)
+        return exact if key and found.type == "DOUBLE" else found
     plain = {
         "int2": Reading(f"CAST({name} AS BIGINT)", "BIGINT"),
         "int4": Reading(f"CAST({name} AS BIGINT)", "BIGINT"),

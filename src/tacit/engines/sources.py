@@ -11,7 +11,7 @@ from tacit.engines.columns import literal, quoted, type_name
 from tacit.engines.exact import log
 from tacit.engines.files import Format, TableFiles, readable, table_files
 from tacit.engines.text_cells import cell_of
-from tacit.engines.text_tables import Unfit, load, spoken_of, text_table, unfit_cells
+from tacit.engines.text_tables import Unfit, load, text_table, unfit_cells
 from tacit.errors import EngineError, PolicyError, TacitError
 from tacit.policy import ColumnType, DatabaseSource, Dataset, FileSource, Schema, TablePolicy, TextFormat, fold
 
@@ -169,7 +169,7 @@ def _expose_files(connection: Connection, dataset: Dataset, *, tables: Mapping[s
             _view_parquet(connection, name, files, unreadable=unreadable, policy=policy)
             paths.extend(files.paths)
         else:
-            _load(connection, files, policy, tables=tables, unreadable=unreadable)
+            _load(connection, files, policy, tables=list(tables.values()), unreadable=unreadable)
         names.append(name)
     return Exposed(tuple(names), tuple(paths))
 
@@ -201,12 +201,12 @@ def _load(
     files: TableFiles,
     policy: TablePolicy | None,
     *,
-    tables: Mapping[str, TablePolicy],
+    tables: Sequence[TablePolicy],
     unreadable: TacitError,
 ) -> None:
     """Text is converted once, here, so that no cell can fail to convert when a question is asked."""
     try:
-        load(connection, text_table(connection, files, policy, named=spoken_of(policy, tables)))
+        load(connection, text_table(connection, files, policy, tables=tables))
     except TacitError:
         raise
     except Exception as error:  # whatever it is, it may hold cells
@@ -225,9 +225,7 @@ def unfit_cells_in(connection: Connection, dataset: Dataset, tables: Sequence[Ta
     for table, location in dataset.source.files:
         files = table_files(dataset, table, location=location)
         if files.format is not Format.PARQUET:
-            policy = named.get(fold(table))
-            made = text_table(connection, files, policy, named=spoken_of(policy, named))
-            found += unfit_cells(connection, made)
+            found += unfit_cells(connection, text_table(connection, files, named.get(fold(table)), tables=tables))
     return found
 
 

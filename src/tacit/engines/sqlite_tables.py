@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tacit.engines.columns import SQL_TYPES, quoted
 from tacit.engines.text_cells import AS_DATE, AS_TIMESTAMP
 from tacit.errors import PolicyError
-from tacit.policy import ColumnType, TablePolicy, fold
+from tacit.policy import ColumnType, TablePolicy, fold, identifiers
 
 BATCH = 65_536  # rows that are in Python at once
 _NUMERIC = {ColumnType.INTEGER, ColumnType.NUMBER}
@@ -51,6 +51,15 @@ KINDS = {
 }
 
 
+_IDENTIFIER = Kind(
+    "VARCHAR",
+    "CASE typeof({0}) WHEN 'integer' THEN CAST({0} AS TEXT) WHEN 'real' THEN printf('%!.17g', {0}) "
+    "WHEN 'text' THEN {0} END",
+    "",
+    object,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table or view of the file: the name the policy gives it, its own, and its columns with their kinds."""
@@ -83,7 +92,9 @@ def find_tables(connection: sqlite3.Connection, tables: Sequence[TablePolicy], *
         origin = next((own for own in there if fold(own) == fold(name)), None)
         if origin is None:
             raise PolicyError(f"table {name!r} is not in the database", hint="check [tables] against the source")
-        columns = _columns(connection, origin, policies.get(fold(name)))
+        policy = policies.get(fold(name))
+        keys = frozenset() if policy is None else identifiers(tables, policy)
+        columns = _columns(connection, origin, policy, keys=keys)
         if columns:
             found.append(Table(name, origin, columns))
         elif not every:
@@ -91,17 +102,26 @@ def find_tables(connection: sqlite3.Connection, tables: Sequence[TablePolicy], *
     return found
 
 
-def _columns(connection: sqlite3.Connection, table: str, policy: TablePolicy | None) -> dict[str, Kind]:
+def _columns(
+    connection: sqlite3.Connection, table: str, policy: TablePolicy | None, *, keys: frozenset[str]
+) -> dict[str, Kind]:
     stated = {} if policy is None else {fold(column.name): column.type for column in policy.columns}
     try:
         rows = connection.execute(f"PRAGMA main.table_xinfo({quoted(table)})").fetchall()
     except sqlite3.OperationalError:
         return {}
     return {
-        str(name): KINDS[_type(str(declared), stated.get(fold(str(name))))]
+        str(name): _kind(str(declared), stated.get(fold(str(name))), key=fold(str(name)) in keys)
         for _, name, declared, _, _, _, hidden in rows
         if hidden != 1  # which only virtual tables have
     }
+
+
+def _kind(declared: str, stated: ColumnType | None, *, key: bool) -> Kind:
+    """How a column is read. A key that is called NUMERIC may hold whole numbers that no double can: it is its text."""
+    kind = KINDS[_type(declared, stated)]
+    rounded = kind.type == "DOUBLE" and any(word in declared.upper() for word in ("NUMERIC", "DECIMAL"))
+    return _IDENTIFIER if key and rounded else kind
 
 
 def _type(declared: str, stated: ColumnType | None) -> str:

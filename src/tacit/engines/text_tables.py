@@ -6,7 +6,7 @@ another is read; one that does not parse is a row of NULLs, and a cell that is n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -16,7 +16,7 @@ from tacit.engines.files import Format, TableFiles
 from tacit.engines.text_cells import Cell, cell_of, is_said
 from tacit.engines.text_lines import Batch, batches, header_line, whole_text
 from tacit.errors import PolicyError
-from tacit.policy import ColumnType, TableDomain, TablePolicy, TextFormat, fold
+from tacit.policy import ColumnType, TableDomain, TablePolicy, TextFormat, fold, identifiers
 
 _ROW = "row"  # the column of a table that has no other: rows can be counted all the same
 _EXAMPLE = 40  # letters of a cell that does not fit, as the curator sees it
@@ -50,15 +50,27 @@ class Unfit:
 
 
 def text_table(
-    connection: duckdb.DuckDBPyConnection, files: TableFiles, policy: TablePolicy | None, *, named: Sequence[str]
+    connection: duckdb.DuckDBPyConnection,
+    files: TableFiles,
+    policy: TablePolicy | None,
+    *,
+    tables: Sequence[TablePolicy],
 ) -> TextTable:
-    """The table behind files of text. `named` are the columns that the policy speaks of anywhere."""
+    """The table behind files of text. `tables` are all of the policy's, which may name columns of this one."""
     form = (policy.format if policy is not None else None) or TextFormat()
     name = files.table if policy is None else policy.name
     declared = {} if policy is None else {fold(column.name): column.text_type for column in policy.columns}
+    keys = frozenset() if policy is None else identifiers(tables, policy)
+    for column in keys & {name for name, kind in declared.items() if kind is ColumnType.NUMBER}:
+        raise PolicyError(
+            f"column {column!r} of table {name!r} cannot be an identifier: as a number it would be rounded, and two "
+            "people could become one",
+            hint='declare it as { type = "integer" } or { type = "text" }',
+        )
     if files.format is Format.CSV:
         names = _header(connection, files, form)
     else:
+        named = _spoken_of(policy, tables)
         names = _keys(connection, files, form, public=policy is not None and policy.public, named=named)
     cells = tuple(cell_of(each, declared.get(fold(each), ColumnType.TEXT), form) for each in names)
     return TextTable(name, files, form, cells)
@@ -211,12 +223,12 @@ def _by_lines(files: TableFiles, form: TextFormat) -> bool:
     return form.lines or ".json" not in files.location.lower().replace(".jsonl", "")
 
 
-def spoken_of(table: TablePolicy | None, others: Mapping[str, TablePolicy]) -> list[str]:
+def _spoken_of(table: TablePolicy | None, others: Sequence[TablePolicy]) -> list[str]:
     """Every column that a policy names: a table's own, and those that domains and links of others find in it."""
     if table is None:
         return []
     found = [table.unit_column or "", *(column.name for column in table.columns)]
-    for other in others.values():
+    for other in others:
         links = [other.link] if other.link is not None else []
         found += [link.key for link in links if fold(link.table) == fold(table.name)]
         domains = [column.domain for column in other.columns]

@@ -14,7 +14,7 @@ from tacit.policy.link import Link
 from tacit.policy.load import load_policy, parse_policy, read_policy
 from tacit.policy.model import Policy
 from tacit.policy.names import fold
-from tacit.policy.owners import Owner, key_of, lookups, owner_of, root_of
+from tacit.policy.owners import Owner, identifiers, key_of, lookups, owner_of, root_of
 from tacit.policy.resolve import resolve_types
 from tacit.policy.table import Bounding, NullUnit, TablePolicy, UnitForm
 from tacit.policy.text_format import TextFormat
@@ -53,6 +53,7 @@ __all__ = [
     "check_policy",
     "draft_policy",
     "fold",
+    "identifiers",
     "key_of",
     "keys_markdown",
     "load_policy",

@@ -13,7 +13,7 @@ from tacit.policy.model import Policy
 from tacit.policy.names import fold, meant
 from tacit.policy.resolve import as_typed, spelling
 from tacit.policy.table import TablePolicy, UnitForm
-from tacit.policy.types import ColumnType, Schema
+from tacit.policy.types import ColumnType, Schema, compares_exactly
 
 _LISTED = 8  # names in one note
 
@@ -81,7 +81,7 @@ def _table(policy: Policy, table: TablePolicy, schema: Schema) -> Iterator[Findi
         yield from _unnamed(path, table, columns)
     for column in table.columns:
         yield from _column((*path, "columns", column.name), column, columns)
-        yield from _domain((*path, "columns", column.name, "domain"), column, schema)
+        yield from _domain((*path, "columns", column.name, "domain"), column, schema, columns=columns)
         if not table.public and not policy.budget.delta and not table.is_unit(column.name):
             yield from _no_delta((*path, "columns", column.name), column, columns)
 
@@ -110,7 +110,7 @@ def _unit(path: KeyPath, table: TablePolicy, schema: Schema, *, columns: Mapping
     if table.unit_form is not UnitForm.EXACT and kind is not ColumnType.TEXT:
         why = f"{str(table.unit_form)!r} does nothing: the unit is {columns[name]}, not text"
         yield Finding(Level.WARNING, (*path, "unit_form"), why)
-    yield from _link(path, table, kind, schema)
+    yield from _link(path, table, columns[name], schema)
     refused = {"max_groups": "GROUP BY", "max_rows": "COUNT(*), SUM and AVG"}
     for cap, what in refused.items():
         if getattr(table, cap) is None:
@@ -119,8 +119,8 @@ def _unit(path: KeyPath, table: TablePolicy, schema: Schema, *, columns: Mapping
             )
 
 
-def _link(path: KeyPath, table: TablePolicy, kind: ColumnType | None, schema: Schema) -> Iterator[Finding]:
-    """The key that a unit links to is there, and can be compared with it."""
+def _link(path: KeyPath, table: TablePolicy, own: str, schema: Schema) -> Iterator[Finding]:
+    """The key that a unit links to is there, and can be compared with it without making two people one."""
     link = table.link
     target = None if link is None else spelling(schema, link.table)
     if link is None or target is None:
@@ -129,8 +129,11 @@ def _link(path: KeyPath, table: TablePolicy, kind: ColumnType | None, schema: Sc
     if key is None:
         why = f"links to {link.table}.{link.key}, which the source has not"
         yield Finding(Level.ERROR, (*path, "unit"), why, meant(link.key, schema[target]))
-    elif ColumnType.from_sql(schema[target][key]) is not kind:
-        why = f"cannot be held against {link.table}.{key}: they differ in type"
+    elif not _fit(own, schema[target][key], text=True):
+        types = f"{own} and {schema[target][key]}"
+        why = (
+            f"cannot be held against {link.table}.{key}: they differ in type, {types}, and two people could become one"
+        )
         yield Finding(Level.ERROR, (*path, "unit"), why, "put a view before one of the tables that converts it")
 
 
@@ -164,14 +167,26 @@ def _column(path: KeyPath, column: ColumnPolicy, columns: Mapping[str, str]) -> 
         yield Finding(Level.NOTE, path, "has no bounds: SUM and AVG will be refused", "add lower, upper and step")
 
 
-def _domain(path: KeyPath, column: ColumnPolicy, schema: Schema) -> Iterator[Finding]:
+def _domain(path: KeyPath, column: ColumnPolicy, schema: Schema, *, columns: Mapping[str, str]) -> Iterator[Finding]:
+    """A domain that is a public table's column: it is there, and of the column's own type."""
     domain = column.domain
     table = spelling(schema, domain.table) if isinstance(domain, TableDomain) else None
     if not isinstance(domain, TableDomain) or table is None:
         return  # a missing table is found as such
-    if spelling(schema[table], domain.column) is None:
+    public, own = spelling(schema[table], domain.column), spelling(columns, column.name)
+    if public is None:
         why = f"names column {domain.column!r}, which table {domain.table!r} has not"
         yield Finding(Level.ERROR, path, why, meant(domain.column, schema[table]))
+    elif own is not None and not _fit(columns[own], schema[table][public]):
+        why = f"is of another type: the column is {columns[own]}, {table}.{public} is {schema[table][public]}"
+        yield Finding(Level.ERROR, path, why, "make them one type, in the source or in a view before it")
+
+
+def _fit(one: str, other: str, *, text: bool = False) -> bool:
+    """Whether two columns can be compared cell by cell and nothing is converted, but to `text` what is called text."""
+    kind = ColumnType.from_sql(one)
+    same = kind is not None and kind is ColumnType.from_sql(other)
+    return same and ((text and kind is ColumnType.TEXT) or compares_exactly(one, other))
 
 
 def _no_delta(path: KeyPath, column: ColumnPolicy, columns: Mapping[str, str]) -> Iterator[Finding]:

@@ -53,6 +53,13 @@ def key_of(tables: Tables, table: TablePolicy, *, column: str) -> Owner | None:
     return Owner(fold(table.name), fold(column)) if linked else None
 
 
+def identifiers(tables: Tables, table: TablePolicy) -> frozenset[str]:
+    """The columns, folded, that tell one owner from another: a table's unit, and the keys that others link to."""
+    links = [other.link for other in tables if other.link is not None]
+    keys = {fold(link.key) for link in links if fold(link.table) == fold(table.name)}
+    return frozenset(keys | ({fold(table.unit_column)} if table.unit_column is not None else set()))
+
+
 def lookups(tables: Tables, table: TablePolicy) -> tuple[Link, ...]:
     """The links to follow, in order, until a column holds the unit itself. A link to a unit's column needs no look."""
     found: list[Link] = []

@@ -73,6 +73,23 @@ _SQL_NAMES = {
 _BY_SQL_NAME = {name.strip(): kind for kind, names in _SQL_NAMES.items() for name in names.split(",")}
 
 
+_ALIKE = (  # types of which the engine makes one that holds every cell of both
+    {"tinyint", "smallint", "integer", "int", "bigint", "hugeint", "utinyint", "usmallint", "uinteger", "ubigint"},
+    {"varchar", "enum", "text", "string"},
+)
+
+
+def compares_exactly(one: str, other: str) -> bool:
+    """Whether cells of two types of a source can be held against each other as they are: none is rounded or refused.
+
+    An engine would convert one side for the rest, cell by cell: a DECIMAL to a double, a text to a UUID.
+    """
+    names = [re.sub(r"\s+", "", name.lower()) for name in (one, other)]
+    if names[0] == names[1]:
+        return True
+    return any(all(name.partition("(")[0] in family for name in names) for family in _ALIKE)
+
+
 def exact(value: object, path: KeyPath) -> Fraction:
     """A number, exactly as it was typed: 0.01 is one hundredth, "1/3" is a third."""
     if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction | Decimal):

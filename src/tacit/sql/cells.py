@@ -39,6 +39,15 @@ def comparable(column: exp.Expression, sql_type: str) -> exp.Expression:
     return exp.cast(column, _READ_AS[kind]) if kind in _READ_AS else column
 
 
+def identified(column: exp.Expression, sql_type: str) -> exp.Expression:
+    """The column as it may be held against the same key elsewhere: two identifiers are never made one.
+
+    Keys that meet have one type, which `tacit check` and opening see to; so that each is compared as it is. Text alone
+    is converted, for it is trimmed and lowered.
+    """
+    return exp.cast(column, "VARCHAR") if _base(sql_type) in {"uuid", "enum"} else column
+
+
 def compared_as(sql_type: str) -> str:
     """The type that `comparable` gives a column."""
     kind = _base(sql_type)

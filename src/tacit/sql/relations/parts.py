@@ -24,7 +24,7 @@ from tacit.policy import (
     root_of,
 )
 from tacit.policy.names import is_column_name
-from tacit.sql.cells import comparable
+from tacit.sql.cells import identified
 from tacit.sql.scope import Source, name_of
 
 OWNER = " u"  # the owner of a subquery's rows: no column of a policy begins with a space
@@ -162,7 +162,7 @@ class Named:
         ]
         types = {fold(name): kind for name, kind in self.part.types.items()}
         for place, key in enumerate(sorted(self.part.keys)):
-            held = comparable(_of("t", written.get(key, key)), types.get(key, ""))
+            held = identified(_of("t", written.get(key, key)), types.get(key, ""))
             listed.append(exp.alias_(held, f" j{self.place}_{place}", quoted=True))
         if self.part.is_private:
             owner, selected = _followed(selected, policy, table=table, schema=schema)
@@ -216,7 +216,7 @@ def _followed(
 
 def _typed(alias: str, table: TablePolicy, column: str, schema: Schema) -> exp.Expression:
     """A column as it may be compared with any other of its kind."""
-    return comparable(_of(alias, column), _sql_type(schema, table, column))
+    return identified(_of(alias, column), _sql_type(schema, table, column))
 
 
 def _sql_type(schema: Schema, table: TablePolicy, column: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tacit.policy import ColumnType, Owner, TablePolicy, fold
-from tacit.sql.cells import comparable
+from tacit.sql.cells import identified
 from tacit.sql.relations.parts import spelled
 from tacit.sql.scope import Source
 
@@ -43,7 +43,7 @@ class Relation:
     def held(self, name: str) -> exp.Expression:
         """A column of the relation as it may be compared with any other of its kind: no engine converts a cell."""
         column = exp.column(exp.to_identifier(name, quoted=True))
-        return comparable(column, self.sql_types.get(name.casefold(), ""))
+        return identified(column, self.sql_types.get(name.casefold(), ""))
 
     @property
     def unit(self) -> exp.Expression:
