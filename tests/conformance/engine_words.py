@@ -190,6 +190,8 @@ SPARK = Words(
         ("CAST('inf' AS DOUBLE)", float("inf")),
         ("DATE '0001-01-01'", date(1, 1, 1)),
         ("DATE '9999-12-31'", date(9999, 12, 31)),
+        ("DATE_ADD(DATE '9999-12-31', 1)", "10000-01-01"),
+        ("DATE_SUB(DATE '0001-01-01', 1)", "0001-12-31 (BC)"),
         ("TIMESTAMP_NTZ '2026-01-31 23:59:59.25'", datetime.fromisoformat("2026-01-31 23:59:59.250")),
         ("CAST('2026-01-31 23:59:59+02:00' AS TIMESTAMP)", datetime.fromisoformat("2026-01-31 21:59:59")),
     ),

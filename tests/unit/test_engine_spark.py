@@ -5,18 +5,21 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from datetime import date
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from support import sail
+from tacit.core import Loss
 from tacit.engines import UNLIMITED, Limits, read_schema
 from tacit.engines.spark import Spark, open_spark
 from tacit.engines.spark_tables import Tables
 from tacit.errors import EngineError, PolicyError, QueryRefused
-from tacit.policy import ColumnPolicy, Dataset, TablePolicy
-from tacit.sql import parse
+from tacit.policy import BudgetPolicy, ColumnPolicy, Dataset, Policy, TablePolicy
+from tacit.sql import bind, parse, plan
 from tacit.sql.dialects import emit
 
 ODD = """SELECT 1::SMALLINT AS "Id", 1.5::DECIMAL(8, 2) AS amount, 1.5::FLOAT AS rough, 'x' AS s, TRUE AS b,
@@ -46,6 +49,53 @@ def test_the_schema_speaks_of_types_as_every_engine_does_and_of_names_as_the_pol
             "ts": "TIMESTAMP", "tz": "TIMESTAMP",
         }
     }  # fmt: skip
+    engine.close()
+
+
+WILD = f"""SELECT CAST(i AS INTEGER) AS id, CAST(d AS DATE) AS d, CAST(ts AS TIMESTAMP) AS ts, CAST(u AS UBIGINT) AS u
+FROM (VALUES (1, '2020-01-01', '2020-01-01 10:20:30', '5'), (2, '294247-01-01', '294247-01-01 00:00:00', '{2**64 - 1}'),
+    (3, '0044-03-15 (BC)', '0044-03-15 (BC) 01:02:03', NULL), (4, 'infinity', '-infinity', '9223372036854775808'),
+    (5, '-infinity', 'infinity', '0'), (6, '0001-01-01', '0001-01-01 00:00:00', '1'),
+    (7, '9999-12-31', '9999-12-31 23:59:59.999999', '9223372036854775807'), (8, NULL, '1500-06-07 08:09:10', NULL)
+) AS v(i, d, ts, u)"""
+PARTS = (
+    *(
+        f"EXTRACT({part} FROM {column})"
+        for column in ("d", "ts")
+        for part in ("YEAR", "QUARTER", "MONTH", "DAY", "DOW")
+    ),
+    *(f"EXTRACT({part} FROM ts)" for part in ("HOUR", "MINUTE")),
+    *(f"DATE_TRUNC('{unit}', {column})" for column in ("d", "ts") for unit in ("YEAR", "QUARTER", "WEEK", "MONTH")),
+    *(f"DATE_TRUNC('{unit}', ts)" for unit in ("DAY", "HOUR", "MINUTE")),
+)
+ASKED = (
+    "d, COUNT(*) AS n FROM t GROUP BY d",
+    "ts, COUNT(*) AS n FROM t GROUP BY ts",
+    "u, COUNT(*) AS n FROM t GROUP BY u",
+    "COUNT(*) AS n FROM t WHERE d > DATE '2020-01-01' AND ts < TIMESTAMP '2020-01-01 00:00:00' AND u > 3",
+    "SUM(u) AS n FROM t",
+    "COUNT(DISTINCT d) AS n FROM t",
+    *(f"{part} AS k, COUNT(*) AS n FROM t GROUP BY k" for part in PARTS),
+)
+
+
+def test_no_question_fails_for_what_a_cell_holds(tmp_path):
+    parquet(tmp_path, WILD)
+    columns = [
+        ColumnPolicy("d", lower=date(2000, 1, 1), upper=date(2029, 12, 31)),
+        ColumnPolicy("ts", type="timestamp", lower="2000-01-01T00:00:00", upper="2029-12-31T00:00:00", step=86400),
+        ColumnPolicy("u", lower=0, upper=10, step=1),
+    ]
+    table = TablePolicy("t", "id", columns=columns, max_groups=1, max_rows=1)
+    policy = Policy(dataset(tmp_path), BudgetPolicy(10, "1/10"), tables=[table])
+    engine = open_spark(policy.dataset, policy.tables)
+    for asked in ASKED:
+        bound = bind(parse(f"DP-SELECT 1 DELTA 1e-3 {asked}"), policy, schema=engine.schema())
+        made = plan(bound, policy, price=Loss(1, Fraction(1, 1000)))
+        for statement in made.statements:
+            assert engine.execute(statement.sql("spark")).rows >= 0, asked
+    days = engine.execute("SELECT d AS k FROM t").keys("k")
+    assert sorted(map(str, days)) == ["0001-01-01", "2020-01-01", "9999-12-31", *["None"] * 5]
     engine.close()
 
 

@@ -268,12 +268,11 @@ class Curator:
             price = Loss(entry.epsilon or 0, entry.delta or 0)
             maker = batch_maker(questions, self.policy, schema=self._schema, session=session, price=price)
             batch = made_batch(maker)
-            return Replayed(entry, batch.hash, batch.loss, batch.zcdp(self.policy))
+            return Replayed(entry, batch.hash, batch.loss, concentrated(batch.event))
         asked = self.prepare(*questions[0], session=session)
         if isinstance(asked, SetsPlan):
-            return Replayed(entry, asked.hash, asked.loss, asked.batch.zcdp(self.policy))
-        zcdp = concentrated(asked.plan, self.policy.adjacency)
-        return Replayed(entry, asked.plan.hash, asked.plan.loss, Zcdp(zcdp.rho, zcdp.delta))
+            return Replayed(entry, asked.hash, asked.loss, concentrated(asked.batch.event))
+        return Replayed(entry, asked.plan.hash, asked.plan.loss, concentrated(asked.plan.event))
 
     def close(self) -> None:
         """Let go of the engine and the ledger."""

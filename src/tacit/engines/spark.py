@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from tacit.engines.base import UNLIMITED, Limits
 from tacit.engines.exact import Exact, log, unanswered
 from tacit.engines.spark_client import SparkSession, connect, disconnect
-from tacit.engines.spark_tables import Tables, fetch, find_tables
+from tacit.engines.spark_tables import BEYOND, Tables, fetch, find_tables
 from tacit.errors import EngineError, PolicyError
 from tacit.policy import DatabaseSource, Dataset, Schema, TablePolicy
 
@@ -166,10 +166,21 @@ def _tables(session: SparkSession, dataset: Dataset, tables: Sequence[TablePolic
     def all_of_them() -> Tables:
         names = [table.name for table in session.catalog.listTables()] if every else None
         named_by_files = every and not isinstance(dataset.source, DatabaseSource)
-        return find_tables(fields, dataset, tables, listed=None if named_by_files else names)
+        listed = None if named_by_files else names
+        return find_tables(fields, dataset, tables, listed=listed, guarded=_fails_beyond_the_calendar(session))
 
     unreadable = PolicyError("a table of the policy cannot be read by Spark", hint=_SEE_LOG)
     return _or(unreadable, all_of_them)
+
+
+def _fails_beyond_the_calendar(session: SparkSession) -> bool:
+    """Whether the server fails to compute with a date far away, as Sail does: a question about a constant, no row."""
+    try:
+        session.sql(BEYOND).toArrow()
+    except Exception as error:  # whatever it is, it is about the constant
+        log.info("%s: %s", type(error).__name__, error)
+        return True
+    return False
 
 
 def _or(otherwise: PolicyError, work: Callable[[], Tables]) -> Tables:

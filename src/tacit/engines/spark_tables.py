@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.engines.cells import number
+from tacit.engines.cells import day_after_epoch, moment_after_epoch, number
 from tacit.engines.exact import Column
 from tacit.errors import PolicyError
 from tacit.policy import Dataset, FileSource, Schema, TableDomain, TablePolicy, fold
@@ -17,7 +17,9 @@ from tacit.policy import Dataset, FileSource, Schema, TableDomain, TablePolicy, 
 Fields = Callable[[str], list[tuple[str, str]]]  # names and types of the columns of a SELECT, without running it
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
-_SAME = {"boolean": "BOOLEAN", "date": "DATE"}
+_DAYS = ("0001-01-01", "9999-12-31")
+_MOMENTS = ("0001-01-01 00:00:00", "9999-12-31 23:59:59.999999")
+BEYOND = "SELECT YEAR(DATE_ADD(DATE '9999-12-31', 100000000)) AS n"  # what some servers cannot compute
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +42,12 @@ def named(name: str) -> str:
 
 
 def find_tables(
-    fields: Fields, dataset: Dataset, tables: Sequence[TablePolicy], *, listed: Iterable[str] | None
+    fields: Fields, dataset: Dataset, tables: Sequence[TablePolicy], *, listed: Iterable[str] | None, guarded: bool
 ) -> Tables:
-    """The policy's tables, or all that are `listed`. Reads names and types, never a row."""
+    """The policy's tables, or all that are `listed`. Reads names and types, never a row.
+
+    `guarded`: the server fails on moments beyond the calendar, so that these are read as NULL.
+    """
     origins = _origins(dataset, [table.name for table in tables] if listed is None else listed)
     schema: dict[str, Mapping[str, str]] = {}
     parts = []
@@ -50,7 +55,7 @@ def find_tables(
         spelled = _spellings(tables, name)
         cells, types = [], {}
         for column, kind in fields(f"SELECT * FROM {origin}"):
-            sql, shown = _reading(named(column), kind)
+            sql, shown = _reading(named(column), kind, guarded=guarded)
             called = spelled.get(fold(column), column)
             cells.append(f"{sql} AS {named(called)}")
             types[called] = shown
@@ -76,19 +81,27 @@ def _origins(dataset: Dataset, names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _reading(name: str, kind: str) -> tuple[str, str]:
-    """How a column is read, and DuckDB's word for what it then is. -0.0 becomes 0.0: one group, one spelling."""
+def _reading(name: str, kind: str, *, guarded: bool) -> tuple[str, str]:
+    """How a column is read, and DuckDB's word for what it then is. -0.0 becomes 0.0: one group, one spelling.
+
+    No cell can fail: Sail calls a column of unsigned 64 bits a bigint, and what does not fit one is NULL.
+    """
     if kind in _WHOLE:
-        return f"CAST({name} AS BIGINT)", "BIGINT"
+        return f"TRY_CAST({name} AS BIGINT)", "BIGINT"
     if kind in {"float", "double"}:
         return f"({name} + CAST(0 AS {kind.upper()}))", kind.upper()
     if kind.startswith(("string", "varchar", "char")):
         return f"CAST({name} AS STRING)", "VARCHAR"
     if kind in {"timestamp", "timestamp_ntz", "timestamp_ltz"}:
-        return f"CAST({name} AS TIMESTAMP_NTZ)", "TIMESTAMP"
-    if kind.startswith("decimal"):
-        return name, kind.upper()
-    return name, _SAME.get(kind, kind.upper())
+        moment = f"CAST({name} AS TIMESTAMP_NTZ)"
+        return _in_calendar(moment, "TIMESTAMP_NTZ", _MOMENTS) if guarded else moment, "TIMESTAMP"
+    if kind == "date" and guarded:
+        return _in_calendar(name, "DATE", _DAYS), "DATE"
+    return name, kind.upper()
+
+
+def _in_calendar(value: str, kind: str, ends: tuple[str, str]) -> str:
+    return f"CASE WHEN {value} BETWEEN {kind} '{ends[0]}' AND {kind} '{ends[1]}' THEN {value} END"
 
 
 def _spellings(tables: Sequence[TablePolicy], name: str) -> dict[str, str]:
@@ -116,8 +129,10 @@ def fetch(table: Any) -> dict[str, Column]:
 def _column(column: Any, kind: str) -> Column:
     if kind in {"int8", "int16", "int32", "int64"}:
         return np.array(column.to_numpy(), dtype=np.int64) if column.null_count == 0 else _listed(column)
-    if kind in {"bool", "string", "large_string", "string_view", "date32[day]"}:
+    if kind in {"bool", "string", "large_string", "string_view"}:
         return _listed(column)
+    if kind == "date32[day]":
+        return [None if cell is None else day_after_epoch(cell) for cell in _listed(column.cast("int32"))]
     if kind in {"float", "double"}:
         texts = _listed(column)
         exact: Callable[[Any], float] = float if kind == "double" else lambda cell: float(str(np.float32(cell)))
@@ -125,15 +140,11 @@ def _column(column: Any, kind: str) -> Column:
     if kind.startswith("decimal"):
         return [None if cell is None else number(str(cell)) for cell in _listed(column)]
     if kind.startswith("timestamp"):
-        return [None if cell is None else cell.replace(tzinfo=None) for cell in _moments(column)]
+        micros = column.cast("timestamp[us]").cast("int64")  # in UTC, and without saying so
+        return [None if cell is None else moment_after_epoch(cell) for cell in _listed(micros)]
     raise ValueError(f"a result cannot have a column of type {kind}")
 
 
-def _listed(column: Any) -> list[object]:
-    cells: list[object] = column.to_pylist()
-    return cells
-
-
-def _moments(column: Any) -> list[Any]:
-    cells: list[Any] = column.cast("timestamp[us]").to_pylist()  # in UTC, and without saying so
+def _listed(column: Any) -> list[Any]:
+    cells: list[Any] = column.to_pylist()
     return cells

@@ -106,7 +106,9 @@ class TablePolicy:
     ) -> None:
         place = (table_name(name, (name,)),)
         hold(self, place, _READERS, name=name, unit=unit, columns=columns, public=public, description=description)
-        hold(self, place, _READERS, null_unit=null_unit, unit_form=unit_form, bounding=bounding, rows=rows, format=format)
+        hold(
+            self, place, _READERS, null_unit=null_unit, unit_form=unit_form, bounding=bounding, rows=rows, format=format
+        )
         hold(self, place, _READERS, max_groups=max_groups, max_rows=max_rows, max_distinct=max_distinct)
         all_different([column.name for column in self.columns], path=(name, "columns"))
         if self.public:

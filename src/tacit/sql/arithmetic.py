@@ -178,6 +178,11 @@ def exact_quotient(above: exp.Expression, below: exp.Expression, *, least: str =
     return exp.Div(this=whole, expression=below, typed=True)
 
 
+def less(value: exp.Expression, remainder: exp.Expression) -> exp.Expression:
+    """A count of microseconds within the calendar less its remainder: nearer to zero, or a minute or an hour further."""
+    return exp.Sub(this=value, expression=remainder)
+
+
 def cast_to(value: exp.Expression, kind: exp.DataType) -> exp.Expression:
     """A value in a type that an engine's dialect names: one that holds whatever the value can be."""
     return exp.Cast(this=value, to=kind)

@@ -219,7 +219,9 @@ def _spark_truncate(node: exp.Expression) -> exp.Expression:
     """By the calendar: Sail's own functions count in nanoseconds, and fail on what is 300 years away."""
     unit, moment = str(node.args["unit"].name).upper(), node.this
     if unit in {"HOUR", "MINUTE"}:
-        return _call("DATE_TRUNC", _text(unit), _cast(moment, "TIMESTAMP"))
+        micros = _call("UNIX_MICROS", _cast(moment, "TIMESTAMP"))
+        width = exp.Literal.number({"HOUR": 3_600_000_000, "MINUTE": 60_000_000}[unit])
+        return _call("TIMESTAMP_MICROS", arithmetic.less(micros, _call("PMOD", micros.copy(), width)))
     day = exp.cast(moment, "DATE")
     if unit == "DAY":
         return day
