@@ -80,7 +80,8 @@ def _strict(operation: Callable[..., Fraction], *parts: Expression) -> Callable[
 
 def _round(value: Fraction, places: int) -> Fraction:
     unit = Fraction(10) ** -places
-    return math.floor(value / unit + Fraction(1, 2)) * unit
+    size = math.floor(abs(value) / unit + Fraction(1, 2)) * unit
+    return size if value >= 0 else -size
 
 
 def number(rng: Rng, columns: Sequence[Column], depth: int) -> Expression:
@@ -103,7 +104,7 @@ def number(rng: Rng, columns: Sequence[Column], depth: int) -> Expression:
         7: (f"ABS({a.sql})", _strict(abs, a)),
         8: (f"FLOOR({a.sql} / {text})", _strict(lambda x: Fraction(math.floor(x / exact)), a)),
         9: (f"CEIL({a.sql} * {text})", _strict(lambda x: Fraction(math.ceil(x * exact)), a)),
-        10: (f"ROUND({a.sql}, 1)", _strict(lambda x: _round(x, 1), a)),
+        10: (f"ROUND({a.sql}, {depth - 1})", _strict(lambda x: _round(x, depth - 1), a)),
         11: (f"(ABS({a.sql}) % {text})", _strict(lambda x: abs(x) % exact, a)),
         12: (f"(ABS({a.sql}) // {text})", _strict(lambda x: Fraction(abs(x) // exact), a)),
         13: (f"COALESCE({a.sql}, {text})", lambda row: exact if (x := a.of(row)) is None else x),
@@ -159,13 +160,13 @@ def _computed(rng: Rng, columns: Sequence[Column]) -> Condition:
 
 
 def _between(rng: Rng, columns: Sequence[Column]) -> Condition:
-    """A bare column is compared as it stands in the table."""
+    """A bare column is compared as it stands in the table, but for what an empty cell counts as."""
     column = rng.choice(columns)
     low = Fraction(rng.randrange(-8, 4), 2)
     high = low + rng.randrange(0, 9)
 
     def of(row: Row) -> Truth:
-        cell = row[column.name]
+        cell = column.null if row[column.name] is None else row[column.name]
         if cell is None:
             return None
         assert isinstance(cell, (int, float, Fraction))
@@ -189,8 +190,9 @@ def _truth(rng: Rng, columns: Sequence[Column]) -> Condition:
 
 
 def _is_null(rng: Rng, columns: Sequence[Column]) -> Condition:
-    name = rng.choice([column.name for column in columns] + ["g", "flag"])
-    return Condition(f"{name} IS NULL", lambda row: row[name] is None)
+    filled = {column.name: column.null for column in columns} | {"g": None, "flag": None}
+    name = rng.choice(list(filled))
+    return Condition(f"{name} IS NULL", lambda row: row[name] is None and filled[name] is None)
 
 
 def present(expression: Expression, rows: Iterable[Row]) -> list[Fraction]:

@@ -174,6 +174,8 @@ def _count(call: _Call) -> post.Post:
     if call.scope.link(node.this) is not None:
         return call.rows(_link(node.this, call.scope))
     found = operand(node.this, call.scope)
+    if found is not None and found.never_null:
+        return call.rows(None)
     sql = found.sql if found is not None else call.grid().sql
     return call.rows(_counted(sql))
 

@@ -188,6 +188,11 @@ def cast_to(value: exp.Expression, kind: exp.DataType) -> exp.Expression:
     return exp.Cast(this=value, to=kind)
 
 
+def typed(text: str, kind: str) -> exp.Expression:
+    """A constant of this type, which holds it: converted once, by no row."""
+    return exp.cast(exp.Literal.string(text), kind)
+
+
 def operand(sql: exp.Expression) -> exp.Expression:
     """A copy that may stand on either side of an operator."""
     return exp.paren(sql.copy()) if isinstance(sql, (exp.Binary, exp.Neg)) else sql.copy()

@@ -10,13 +10,15 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from tacit.core import Bounds
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, ColumnType, ListDomain, RangeDomain, TableDomain
 from tacit.policy.types import EPOCH
-from tacit.sql.cells import comparable, in_steps
+from tacit.sql import numerics
+from tacit.sql.cells import in_steps
 from tacit.sql.grid import Grid
 from tacit.sql.numbers import grid_of, number
-from tacit.sql.operands import DATE_PARTS, TIME_PARTS, constant, kind_of, literal, operand
+from tacit.sql.operands import DATE_PARTS, TIME_PARTS, Operand, cell, comparable, constant, kind_of, literal, operand
 from tacit.sql.predicates import predicate
 from tacit.sql.scope import Scope, Value, written_twice
 
@@ -82,20 +84,17 @@ def key(node: exp.Expression, scope: Scope) -> Key:
 
 def _column_key(node: exp.Column, scope: Scope) -> Key:
     found, kind = scope.column(node)
-    column = exp.column(exp.to_identifier(found.name, quoted=True))
+    column = cell(found, kind, scope).sql
     if isinstance(found.domain, ListDomain):
-        values = found.domain.values
-        _check_size(len(values), found.name)
-        sql_type = scope.sql_types.get(found.name.casefold(), "")
-        listed = exp.In(this=_compared(found, scope), expressions=[constant(v, sql_type) for v in values])
-        return Key(column, kind, values, keep=listed)
+        _check_size(len(found.domain.values), found.name)
+        return Key(column, kind, found.domain.values, keep=_listed(node, found.domain.values, scope=scope))
     if isinstance(found.domain, TableDomain):
         public = exp.select(exp.column(exp.to_identifier(found.domain.column, quoted=True))).from_(
             exp.to_table(exp.to_identifier(found.domain.table, quoted=True).sql())
         )
         return Key(column, kind, found.domain, keep=exp.In(this=column.copy(), query=exp.Subquery(this=public)))
     if isinstance(found.domain, RangeDomain):
-        return _range_key(found, kind, scope)
+        return _range_key(node, found, kind, scope=scope)
     if kind is ColumnType.BOOLEAN:
         return Key(column, kind, (False, True))
     if in_steps(scope.sql_types.get(found.name.casefold(), "")) and found.bounds is not None:
@@ -103,17 +102,24 @@ def _column_key(node: exp.Column, scope: Scope) -> Key:
     return Key(column, kind, None)
 
 
-def _compared(found: ColumnPolicy, scope: Scope) -> exp.Expression:
-    column = exp.column(exp.to_identifier(found.name, quoted=True))
-    return comparable(column, scope.sql_types.get(found.name.casefold(), ""))
+def _listed(node: exp.Column, values: Sequence[Value], *, scope: Scope) -> exp.Expression:
+    """The condition that a cell is one of these."""
+    read = _read(node, scope)
+    if read.exact is None or read.numeric is None or not read.numeric.is_decimal:
+        return exp.In(this=read.sql, expressions=[constant(value, read.sql_type) for value in values])
+    numbers = [Fraction(value) for value in values if isinstance(value, (int, Fraction))]
+    return numerics.among(read.exact.copy(), numbers, kind=read.numeric)
 
 
-def _range_key(found: ColumnPolicy, kind: ColumnType, scope: Scope) -> Key:
+def _read(node: exp.Column, scope: Scope) -> Operand:
+    read = comparable(node, scope)
+    assert read is not None  # noqa: S101 - a column is always an operand
+    return read
+
+
+def _range_key(node: exp.Column, found: ColumnPolicy, kind: ColumnType, *, scope: Scope) -> Key:
     assert found.bounds is not None  # noqa: S101 - the policy refuses a range without bounds
-    column = exp.column(exp.to_identifier(found.name, quoted=True))
-    sql_type = scope.sql_types.get(found.name.casefold(), "")
-    ends = [constant(_raw(end, kind), sql_type) for end in (found.bounds.lower, found.bounds.upper)]
-    keep = exp.Between(this=_compared(found, scope), low=ends[0], high=ends[1])
+    keep = _within(node, found.bounds, kind, scope=scope)
     _check_size(found.bounds.cells, found.name)
     if kind.is_numeric:
         cells = grid_of(found, kind, scope)
@@ -124,7 +130,17 @@ def _range_key(found: ColumnPolicy, kind: ColumnType, scope: Scope) -> Key:
         raise QueryRefused(
             f"GROUP BY {found.name} needs a step of one", hint="GROUP BY DATE_TRUNC('month', …) makes wider bins"
         )
-    return Key(column, kind, values, keep=keep)
+    return Key(cell(found, kind, scope).sql, kind, values, keep=keep)
+
+
+def _within(node: exp.Column, bounds: Bounds, kind: ColumnType, *, scope: Scope) -> exp.Expression:
+    """The condition that a cell lies between its bounds."""
+    read = _read(node, scope)
+    if read.exact is None or read.numeric is None or not read.numeric.is_decimal:
+        ends = [constant(_raw(end, kind), read.sql_type) for end in (bounds.lower, bounds.upper)]
+        return exp.Between(this=read.sql, low=ends[0], high=ends[1])
+    low = numerics.compared(exp.GTE, read.exact.copy(), bounds.lower, kind=read.numeric)
+    return exp.And(this=low, expression=numerics.compared(exp.LTE, read.exact.copy(), bounds.upper, kind=read.numeric))
 
 
 def _raw(units: Fraction, kind: ColumnType) -> Value:

@@ -10,9 +10,10 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused, UnboundedColumn
 from tacit.policy import ColumnPolicy, ColumnType, RangeDomain
+from tacit.sql import arithmetic
 from tacit.sql import grid as g
 from tacit.sql.arithmetic import integer
-from tacit.sql.operands import TIME_PARTS, operand
+from tacit.sql.operands import TIME_PARTS, cell, operand
 from tacit.sql.scope import Scope, name_of, written_twice
 
 Predicate = Callable[[exp.Expression, Scope], exp.Expression]
@@ -59,12 +60,11 @@ def bounded_column(node: exp.Column, scope: Scope) -> g.Grid:
 
 def grid_of(found: ColumnPolicy, kind: ColumnType, scope: Scope) -> g.Grid:
     """The grid that a column stands on."""
-    column = exp.column(exp.to_identifier(found.name, quoted=True))
     if kind is ColumnType.BOOLEAN:
-        sql = exp.Case(
-            ifs=[exp.If(this=column, true=integer(1)), exp.If(this=exp.Not(this=column.copy()), true=integer(0))]
-        )
-        return g.Grid(sql, Fraction(1), 0, 1, nullable=True)
+        read = cell(found, kind, scope)
+        no = exp.Not(this=arithmetic.operand(read.sql))
+        sql = exp.Case(ifs=[exp.If(this=read.sql, true=integer(1)), exp.If(this=no, true=integer(0))])
+        return g.Grid(sql, Fraction(1), 0, 1, nullable=not read.never_null)
     if not kind.is_numeric:
         raise QueryRefused(
             f"the column {found.name} is {kind}: only numbers can be computed with",
@@ -76,11 +76,11 @@ def grid_of(found: ColumnPolicy, kind: ColumnType, scope: Scope) -> g.Grid:
             hint=_bounds_hint(found.name, scope),
         )
     public = isinstance(found.domain, RangeDomain)
-    cell = g.column(found.name, found.bounds, nullable=found.null is None, public=public)
+    value = g.column(found.name, found.bounds, nullable=found.null is None, public=public)
     matched = None if found.null is None else scope.matched(found.name)
     if matched is None:
-        return cell
-    return replace(cell, sql=exp.Case(ifs=[exp.If(this=matched, true=cell.sql)]), nullable=True)
+        return value
+    return replace(value, sql=exp.Case(ifs=[exp.If(this=matched, true=value.sql)]), nullable=True)
 
 
 def _bounds_hint(name: str, scope: Scope) -> str:

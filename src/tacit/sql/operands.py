@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from fractions import Fraction
@@ -10,10 +10,11 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
-from tacit.policy import ColumnType
-from tacit.sql import cells
-from tacit.sql.arithmetic import decimal, rounded
-from tacit.sql.scope import Scope, Value, name_of
+from tacit.policy import ColumnPolicy, ColumnType
+from tacit.sql import cells, numerics
+from tacit.sql.arithmetic import decimal, double, rounded
+from tacit.sql.numerics import Numeric, numeric
+from tacit.sql.scope import Scope, Value, bare, name_of
 
 _MAX_TEXT_PLACE = 1_000_000
 _LARGEST_FLOAT = 3e38
@@ -30,6 +31,9 @@ class Operand:
     kind: ColumnType | None
     constant: bool = False
     sql_type: str = ""  # of a column: the engine's own word for it
+    exact: exp.Expression | None = None  # the same value as it is, where its type is an exact one
+    numeric: Numeric | None = None  # and that type
+    never_null: bool = False  # the policy says what an empty cell counts as
 
 
 def literal(value: Value) -> exp.Expression:
@@ -95,12 +99,13 @@ def operand(node: exp.Expression, scope: Scope) -> Operand | None:
             hint=f"it may stand in COUNT(DISTINCT {node.name}) only",
         )
     if isinstance(node, exp.Column):
-        found, kind = scope.column(node)
-        return Operand(exp.column(exp.to_identifier(found.name, quoted=True)), kind)
+        return cell(*scope.column(node), scope)
     if isinstance(node, exp.Subquery):
         if scope.scalar is None:
             raise QueryRefused("a subquery is refused here", hint="write it after WHERE")
-        return Operand(*scope.scalar(node))
+        found, kind, sql_type = scope.scalar(node)
+        exact = numeric(sql_type)
+        return Operand(cells.comparable(found, sql_type), kind, exact=None if exact is None else found, numeric=exact)
     build = _FUNCTIONS.get(type(node))
     return None if build is None else build(node, scope)
 
@@ -108,10 +113,37 @@ def operand(node: exp.Expression, scope: Scope) -> Operand | None:
 def comparable(node: exp.Expression, scope: Scope) -> Operand | None:
     """As `operand`, in a type that compares with any constant or column of its kind whatever the cells hold."""
     found = operand(node, scope)
-    if found is not None and isinstance(found.sql, exp.Column):
-        sql_type = scope.sql_types.get(found.sql.name.casefold(), "")
-        return replace(found, sql=cells.comparable(found.sql, sql_type), sql_type=sql_type)
+    if found is not None and isinstance(bare(node), exp.Column):
+        kind, read = numeric(found.sql_type), cells.comparable(found.sql, found.sql_type)
+        return replace(found, sql=read, exact=None if kind is None else found.sql, numeric=kind)
     return found
+
+
+def cell(found: ColumnPolicy, kind: ColumnType, scope: Scope) -> Operand:
+    """A column as it is, with what the policy says that an empty cell counts as in its place."""
+    column = exp.column(exp.to_identifier(found.name, quoted=True))
+    sql_type = scope.sql_types.get(found.name.casefold(), "")
+    if found.null is None:
+        return Operand(column, kind, sql_type=sql_type)
+    filled, sql_type = _filled(column, found.null, sql_type)
+    matched = scope.matched(found.name)  # what an outer join left without a cell has none to be empty
+    if matched is not None:
+        filled = exp.Case(ifs=[exp.If(this=matched, true=filled)])
+    return Operand(filled, kind, sql_type=sql_type, never_null=matched is None)
+
+
+def _filled(column: exp.Expression, value: Value, sql_type: str) -> tuple[exp.Expression, str]:
+    """COALESCE(column, value), and its type."""
+    exact = numeric(sql_type)
+    if isinstance(value, (int, Fraction)) and not isinstance(value, bool) and exact is not None:
+        if exact.holds(Fraction(value)):
+            return _either(column, numerics.constant(Fraction(value), exact)), sql_type
+        return _either(double(column), rounded(Fraction(value), "DOUBLE")), "double"
+    return _either(cells.comparable(column, sql_type), constant(value, sql_type)), cells.compared_as(sql_type)
+
+
+def _either(column: exp.Expression, value: exp.Expression) -> exp.Expression:
+    return exp.Coalesce(this=column, expressions=[value])
 
 
 def of_kind(node: exp.Expression, kinds: set[ColumnType], *, scope: Scope, where: str) -> Operand:
@@ -187,8 +219,30 @@ def _coalesce(node: exp.Expression, scope: Scope) -> Operand:
         kinds = {ColumnType.NUMBER}
     if None in parts or len(kinds) != 1:
         raise QueryRefused("COALESCE needs columns and constants of one type")
+    exact = _exact_coalesce(node, scope, [part for part in parts if part is not None])
+    if exact is not None:
+        return exact
     first, *others = [part.sql for part in parts if part is not None]
     return Operand(exp.Coalesce(this=first, expressions=others), next(iter(kinds)))
+
+
+def _exact_coalesce(node: exp.Expression, scope: Scope, parts: Sequence[Operand]) -> Operand | None:
+    """COALESCE of decimals in their own type, where they have one and the constants among them are of it."""
+    types = {part.numeric for part in parts if not part.constant}
+    kind = next(iter(types)) if len(types) == 1 else None
+    if kind is None or not kind.is_decimal:
+        return None
+    values: list[exp.Expression] = []
+    for part, written in zip(parts, (node.this, *node.expressions), strict=True):
+        value = scope.value(written) if part.constant else None
+        if part.exact is not None:
+            values.append(part.exact.copy())
+        elif isinstance(value, (int, Fraction)) and kind.holds(Fraction(value)):
+            values.append(numerics.constant(Fraction(value), kind))
+        else:
+            return None
+    whole = exp.Coalesce(this=values[0], expressions=values[1:])
+    return Operand(whole, parts[0].kind, exact=whole, numeric=kind)
 
 
 def _only(node: exp.Expression, allowed: set[str]) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, time
+from fractions import Fraction
+from typing import TypeGuard
 
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnType
-from tacit.sql import arithmetic
+from tacit.sql import arithmetic, numerics
 from tacit.sql.grid import Grid
 from tacit.sql.numbers import number
 from tacit.sql.operands import Operand, comparable, constant, kind_of, literal, operand
@@ -26,6 +28,14 @@ _MOMENTS = {ColumnType.DATE, ColumnType.TIMESTAMP}
 _NUMERIC = {ColumnType.INTEGER, ColumnType.NUMBER}
 _WIDEST = 1 << 126  # what 128 bits hold, with room to spare
 _MAX_LIST = 5_000
+_MIRRORED: dict[type[exp.Expression], type[exp.Expression]] = {
+    exp.EQ: exp.EQ,
+    exp.NEQ: exp.NEQ,
+    exp.GT: exp.LT,
+    exp.GTE: exp.LTE,
+    exp.LT: exp.GT,
+    exp.LTE: exp.GTE,
+}
 
 
 def predicate(node: exp.Expression, scope: Scope) -> exp.Expression:
@@ -70,8 +80,28 @@ def _comparison(node: exp.Expression, scope: Scope) -> exp.Expression:
             raise _beside_a_moment(other, str(side.kind))
     if left is None or right is None:
         return _grid_comparison(kind, node, scope)
+    exact = _exact_comparison(left, right, node=node, scope=scope)
+    if exact is not None:
+        return exact
     left, right = _same_kind(left, right, node, scope)
     return kind(this=left.sql, expression=right.sql)
+
+
+def _exact_comparison(left: Operand, right: Operand, *, node: exp.Expression, scope: Scope) -> exp.Expression | None:
+    """Whole numbers and decimals with no rounding: beside a constant, or beside another such column."""
+    sides = (left, right, node.expression, type(node)), (right, left, node.this, _MIRRORED[type(node)])
+    for column, other, written, operator in sides:
+        value = scope.value(written) if other.constant else None
+        if column.kind in _NUMERIC and column.exact is not None and column.numeric is not None and _is_number(value):
+            return numerics.compared(operator, column.exact.copy(), Fraction(value), kind=column.numeric)
+    if left.exact is None or right.exact is None or left.numeric is None or right.numeric is None:
+        return None
+    pair = numerics.aligned(left.exact.copy(), left.numeric, other=right.exact.copy(), second=right.numeric)
+    return None if pair is None else type(node)(this=pair[0], expression=pair[1])
+
+
+def _is_number(value: Value) -> TypeGuard[int | Fraction]:
+    return isinstance(value, (int, Fraction)) and not isinstance(value, bool)
 
 
 def _grid_comparison(kind: type[exp.Expression], node: exp.Expression, scope: Scope) -> exp.Expression:
@@ -159,9 +189,13 @@ def _in(node: exp.Expression, scope: Scope) -> exp.Expression:
     left = comparable(node.this, scope)
     if left is None or left.constant or not node.expressions or len(node.expressions) > _MAX_LIST:
         raise QueryRefused(f"IN needs a column and a list of at most {_MAX_LIST:,} constants")
+    listed = [scope.value(item) for item in node.expressions]
+    numbers = left.kind in _NUMERIC and all(value is None or _is_number(value) for value in listed)
+    if numbers and left.exact is not None and left.numeric is not None:
+        exact = [Fraction(value) if _is_number(value) else None for value in listed]
+        return numerics.among(left.exact.copy(), exact, kind=left.numeric)
     values: list[exp.Expression] = []
-    for item in node.expressions:
-        value: Value = scope.value(item)
+    for item, value in zip(node.expressions, listed, strict=True):
         pair = exp.EQ(this=node.this, expression=item)
         right = Operand(constant(value), kind_of(value), constant=True)
         values.append(_same_kind(left, right, pair, scope)[1].sql)

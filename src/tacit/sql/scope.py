@@ -46,7 +46,7 @@ class Scope:
     parameters: Mapping[str, object]
     sql_types: Mapping[str, str] = field(default_factory=dict)  # the engine's own words, by the column's name, folded
     member: Callable[[exp.Expression], exp.Expression] | None = None  # what binds IN and EXISTS over a subquery
-    scalar: Callable[[exp.Expression], tuple[exp.Expression, ColumnType]] | None = None  # a subquery for one value
+    scalar: Callable[[exp.Expression], tuple[exp.Expression, ColumnType, str]] | None = None  # a subquery for one value
 
     def column(self, node: exp.Column) -> tuple[ColumnPolicy, ColumnType]:
         """The declared column behind a name. An undeclared one is refused in the same words as an absent one."""

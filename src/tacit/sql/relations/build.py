@@ -187,7 +187,7 @@ def scope_of(relation: Relation, reading: Reading) -> Scope:
     def bound(node: exp.Expression) -> exp.Expression:
         return member(node, asker)
 
-    def one(node: exp.Expression) -> tuple[exp.Expression, ColumnType]:
+    def one(node: exp.Expression) -> tuple[exp.Expression, ColumnType, str]:
         return scalar(node, asker)
 
     def derive(select: exp.Expression) -> Part:

@@ -17,7 +17,7 @@ from tacit.sql.cells import steps_type
 from tacit.sql.grid import Grid
 from tacit.sql.keys import key
 from tacit.sql.numbers import number
-from tacit.sql.operands import kind_of, literal, operand
+from tacit.sql.operands import cell, kind_of, literal, operand
 from tacit.sql.predicates import predicate
 from tacit.sql.relations.relation import Relation
 from tacit.sql.relations.windows import window
@@ -73,11 +73,12 @@ class Columns:
 
     def _column(self, name: str, node: exp.Column) -> Made:
         found, kind = self.scope.column(node)
-        if found.null is not None and self.scope.matched(found.name) is not None:
-            # what an outer join left empty has no cell, and the policy's word about empty cells is not about it
-            return in_steps(name, number(node, self.scope, predicate=predicate))
-        sql = exp.column(exp.to_identifier(found.name, quoted=True))
-        return Made(sql, replace(found, name=name, type=kind), self.scope.sql_types.get(found.name.casefold(), ""))
+        return self._read(name, found, kind)
+
+    def _read(self, name: str, found: ColumnPolicy, kind: ColumnType) -> Made:
+        """A column as it is; what is empty is filled here, and no longer empty outside."""
+        read = cell(found, kind, self.scope)
+        return Made(read.sql, replace(found, name=name, type=kind, null=None), read.sql_type)
 
     def _constant(self, name: str, node: exp.Expression) -> Made:
         """The same in every row, and so public: a text is its own domain."""
@@ -163,10 +164,8 @@ class Columns:
             if not kind.is_numeric or found.bounds is None:
                 if kind is ColumnType.NUMBER and not self.relation.table.public:
                     return in_steps(name, number(node.this, self.scope, predicate=predicate))
-                sql = type(node)(this=exp.column(exp.to_identifier(found.name, quoted=True)))
-                return Made(
-                    sql, replace(found, name=name, type=kind), self.scope.sql_types.get(found.name.casefold(), "")
-                )
+                made = self._read(name, found, kind)
+                return replace(made, sql=type(node)(this=made.sql))
         values = number(node.this, self.scope, predicate=predicate)
         return in_steps(name, replace(values, sql=type(node)(this=values.sql), nullable=True))
 

@@ -7,6 +7,7 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnType, fold
 from tacit.sql import cells
+from tacit.sql.numerics import numeric
 from tacit.sql.operands import comparable
 from tacit.sql.relations.correlated import NEAREST, Asker, Correlated
 from tacit.sql.relations.parts import Part
@@ -94,12 +95,14 @@ def _public(node: exp.Expression, inner: Correlated, part: Part) -> exp.Expressi
             f"{left.kind} is looked for among {kind}: tacit does not convert cells",
             hint="compare columns of one type",
         )
-    rows = inner.over(part, listed=[_cell(inner, part, column)], names=[column])
-    return exp.In(this=left.sql, query=exp.Subquery(this=rows))
+    exact = left.exact is not None and left.numeric == numeric(part.types[column])
+    value = _raw(inner, column) if exact else _cell(inner, part, column)
+    rows = inner.over(part, listed=[value], names=[column])
+    return exp.In(this=left.exact if exact else left.sql, query=exp.Subquery(this=rows))
 
 
-def scalar(node: exp.Expression, asker: Asker) -> tuple[exp.Expression, ColumnType]:
-    """(SELECT MIN(x) FROM …): one value, of public tables or of the same unit's own rows."""
+def scalar(node: exp.Expression, asker: Asker) -> tuple[exp.Expression, ColumnType, str]:
+    """(SELECT MIN(x) FROM …): one value, of public tables or of the same unit's own rows; its type, if it is exact."""
     select = _select(node, "a subquery")
     call = select.expressions[0].unalias() if len(select.expressions) == 1 else None
     if call is None or not call.find(exp.AggFunc) or select.args.get("group") or select.args.get("having"):
@@ -119,9 +122,10 @@ def scalar(node: exp.Expression, asker: Asker) -> tuple[exp.Expression, ColumnTy
             hint="write EXISTS, which may compare as it likes; or " + _ELSE[part.is_private],
         )
     column, kind = _first(part)
-    made = type(call)(this=_cell(inner, part, column))
-    counted = isinstance(call, exp.Count)
-    return exp.Subquery(this=inner.over(part, listed=[made], names=[column])), ColumnType.INTEGER if counted else kind
+    counted, exact = isinstance(call, exp.Count), numeric(part.types[column]) is not None
+    made = type(call)(this=_raw(inner, column) if exact else _cell(inner, part, column))
+    found = exp.Subquery(this=inner.over(part, listed=[made], names=[column]))
+    return found, ColumnType.INTEGER if counted else kind, part.types[column] if exact and not counted else ""
 
 
 def _is_plain_equality(condition: exp.Expression) -> bool:
@@ -140,5 +144,8 @@ def _first(part: Part) -> tuple[str, ColumnType]:
 
 
 def _cell(inner: Correlated, part: Part, column: str) -> exp.Expression:
-    value = exp.column(exp.to_identifier(inner.called(column), quoted=True))
-    return cells.comparable(value, part.types[column])
+    return cells.comparable(_raw(inner, column), part.types[column])
+
+
+def _raw(inner: Correlated, column: str) -> exp.Expression:
+    return exp.column(exp.to_identifier(inner.called(column), quoted=True))
