@@ -57,7 +57,7 @@ def truth(tree: post.Post, values: list[float]) -> float:
         case post.Absolute(inner):
             return abs(truth(inner, values))
         case post.Rounded(inner, places):
-            return float(np.round(truth(inner, values), places))
+            return rounded(truth(inner, values), places)
     raise AssertionError(tree)
 
 
@@ -67,6 +67,15 @@ def divides(tree: post.Post) -> bool:
         return True
     parts = [getattr(tree, name, None) for name in ("left", "right", "inner")]
     return any(divides(part) for part in parts if part is not None)
+
+
+def rounded(value: float, places: int) -> float:
+    """Halves away from zero, as SQL rounds."""
+    scaled = value * 10.0**places
+    if not math.isfinite(scaled):
+        return value
+    whole = math.trunc(scaled)
+    return (whole + math.copysign(abs(scaled - whole) >= 0.5, scaled)) / 10.0**places
 
 
 @settings(max_examples=300, deadline=None)
@@ -123,6 +132,14 @@ def test_what_doubles_lose_where_large_terms_cancel_is_in_the_interval(count, ce
 def test_exact_numbers_have_no_error_however_large():
     large = post.Number(Fraction(10**30))
     assert post.evaluate(post.Sum(large, post.Product(post.Number(Fraction(-1)), large)), []).error.tolist() == [0.0]
+
+
+def test_halves_are_rounded_away_from_zero():
+    halves = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.49999999999999994, -0.49999999999999994, 1e300, np.inf])
+    band = post.evaluate(post.Rounded(post.Ref(0), 0), [post.Band(halves, halves, halves)])
+    assert band.value.tolist() == [-3, -2, -1, 1, 2, 3, 0, 0, 1e300, np.inf]
+    tenths = post.evaluate(post.Rounded(post.Ref(0), 1), [post.Band(halves / 10, halves / 10, halves / 10)])
+    assert tenths.value.tolist()[:6] == [-0.3, -0.2, -0.1, 0.1, 0.2, 0.3]
 
 
 @given(tree=TREES)

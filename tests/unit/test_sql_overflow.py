@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 import duckdb
 import pytest
@@ -76,6 +77,41 @@ def test_the_very_questions_that_told_whether_bob_is_ill_are_answered(people):
     assert [exact.integers("m0").tolist() for exact in people.exact(first)] == [[1]]
     other = people.plan("DP-SELECT 1 SUM(FLOOR(bal / 9223372036854775807)) FROM t")
     assert [exact.integers("m0").tolist() for exact in people.exact(other)] == [[-1]]
+
+
+# ── rounding ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+HALVES = ("-2.5", "-1.5", "-0.5", "-0.25", "0", "0.25", "0.5", "1.5", "2.5", "NULL")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "form"),
+    [
+        (("-3", "3", "0.25"), "ROUND(x)"),
+        (("-3", "3", "0.25"), "ROUND(x / 5, 1)"),
+        (("-3", "3", "0.25"), "ROUND(x * 10, -1)"),
+        (("-3", "0", "0.25"), "ROUND(x)"),
+        (("0", "3", "0.25"), "ROUND(x)"),
+        (("-3", "3", "0.25"), "ROUND(ROUND(x * 4) / 8)"),
+        (("-3", "3", "0.25"), "ROUND(x / 3)"),
+        (("-3", "3", "0.25"), "ROUND(-2.5)"),
+        (("-3", "3", "0.25"), "ROUND(CASE WHEN x < 0 THEN -2.5 ELSE 2.5 END)"),
+    ],
+)
+def test_halves_are_rounded_away_from_zero_as_duckdb_itself_does(bounds, form):
+    low, high, step = bounds
+    over = world(
+        policy_of([TablePolicy("t", "row", columns=[ColumnPolicy("x", lower=low, upper=high, step=step)])]),
+        "CREATE TABLE t (x DECIMAL(8,4))",
+        f"INSERT INTO t VALUES {', '.join(f'({cell})' for cell in HALVES)}",
+    )
+    made = over.plan(f"DP-SELECT 1 SUM({form}) FROM t")
+    held = f"GREATEST(LEAST(x, {high}), {low})"
+    truth = form.replace("x", f"(CASE WHEN x IS NOT NULL THEN {held} END)")
+    (wanted,) = over.engine._connection.cursor().execute(f"SELECT SUM({truth}) FROM t").fetchone()
+    (exact,) = over.exact(made)
+    assert exact.integers("m0").tolist()[0] * made.measurements[0].measure.step == pytest.approx(Fraction(str(wanted)))
 
 
 # ── what each node can be ────────────────────────────────────────────────────────────────────────────────────────────

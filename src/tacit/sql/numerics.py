@@ -14,7 +14,6 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from tacit.core import decimal_text
 from tacit.sql import arithmetic
 
 _BITS = {"tinyint": 8, "smallint": 16, "integer": 32, "int": 32, "bigint": 64, "hugeint": 128}
@@ -74,13 +73,20 @@ def _decimal(digits: int, scale: int) -> Numeric:
 
 def constant(value: Fraction, kind: Numeric) -> exp.Expression:
     """A value that a cell can have, in the cell's own type."""
-    if kind.is_decimal:
-        return arithmetic.typed(decimal_text(value), kind.sql_type)
     steps = int(value / kind.step)
+    if kind.is_decimal:
+        return arithmetic.typed(_digits(steps, _scale(kind)), kind.sql_type)
     if kind.step == 1 and abs(steps) < _PLAIN:
         return arithmetic.integer(steps)
     counted_in = "BIGINT" if abs(steps) < _PLAIN else "INT128"  # steps of ours: nobody takes them for values
     return arithmetic.typed(str(steps), kind.sql_type or counted_in)
+
+
+def _digits(steps: int, scale: int) -> str:
+    """So many steps of 10^-scale, digit by digit."""
+    digits = str(abs(steps)).rjust(scale + 1, "0")
+    text = f"{digits[:-scale]}.{digits[-scale:]}" if scale else digits
+    return f"-{text}" if steps < 0 else text
 
 
 def compared(

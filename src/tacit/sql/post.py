@@ -189,7 +189,7 @@ def _unary(post: Clamped | Root | Absolute | Rounded, band: Band) -> Band:
         case Root(_):
             return Band(*(np.sqrt(np.maximum(part, 0.0)) for part in (band.value, band.low, band.high)))
         case Rounded(_, places):
-            return Band(*(np.round(part, places) for part in (band.value, band.low, band.high)))
+            return Band(*(_rounded(part, places) for part in (band.value, band.low, band.high)))
         case Absolute(_):
             spans = (band.low <= 0) & (band.high >= 0)
             sizes = np.abs(np.stack([band.low, band.high]))
@@ -213,6 +213,15 @@ def _sum(one: Band, two: Band) -> Band:
     low, high = one.low + two.low, one.high + two.high
     lost = _lost(np.abs(one.value) + np.abs(two.value), high - low)
     return Band(one.value + two.value, low - lost, high + lost)
+
+
+def _rounded(values: Floats, places: int) -> Floats:
+    """To so many places, halves away from zero, as SQL rounds; what is too large to have places stays as it is."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        scaled = values * 10.0**places
+        whole = np.trunc(scaled)
+        away = np.copysign(np.abs(scaled - whole) >= 0.5, scaled)
+        return np.where(np.isfinite(scaled), (whole + away) / 10.0**places, values)
 
 
 def _product(one: Band, two: Band) -> Band:

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, ColumnType, Domain, ListDomain, fold
+from tacit.sql.arithmetic import double
 from tacit.sql.cells import comparable, compared_as
 from tacit.sql.grid import gcd
 from tacit.sql.relations.parts import OWNER, Part, key_column, with_columns
@@ -69,7 +70,7 @@ class _Both:
     def sql(self, side: int) -> exp.Expression:
         column = _name((self.name, self.other)[side])
         value = column if self.kinds is None else comparable(column, self.kinds[side])
-        value = exp.cast(value, "DOUBLE") if self.as_doubles else value
+        value = double(value) if self.as_doubles else value
         return exp.Alias(this=value, alias=exp.to_identifier(self.name, quoted=True))
 
 

@@ -1,0 +1,68 @@
+"""Generated arithmetic is made in `tacit.sql.arithmetic` and nowhere else: there a node knows how large it can be."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import tacit.sql
+
+ROOM = Path(tacit.sql.__file__).parent
+HOME = "arithmetic.py"
+MADE = {"Add", "Sub", "Mul", "Div", "IntDiv", "Mod", "Neg", "Abs", "Pow", "Cast", "TryCast", "Bracket", "BitwiseAnd"}
+PARSED = {"maybe_parse", "parse_one"}  # arithmetic may stand in a text
+NO_NUMBERS = {"DATE", "TIMESTAMP", "VARCHAR"}
+ARGUED = {
+    ("cells.py", "exp.TryCast"): "seconds and milliseconds as a TIMESTAMP: what does not fit is NULL",
+    ("cells.py", "exp.cast"): "a column in the type that it is compared in, which holds every cell; or a day, a moment",
+    ("operands.py", "exp.cast"): "a day or a moment",
+    ("predicates.py", "exp.cast"): "a text that is read as a day or a moment while planning, and never runs",
+    ("relations/columns.py", "exp.cast"): "a constant in its own type",
+    ("relations/views.py", "parse_one"): "the curator's own words, which are bound and built anew",
+    ("restriction.py", "sqlglot.parse_one"): "what was written is read again, and does not run",
+}
+
+
+def made(source: str) -> list[str]:
+    """The calls in a module that make arithmetic, or that might."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call):
+            continue
+        called = ast.unparse(node.func)
+        owner, _, name = called.rpartition(".")
+        to_number = called == "exp.cast" and ast.unparse(node.args[1]).strip("'") not in NO_NUMBERS
+        if (owner == "exp" and name in MADE) or (owner in {"", "exp", "sqlglot"} and name in PARSED) or to_number:
+            found.append(called)
+    return found
+
+
+def modules() -> dict[str, str]:
+    return {str(path.relative_to(ROOM)): path.read_text() for path in ROOM.rglob("*.py") if path.name != HOME}
+
+
+def test_no_other_module_makes_arithmetic():
+    found = {(name, call) for name, source in modules().items() for call in made(source)}
+    assert found - ARGUED.keys() == set()
+
+
+def test_every_exception_is_still_one():
+    found = {(name, call) for name, source in modules().items() for call in made(source)}
+    assert ARGUED.keys() - found == set()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x = exp.Add(this=a, expression=b)",
+        "def f(): return exp.paren(exp.Neg(this=a))",
+        "exp.cast(a, 'BIGINT')",
+        "exp.cast(a, kind)",
+        "exp.maybe_parse('a + 1')",
+        "[exp.Sub(this=a, expression=b) for a in c]",
+    ],
+)
+def test_arithmetic_elsewhere_is_noticed(source):
+    assert made(source)
