@@ -131,6 +131,17 @@ def test_medians_and_private_keys_are_not_rolled_up(by_row):
     assert by_row.ask("DP-SELECT 0.01 COUNT(*) FROM visits", session=ANA).reused is None
 
 
+def test_a_reused_answer_names_the_threshold_that_chose_its_keys(by_row):
+    first = by_row.ask("DP-SELECT 8 DELTA 1e-6 city, COUNT(*) FROM visits GROUP BY city", session=ANA)
+    again = by_row.ask("DP-SELECT 1 DELTA 1e-6 city, COUNT(*) FROM visits GROUP BY city", session=ANA)
+    part = by_row.ask("DP-SELECT 1 DELTA 1e-6 COUNT(*) FROM visits GROUP BY city HAVING COUNT(*) > 1", session=ANA)
+    assert again.reused
+    assert part.reused
+    (said,) = (note for note in first.notes if "is shown when" in note)
+    assert said in again.notes
+    assert said in part.notes
+
+
 def test_choices_are_reused_when_they_were_as_sharp(curator):
     text = "DP-SELECT {} MEDIAN(age), MODE(dept), HISTOGRAM(dept) FROM visits"
     first = curator.ask(text.format(1), session=ANA)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from tacit.curator.noisy import KeyTuple, Noisy, NoisyColumn, noisy_numbers
 from tacit.ledger import KeptAnswer, Ledger
@@ -12,6 +14,7 @@ from tacit.mechanisms import Gaussian, Laplace
 from tacit.mechanisms.sums import sum_reach
 from tacit.sql import Additive, Counted, Measurement, Plan, post
 from tacit.sql.errors_expected import shared_confidence
+from tacit.sql.plan import Selection
 from tacit.sql.restriction import Picked
 from tacit.sql.rules import Spread
 
@@ -59,7 +62,13 @@ def derived(plan: Plan, kept: KeptAnswer, ledger: Ledger, *, picks: Picks = ()) 
         measurements.append(served)
         made.append(_summed(noisy.columns[place], list(groups.values()), cells))
     how, notes = _said(plan, unpicked=finer - picked, picked=picked, cells=cells)
-    serving = replace(plan, measurements=tuple(measurements), notes=(*plan.notes, *notes), loss=kept.loss)
+    serving = replace(
+        plan,
+        measurements=tuple(measurements),
+        notes=(*plan.notes, *notes),
+        loss=kept.loss,
+        selection=kept_selection(plan, facts),
+    )
     return Found(Noisy(tuple(groups), tuple(made), noisy.private_keys), serving, how, kept.hash)
 
 
@@ -153,6 +162,13 @@ def _said(plan: Plan, *, unpicked: set[str], picked: set[str], cells: int) -> tu
     return ("picked from an earlier answer" if picked else "some columns of an earlier answer"), notes
 
 
+def kept_selection(plan: Plan, facts: Mapping[str, Any]) -> Selection | None:
+    """By which threshold the keys of a kept answer were chosen: its own, which more epsilon has made a lower one."""
+    if plan.selection is None or facts.get("threshold") is None:
+        return plan.selection
+    return replace(plan.selection, threshold=int(facts["threshold"]), delta=Fraction(facts["delta"]))
+
+
 def key_texts(plan: Plan) -> list[str]:
     """The keys as kept answers name them."""
-    return [key.sql.sql(dialect="duckdb") for key in plan.keys]
+    return [key.signature for key in plan.keys]

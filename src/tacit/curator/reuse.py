@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from tacit.core import decimal_text
-from tacit.curator.derive import Found, derived, key_texts, swapped
+from tacit.curator.derive import Found, derived, kept_selection, key_texts, swapped
 from tacit.curator.noisy import Noisy
 from tacit.ledger import Keep, KeptAnswer, Ledger, Shelf
 from tacit.mechanisms import Gaussian, Laplace
@@ -19,6 +19,8 @@ def keep(plan: Plan, *, data_version: str, audience: str | None) -> Keep:
     """Under which keys the answer to `plan` goes on the shelf."""
     facts = {
         "keys": key_texts(plan),
+        "threshold": None if plan.selection is None else plan.selection.threshold,
+        "delta": None if plan.selection is None else decimal_text(plan.selection.delta),
         "columns": [
             {
                 "signature": m.measure.signature,
@@ -61,10 +63,12 @@ def _scale(measurement: Measurement) -> Fraction:
 
 def _same(plan: Plan, kept: KeptAnswer, ledger: Ledger) -> Found | None:
     """The same measurements, none of them noisier than asked."""
-    columns = json.loads(kept.keep.facts)["columns"]
+    facts = json.loads(kept.keep.facts)
+    columns = facts["columns"]
     served = [swapped(m, c) for m, c in zip(plan.measurements, columns, strict=True)]
     measurements = [m for m in served if m is not None]
     if len(measurements) != len(columns):
         return None
     noisy = Noisy.from_bytes(ledger.answer(kept))
-    return Found(noisy, replace(plan, measurements=tuple(measurements), loss=kept.loss), "the same question", kept.hash)
+    serving = replace(plan, measurements=tuple(measurements), loss=kept.loss, selection=kept_selection(plan, facts))
+    return Found(noisy, serving, "the same question", kept.hash)

@@ -43,6 +43,12 @@ class Key:
         """Whether every possible key is known beforehand."""
         return self.values is not None
 
+    @property
+    def signature(self) -> str:
+        """The same for keys with the same groups, called alike: FLOOR(age / 10) and ten times that have one SQL."""
+        text = self.sql.sql(dialect="duckdb")
+        return text if self.step is None else f"{text} in steps of {self.step}"
+
     def decode(self, value: object) -> object:
         """What the engine returned, as the value a person sees."""
         if self.step is None or value is None:

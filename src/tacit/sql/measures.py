@@ -66,7 +66,8 @@ class Quantile:
     @property
     def signature(self) -> str:
         """The same for the same measurement, however it was asked."""
-        return f"quantile|{self.value.sql(dialect='duckdb')}|{self.grid.step}|{self.share}|{self.from_top}"
+        grid = f"{self.grid.step}|{self.grid.low}|{self.grid.high}"
+        return f"quantile|{self.value.sql(dialect='duckdb')}|{grid}|{self.share}|{self.from_top}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ class Mode:
     @property
     def signature(self) -> str:
         """The same for the same measurement, however it was asked."""
-        return f"mode|{self.value.sql(dialect='duckdb')}|{self.count}"
+        return f"mode|{self.value.sql(dialect='duckdb')}|{_domain(self.values, self.step)}|{self.kind}|{self.count}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +99,14 @@ class Histogram:
     @property
     def signature(self) -> str:
         """The same for the same measurement, however it was asked."""
-        size = len(self.values) if isinstance(self.values, tuple) else self.values
-        return f"histogram|{self.value.sql(dialect='duckdb')}|{size}"
+        return f"histogram|{self.value.sql(dialect='duckdb')}|{_domain(self.values, self.step)}"
+
+
+def _domain(values: tuple[Value, ...] | TableDomain, step: Fraction | None) -> str:
+    """What is chosen from. The SQL counts in steps, and is the same for age and for ten times the age."""
+    if isinstance(values, TableDomain):
+        return f"{values}|{step}"
+    return f"{len(values)} from {values[0]!r} to {values[-1]!r}|{step}" if values else f"nothing|{step}"
 
 
 Measure = Additive | Quantile | Mode | Histogram

@@ -143,7 +143,7 @@ class Plan:
     def key(self) -> str:
         """The same for questions with the same measurements, whatever was made of them and whatever they cost."""
         trees = [statement.canonical for statement in self.statements]
-        signatures = [m.measure.signature for m in self.measurements]
+        signatures = [key.signature for key in self.keys] + [m.measure.signature for m in self.measurements]
         return _digest("key", self.table, self.policy_version, str(self.caps), *trees, *signatures)
 
     @property
