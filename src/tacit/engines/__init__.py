@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Protocol
 
-from tacit.engines.base import UNLIMITED, Engine, Limits
+from tacit.engines.base import UNLIMITED, Engine, Limits, limits_of
 from tacit.engines.duckdb import open_duckdb, unfit_in
 from tacit.engines.dummy import dummy_engine
 from tacit.engines.exact import Exact, IntArray
@@ -28,6 +28,7 @@ __all__ = [
     "State",
     "advice_on",
     "dummy_engine",
+    "limits_of",
     "look_at_files",
     "one_state",
     "open_engine",

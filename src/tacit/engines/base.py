@@ -8,7 +8,7 @@ from typing import Protocol
 
 from tacit.engines.exact import Exact
 from tacit.errors import InvalidParameter
-from tacit.policy import Schema
+from tacit.policy import LimitsPolicy, Schema
 
 
 class Engine(Protocol):
@@ -47,3 +47,13 @@ class Limits:
 
 
 UNLIMITED = Limits()
+
+
+def limits_of(declared: LimitsPolicy, *, timeout: float | None = None) -> Limits:
+    """What the policy allows; of the time, no more than `timeout` seconds where somebody is in a hurry."""
+    if timeout is not None and not timeout <= declared.seconds:  # NaN is not below anything either
+        raise InvalidParameter(
+            f"the timeout is above what the policy allows: {declared.seconds:g} seconds",
+            hint="leave it out, or ask the curator for a longer one in [limits]",
+        )
+    return Limits(declared.threads, declared.memory, declared.seconds if timeout is None else timeout)

@@ -134,22 +134,52 @@ def instance(limits: Limits, *, scratch: str) -> duckdb.DuckDBPyConnection:
         "allow_community_extensions": False,
         "allow_persistent_secrets": False,
         "temp_directory": scratch,
+        "preserve_insertion_order": False,  # no statement of ours has an order: keeping one takes memory
+        "memory_limit": limits.memory or _half_of_the_machine(),
+        "max_execution_time": str(_milliseconds(limits)),
     }
     if limits.threads is not None:
         config["threads"] = limits.threads
-    if limits.memory is not None:
-        config["memory_limit"] = limits.memory
-    if limits.timeout is not None:
-        config["max_execution_time"] = str(max(1, round(limits.timeout * 1000)))
     try:
         connection = duckdb.connect(":memory:", config=config)
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         connection.execute("SET enable_progress_bar = false")  # it would show at a prompt how far a question is
-    except duckdb.Error as error:
+        _read_back(connection, limits, scratch=scratch)
+    except (duckdb.Error, ValueError) as error:
         log.warning("%s: %s", type(error).__name__, error)
     else:
         return connection
     raise InvalidParameter(f"DuckDB does not start with these limits: {limits}", hint='write memory as "4GB"')
+
+
+def _read_back(connection: duckdb.DuckDBPyConnection, limits: Limits, *, scratch: str) -> None:
+    """Make sure that what was set holds. A limit of another's choice could be one that only somebody's rows reach."""
+    expected: dict[str, object] = {
+        "TimeZone": "UTC",
+        "temp_directory": scratch,
+        "preserve_insertion_order": False,
+        "max_execution_time": _milliseconds(limits),
+    }
+    if limits.threads is not None:
+        expected["threads"] = limits.threads
+    for name, value in expected.items():
+        row = connection.execute(f"SELECT current_setting({literal(name)})").fetchone()
+        if row is None or row[0] != value:
+            connection.close()
+            raise ValueError(f"{name} cannot be {value}")
+
+
+def _milliseconds(limits: Limits) -> int:
+    return 0 if limits.timeout is None else max(1, round(limits.timeout * 1000))
+
+
+def _half_of_the_machine() -> str:
+    """DuckDB's own default is four fifths, of which two doors at once would be too much."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # a system that does not say
+        return "4GB"
+    return f"{max(total // 2 >> 20, 512)}MiB"
 
 
 def _refuse_all_but_one_select(cursor: duckdb.DuckDBPyConnection, sql: str) -> None:

@@ -13,6 +13,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from tacit.engines.base import UNLIMITED, Limits
 from tacit.engines.exact import Exact, log, unanswered
+from tacit.engines.postgres_settings import WATCHED, differing, settings, statement
 from tacit.engines.postgres_tables import Tables, find_tables
 from tacit.engines.postgres_types import fetch
 from tacit.errors import EngineError, InvalidParameter, PolicyError, TacitError
@@ -24,15 +25,6 @@ Connection = psycopg.Connection[tuple[object, ...]]
 OLDEST = 14_00_00  # the first server whose records can be hashed and whose numbers know infinity
 _PATIENCE = 10  # seconds to connect
 _SEE_LOG = "the curator's log says why"
-_SETTINGS = {  # of a transaction: behind a pooler the next one may run on another backend
-    "search_path": "pg_catalog, pg_temp",  # a table has a name only where the policy gives it one
-    "timezone": "UTC",
-    "datestyle": "ISO, YMD",
-    "extra_float_digits": "1",
-    "standard_conforming_strings": "on",
-    "client_encoding": "UTF8",
-    "client_min_messages": "error",
-}
 _MAY_CREATE = """
 SELECT rolsuper OR has_database_privilege(current_database(), 'CREATE') FROM pg_roles WHERE rolname = current_user"""
 
@@ -54,8 +46,8 @@ class Postgres:
         "_tables",
     )
 
-    def __init__(self, address: dict[str, object], tables: Tables, *, limits: Limits) -> None:
-        self._address, self._tables, self._settings = address, tables, settings(limits)
+    def __init__(self, address: dict[str, object], tables: Tables, *, made: dict[str, str]) -> None:
+        self._address, self._tables, self._settings = address, tables, made
         self._lock = threading.Lock()
         self._idle: list[Connection] = []
         self._live: set[Connection] = set()  # those with a question that is running
@@ -117,7 +109,24 @@ class Postgres:
             )
             for name in self._tables.computed
         )
-        return (*computed, *self._advice_on_the_role())
+        return (*computed, *self._advice_on_limits(), *self._advice_on_the_role())
+
+    def _advice_on_limits(self) -> tuple[tuple[str, str], ...]:
+        """What of the server's own can cut a question short, and no role but a superuser may settle."""
+        try:
+            with self._connection() as connection:
+                found = [connection.execute("SELECT current_setting(%s)", [name]).fetchone() for name, _ in WATCHED]
+        except psycopg.Error as error:
+            log.warning("%s: %s", type(error).__name__, error)
+            return ()
+        return tuple(
+            (
+                f"the server sets {name}: a question that reaches it fails, and that it did tells of the rows",
+                f"ALTER ROLE … SET {name} = {harmless}, as a superuser, for the role that connects",
+            )
+            for (name, harmless), row in zip(WATCHED, found, strict=True)
+            if row is not None and row[0] != harmless
+        )
 
     def _advice_on_the_role(self) -> tuple[tuple[str, str], ...]:
         writes = "'INSERT, UPDATE, DELETE, TRUNCATE'"
@@ -208,12 +217,13 @@ def open_postgres(
     connection = _or(unreachable, lambda: _begun(address, UNLIMITED))
     with connection:
         _suitable(connection, what)
+        made = settings(limits, version=connection.info.server_version)
         found = find_tables(lambda text: connection.execute(text.encode()).fetchall(), tables, every=every)
     connection.close()
     if limits != UNLIMITED:
         unfit = InvalidParameter(f"PostgreSQL does not start with these limits: {limits}", hint='memory is as "64MB"')
         _or(unfit, lambda: _begun(address, limits)).close()
-    return Postgres(address, found, limits=limits)
+    return Postgres(address, found, made=made)
 
 
 def connect(address: dict[str, object]) -> Connection:
@@ -224,28 +234,23 @@ def connect(address: dict[str, object]) -> Connection:
     return connection
 
 
-def settings(limits: Limits) -> dict[str, str]:
-    """What holds in every transaction."""
-    made = dict(_SETTINGS)
-    if limits.threads is not None:
-        made["max_parallel_workers_per_gather"] = str(limits.threads - 1)
-    if limits.memory is not None:
-        made["work_mem"] = limits.memory
-    if limits.timeout is not None:
-        made["statement_timeout"] = str(max(1, round(limits.timeout * 1000)))
-    return made
-
-
 def begin(connection: Connection, made: dict[str, str]) -> None:
     """Begin a transaction that sees the catalogue, and no table by its bare name: in one round trip."""
-    calls = ", ".join("pg_catalog.set_config(%s, %s, true)" for _ in made)
-    values = [word for pair in made.items() for word in pair]
+    text, words = statement(made)
     try:
         with connection.pipeline():
-            connection.execute(f"SELECT {calls}".encode(), values)
+            cursor = connection.execute(text.encode(), words)
+        _hold(made, cursor.fetchone())
     except BaseException:
         connection.close()
         raise
+
+
+def _hold(made: dict[str, str], shown: tuple[object, ...] | None) -> None:
+    """Make sure of every setting: one that another keeps would be a limit that nobody chose."""
+    wrong = differing(made, shown)
+    if wrong:
+        raise psycopg.OperationalError(f"these settings do not hold: {', '.join(wrong)}")
 
 
 def _begins(connection: Connection, made: dict[str, str]) -> bool:
@@ -260,7 +265,7 @@ def _begins(connection: Connection, made: dict[str, str]) -> bool:
 
 def _begun(address: dict[str, object], limits: Limits) -> Connection:
     connection = connect(address)
-    begin(connection, settings(limits))
+    begin(connection, settings(limits, version=connection.info.server_version))
     return connection
 
 

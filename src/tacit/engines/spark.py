@@ -25,6 +25,16 @@ _SETTINGS = {  # a server may have others as its own; without these a text of SQ
     "spark.sql.variable.substitute": "false",  # "${env:HOME}" in a question would become what the server's HOME is
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.caseSensitive": "false",
+    "spark.sql.ansi.enforceReservedKeywords": "false",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "true",
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+    # as EXCEPTION, one date before 1582 in a file makes every question fail; as LEGACY, it is another day
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.mergeSchema": "false",
+    "spark.sql.parquet.binaryAsString": "false",
+    "spark.sql.broadcastTimeout": "-1",  # no end of the server's choice: the policy's timeout is the only one
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
 }

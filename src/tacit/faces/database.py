@@ -197,11 +197,13 @@ def open_database(
     analyst: str,
     default_epsilon: Number | None = None,
     default_delta: Number | None = None,
+    timeout: float | None = None,
 ) -> Database:
     """Open the dataset behind a policy for one of its analysts: `tacit.open("tacit.toml", analyst="ana")`.
 
-    `default_epsilon` is what a plain SELECT costs. Raises PolicyError where the policy does not name the analyst or
-    does not fit the source.
+    `default_epsilon` is what a plain SELECT costs. `timeout` is the seconds that one statement may take, at most the
+    policy's; what is cut short stays charged. Raises PolicyError where the policy does not name the analyst or does not
+    fit the source.
     """
     if not isinstance(analyst, str):
         raise InvalidParameter("the analyst is a name", hint='tacit.open("tacit.toml", analyst="ana")')
@@ -211,7 +213,7 @@ def open_database(
         None if default_epsilon is None else positive(default_epsilon, "default_epsilon"),
         None if default_delta is None else probability(default_delta, "default_delta"),
     )
-    opened = open_policy(declared)
+    opened = open_policy(declared, timeout=timeout)
     return Database(
         opened.curator,
         opened.curator,

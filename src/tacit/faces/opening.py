@@ -15,7 +15,7 @@ from tacit.core import Number
 from tacit.curator import Curator, Explanation, Release, Session
 from tacit.curator.batch_plan import Question
 from tacit.curator.batch_release import BatchRelease
-from tacit.engines import Engine, dummy_engine, open_engine
+from tacit.engines import Engine, dummy_engine, limits_of, open_engine
 from tacit.errors import PolicyError
 from tacit.ledger import Ledger, SqliteLedger, open_ledger
 from tacit.policy import Level, Policy, Schema, check_policy, load_policy
@@ -75,17 +75,18 @@ def as_policy(policy: Policy | Path | str) -> Policy:
     return policy if isinstance(policy, Policy) else load_policy(policy)
 
 
-def open_policy(policy: Policy) -> Opened:
+def open_policy(policy: Policy, *, timeout: float | None = None) -> Opened:
     """Open source and ledger. Raises PolicyError where policy and source disagree, before anything is asked."""
+    limits = limits_of(policy.limits, timeout=timeout)
     with ExitStack() as undo:
-        engine = undo.enter_context(closing(open_engine(policy)))
+        engine = undo.enter_context(closing(open_engine(policy, limits)))
         schema = engine.schema()
         refuse_misfit(policy, schema)
         ledger = _books(policy)
         undo.pop_all()
 
     def rehearse() -> Rehearsal:
-        return Rehearsal(policy, dummy_engine(policy, schema, public=engine))
+        return Rehearsal(policy, dummy_engine(policy, schema, public=engine, limits=limits))
 
     return Opened(Curator(policy, engine, ledger), schema, rehearse)
 
@@ -94,7 +95,7 @@ def open_policy(policy: Policy) -> Opened:
 def source_and_books(policy: Policy) -> Iterator[tuple[Engine, Callable[[], Ledger]]]:
     """For the curator's own acts: the engine, and the ledger once it is asked for."""
     with ExitStack() as stack:
-        engine = stack.enter_context(closing(open_engine(policy)))
+        engine = stack.enter_context(closing(open_engine(policy, limits_of(policy.limits))))
         refuse_misfit(policy, engine.schema())
         yield engine, lambda: stack.enter_context(closing(_books(policy)))
 

@@ -10,6 +10,7 @@ from tacit.policy.dataset import DatabaseSource, Dataset, FileSource, Source
 from tacit.policy.domain import Domain, ListDomain, RangeDomain, TableDomain
 from tacit.policy.draft import draft_policy
 from tacit.policy.keys import keys_markdown
+from tacit.policy.limits import LimitsPolicy
 from tacit.policy.link import Link
 from tacit.policy.load import load_policy, parse_policy, read_policy
 from tacit.policy.model import Policy
@@ -36,6 +37,7 @@ __all__ = [
     "Finding",
     "GroupPolicy",
     "Level",
+    "LimitsPolicy",
     "Link",
     "ListDomain",
     "NullUnit",

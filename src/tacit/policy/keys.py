@@ -47,6 +47,21 @@ BUDGET = (
     Key("reuse", "true or false", "true", "a question already answered costs nothing"),
     Key("share_answers", "true or false", "true", "an answer one analyst paid for may be reused by another"),
 )
+LIMITS = (
+    Key(
+        "timeout",
+        "span of time",
+        '"10m"',
+        "the most one statement of a question may take; what is cut short stays charged, and that it was is a release",
+    ),
+    Key(
+        "memory",
+        "text",
+        "half of the machine's",
+        'what the engine may hold, as "4GB": DuckDB and SQLite in all, PostgreSQL in each step (`work_mem`)',
+    ),
+    Key("threads", "whole number", "all", "how many the engine may use at once"),
+)
 ANALYST = (
     Key("epsilon", "number", "the groups'", "what this analyst may spend; the total caps it, so it may be larger"),
     Key("delta", "number", "the total's", "the same for delta"),
@@ -133,6 +148,7 @@ VIEW = (
 SECTIONS: Mapping[str, tuple[Key, ...]] = {
     "dataset": DATASET,
     "budget": BUDGET,
+    "limits": LIMITS,
     "analysts.NAME": ANALYST,
     "groups.NAME": GROUP,
     "tables.NAME": TABLE,

@@ -16,6 +16,7 @@ from tacit.policy.budget import AnalystPolicy, BudgetPolicy, GroupPolicy
 from tacit.policy.column import ColumnPolicy
 from tacit.policy.dataset import Dataset
 from tacit.policy.fault import Fault, KeyPath, gathered
+from tacit.policy.limits import LimitsPolicy
 from tacit.policy.lines import Origin, key_lines
 from tacit.policy.model import Policy
 from tacit.policy.names import meant
@@ -99,18 +100,21 @@ def _decimal(text: str) -> Decimal:
 
 
 def _read(data: Mapping[str, object], faults: list[Fault], *, origin: Origin, base: Path) -> Policy | None:
-    top = ("dataset", "budget", "groups", "analysts", "tables", "views")
+    top = ("dataset", "budget", "limits", "groups", "analysts", "tables", "views")
     faults += [_unknown((key,), top).under() for key in data if key not in top]
     ledger = f"{Path(origin.name).stem}.ledger"
     dataset = gathered(partial(_dataset, data.get("dataset"), ledger, base), faults, under=("dataset",))
     budget = gathered(partial(_budget, data.get("budget")), faults, under=("budget",))
+    limits = gathered(partial(_limits, data.get("limits", {})), faults, under=("limits",))
     groups = _each(data, "groups", faults, make=_group)
     analysts = _each(data, "analysts", faults, make=_analyst)
     tables = _each(data, "tables", faults, make=partial(_table, faults=faults))
     views = _each(data, "views", faults, make=_view)
-    if faults or dataset is None or budget is None:
+    if faults or dataset is None or budget is None or limits is None:
         return None
-    return Policy(dataset, budget, tables=tables, analysts=analysts, groups=groups, views=views, origin=origin)
+    return Policy(
+        dataset, budget, tables=tables, analysts=analysts, groups=groups, views=views, limits=limits, origin=origin
+    )
 
 
 def _dataset(raw: object, ledger: str, base: Path) -> Dataset:
@@ -119,6 +123,10 @@ def _dataset(raw: object, ledger: str, base: Path) -> Dataset:
 
 def _budget(raw: object) -> BudgetPolicy:
     return BudgetPolicy(**_section(raw, (), keys.BUDGET))
+
+
+def _limits(raw: object) -> LimitsPolicy:
+    return LimitsPolicy(**_section(raw, (), keys.LIMITS))
 
 
 def _group(name: str, raw: object) -> GroupPolicy:

@@ -11,6 +11,7 @@ from tacit.policy.budget import AnalystPolicy, BudgetPolicy, GroupPolicy
 from tacit.policy.dataset import Dataset, FileSource
 from tacit.policy.domain import TableDomain
 from tacit.policy.fault import Fault, KeyPath, key_text
+from tacit.policy.limits import LimitsPolicy
 from tacit.policy.lines import Origin
 from tacit.policy.names import all_different, fold, meant
 from tacit.policy.owners import broken_links
@@ -33,6 +34,7 @@ class Policy:
     analysts: tuple[AnalystPolicy, ...]
     groups: tuple[GroupPolicy, ...]
     views: tuple[ViewPolicy, ...]
+    limits: LimitsPolicy
     origin: Origin | None = field(repr=False, compare=False)
     version: str = field(init=False, repr=False, compare=False)
 
@@ -45,6 +47,7 @@ class Policy:
         analysts: Iterable[AnalystPolicy] = (),
         groups: Iterable[GroupPolicy] = (),
         views: Iterable[ViewPolicy] = (),
+        limits: LimitsPolicy | None = None,
         origin: Origin | None = None,
     ) -> None:
         object.__setattr__(self, "dataset", dataset)
@@ -53,6 +56,7 @@ class Policy:
         object.__setattr__(self, "analysts", tuple(analysts))
         object.__setattr__(self, "groups", tuple(groups))
         object.__setattr__(self, "views", tuple(views))
+        object.__setattr__(self, "limits", LimitsPolicy() if limits is None else limits)
         object.__setattr__(self, "origin", origin)
         for fault in contradictions(self):
             raise fault
@@ -103,7 +107,13 @@ class Policy:
     def plain(self) -> Plain:
         """The keys and values of the file that reads back as this policy."""
         return plain(
-            self.dataset, self.budget, tables=self.tables, analysts=self.analysts, groups=self.groups, views=self.views
+            self.dataset,
+            self.budget,
+            tables=self.tables,
+            analysts=self.analysts,
+            groups=self.groups,
+            views=self.views,
+            limits=self.limits,
         )
 
     def place(self, *path: str) -> str:

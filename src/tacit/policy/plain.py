@@ -14,6 +14,7 @@ from tacit.policy.budget import AnalystPolicy, BudgetPolicy, GroupPolicy
 from tacit.policy.column import ColumnPolicy
 from tacit.policy.dataset import DatabaseSource, Dataset, FileSource
 from tacit.policy.domain import ListDomain, RangeDomain, TableDomain
+from tacit.policy.limits import LimitsPolicy
 from tacit.policy.reading import duration_text
 from tacit.policy.table import TablePolicy
 from tacit.policy.text_format import TextFormat
@@ -30,9 +31,13 @@ def plain(
     analysts: Iterable[AnalystPolicy] = (),
     groups: Iterable[GroupPolicy] = (),
     views: Iterable[ViewPolicy] = (),
+    limits: LimitsPolicy | None = None,
 ) -> Plain:
     """The mapping that reads back as the same policy. Numbers are exact; what equals its default is not there."""
     whole: Plain = {"dataset": _section(dataset, keys.DATASET), "budget": _section(budget, keys.BUDGET)}
+    set_by_hand = {} if limits is None else _section(limits, keys.LIMITS)
+    if set_by_hand:
+        whole["limits"] = set_by_hand
     people = (("groups", groups, keys.GROUP), ("analysts", analysts, keys.ANALYST))
     for name, holders, known in people:
         sections = {holder.name: _section(holder, known) for holder in holders}

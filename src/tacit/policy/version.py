@@ -22,7 +22,7 @@ def version_of(policy: Mapping[str, object]) -> str:
 
 
 def _promise(policy: Mapping[str, object]) -> dict[str, object]:
-    """The policy without what promises nothing: words for people, where the debits lie and what they note."""
+    """The policy without what promises nothing: words for people, limits of the machine, the debits and their notes."""
     tables = {}
     for name, table in _items(policy["tables"]):
         columns = {
@@ -30,7 +30,7 @@ def _promise(policy: Mapping[str, object]) -> dict[str, object]:
         }
         tables[name] = {**_without(table, "description"), "columns": columns}
     dataset = _without(_without(policy["dataset"], "ledger"), "keep_words")
-    return {**policy, "dataset": dataset, "tables": tables}
+    return {**_without(policy, "limits"), "dataset": dataset, "tables": tables}
 
 
 def _items(section: object) -> list[tuple[str, object]]:

@@ -179,7 +179,7 @@ def exact_quotient(above: exp.Expression, below: exp.Expression, *, least: str =
 
 
 def less(value: exp.Expression, remainder: exp.Expression) -> exp.Expression:
-    """A count of microseconds within the calendar less its remainder: nearer to zero, or a minute or an hour further."""
+    """A count of microseconds within the calendar less its remainder: at most an hour further out."""
     return exp.Sub(this=value, expression=remainder)
 
 

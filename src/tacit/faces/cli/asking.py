@@ -21,6 +21,7 @@ from tacit.faces.cli.options import (
     PolicyFile,
     Question,
     QuestionFile,
+    Timeout,
     Values,
     needs_analyst,
 )
@@ -34,14 +35,20 @@ if TYPE_CHECKING:
 
 @contextmanager
 def door(
-    policy: Path, analyst: str | None, *, epsilon: str | None, delta: str | None, dummy: bool
+    policy: Path,
+    analyst: str | None,
+    *,
+    epsilon: str | None,
+    delta: str | None,
+    dummy: bool,
+    timeout: float | None = None,
 ) -> Iterator[Database]:
     """The analyst's door, open for one command."""
     from tacit.faces.database import open_database
 
     who = needs_analyst(analyst)
     with working("opening the data"):
-        database = open_database(policy, analyst=who, default_epsilon=epsilon, default_delta=delta)
+        database = open_database(policy, analyst=who, default_epsilon=epsilon, default_delta=delta, timeout=timeout)
     with database:
         yield database.dummy() if dummy else database
 
@@ -63,6 +70,7 @@ def query(  # noqa: PLR0913 - the options of a command
         typer.Option("--request-id", metavar="ID", help="Ask once: the same id gives the answer already paid for."),
     ] = None,
     batch: BatchFile = None,
+    timeout: Timeout = None,
 ) -> None:
     """Ask one question, and pay for it; or, with --batch, all the questions of a file for one price."""
     from tacit.faces.shown import check_format, show
@@ -70,13 +78,13 @@ def query(  # noqa: PLR0913 - the options of a command
     check_format(form, output)
     if batch is not None:
         asked = check_batch(batch, form, epsilon=epsilon, others=(sql, file, param))
-        with door(policy, analyst, epsilon=epsilon, delta=delta, dummy=dummy) as database:
+        with door(policy, analyst, epsilon=epsilon, delta=delta, dummy=dummy, timeout=timeout) as database:
             with working("asking"):
                 answers = database.batch(asked.questions, epsilon=asked.epsilon, delta=delta, request_id=request_id)
             show_batch(answers, asked, output=output)
         return
     text = sql_text(sql, file)
-    with door(policy, analyst, epsilon=epsilon, delta=delta, dummy=dummy) as database:
+    with door(policy, analyst, epsilon=epsilon, delta=delta, dummy=dummy, timeout=timeout) as database:
         with working("asking"):
             answer = database.query(text, typed_values(param or []), request_id=request_id)
         show(answer, form, output=output)
@@ -121,11 +129,12 @@ def shell(
     dummy: Dummy = False,
     epsilon: Epsilon = None,
     delta: Delta = None,
+    timeout: Timeout = None,
 ) -> None:
     """Ask one question after another, with history and completion."""
     from tacit.faces.shell.loop import run_shell
 
-    with door(policy, analyst, epsilon=epsilon, delta=delta, dummy=dummy) as database:
+    with door(policy, analyst, epsilon=epsilon, delta=delta, dummy=dummy, timeout=timeout) as database:
         code = run_shell(database)
     if code:
         raise typer.Exit(code)

@@ -38,6 +38,15 @@ Delta = Annotated[
     str | None,
     typer.Option("--delta", metavar="NUMBER", help="The delta of a question with private keys that states none."),
 ]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        metavar="SECONDS",
+        help="The most one statement may take, at most the policy's. What is cut short stays charged.",
+        show_default=False,
+    ),
+]
 Dummy = Annotated[bool, typer.Option("--dummy", help="Ask made-up rows: free, and nothing is learnt of anyone.")]
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the answer; parquet needs -o.")]
 PlainOption = Annotated[Plain, typer.Option("--format", help="How to print it.")]
