@@ -127,7 +127,7 @@ def test_the_page_is_whole_and_holds_everything(result: Anonymised) -> None:
     assert tags.seen >= {"svg", "table", "h2"}
     assert "<b>staff" not in text
     assert "not differential privacy" in text
-    for words in ("40-50", "k = 2", "Before and after", "linkage attack"):
+    for words in ("40-50", "k = 2", "As it is published", "linkage attack"):
         assert words in text
     assert "http" not in text.replace("http://www.w3.org/2000/svg", ""), "nothing is fetched from elsewhere"
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import asdict
 
-from tacit.release.anonymise import Audit, Report
+from tacit.release.anonymise import Audit, Intersection, Report
 
+SHOWN = 5  # earlier releases that are named
 NOT_DP = "k-anonymity is not differential privacy"
+OWNERS = "The owner's page, not for publication: what it counts is exact, and no promise covers it."
 ROWS = "k counts rows; it counts people only where each person has one row"
 LIMITS = (
     "It hides people only among the columns named as quasi-identifiers. Whoever knows more starts from there.",
@@ -20,18 +23,48 @@ LIMITS = (
 
 def limits(report: Report) -> tuple[str, ...]:
     """What the table does not protect, beginning with the columns that are published beside the hidden ones."""
-    return (LIMITS[0], *kept_words(report), *LIMITS[1:])
+    return (LIMITS[0], *kept_words(report), *earlier_words(report), *LIMITS[1:])
 
 
 def kept_words(report: Report) -> tuple[str, ...]:
-    """The columns that are published as they are, and those of them that are as good as a name."""
+    """The columns that are published as they are, those as good as a name, and those that tell what a cell hides."""
     kept = report.request.roles.keep
-    if not kept:
-        return ()
-    said = [f"Kept as they are, and hiding nobody: {', '.join(kept)}."]
+    said = [f"Kept as they are, and hiding nobody: {', '.join(kept)}."] if kept else []
     if report.alone:
         said.append(f"Different in every row, and so as good as a name: {', '.join(report.alone)}.")
+    said += [
+        f"{tells.column} tells {tells.quasi_identifier} of {tells.share:.0%} of the rows, however coarse its cells are:"
+        f" leave {tells.column} out, or name it a quasi-identifier, too."
+        for tells in report.telling
+    ]
     return tuple(said)
+
+
+def earlier_words(report: Report) -> tuple[str, ...]:
+    """The releases of the same dataset that the ledger knows of, and what they give away together with this one."""
+    if not report.earlier:
+        return ()
+    number = f"{len(report.earlier)} earlier {'release' if len(report.earlier) == 1 else 'releases'}"
+    first = f"The same people were published before: the ledger has {number} of this dataset."
+    said = [f"{first} Whoever has two of them can intersect their classes, and no k holds for that."]
+    for release in report.earlier[-SHOWN:]:
+        day = datetime.datetime.fromtimestamp(release.at, datetime.UTC).date().isoformat()
+        which = "" if release.same_table else " (another table: of the same people, if they are in it)"
+        said.append(f"{day}, entry {release.entry[:16]}: {release.note}{which}.")
+    said += [_intersected(found) for found in report.intersections]
+    return tuple(said)
+
+
+def _intersected(found: Intersection) -> str:
+    told = "".join(
+        f"; {one.column} is then certain for {one.together:.1%}, by this table alone for {one.alone:.1%}"
+        for one in found.told
+    )
+    return (
+        f"Entry {found.entry[:16]} made again (k = {found.k} of {', '.join(found.quasi_identifiers)}) and intersected"
+        f" with this table: somebody is among {found.smallest:,} in both, {found.below:.1%} of people among fewer than"
+        f" k, {found.unique:.1%} alone{told}."
+    )
 
 
 def counted_words(unit: str | None) -> str:
@@ -82,6 +115,9 @@ def risk_rows(report: Report) -> list[tuple[str, str, str]]:
     rows.append(
         (f"linkage attack: of {link.people:,} rows found", f"{link.found_before:.1%}", f"{link.found_after:.1%}")
     )
+    for wider in link.wider:
+        said = f"  by one who also knows {', '.join(wider.columns)}"
+        rows.append((said, f"{wider.found_before:.1%}", f"{wider.found_after:.1%}"))
     for was, now in zip(link.learnt_before, link.learnt_after, strict=True):
         rows.append((f"  {was.column} known for certain", f"{was.certain:.1%}", f"{now.certain:.1%}"))
         rows.append(
@@ -109,6 +145,9 @@ def plain_report(report: Report) -> dict[str, object]:
             "after": [asdict(one) for one in report.homogeneity_after],
         },
         "linkage": asdict(report.linkage),
+        "tells_a_quasi_identifier": [asdict(one) for one in report.telling],
+        "earlier_releases": [asdict(one) for one in report.earlier],
+        "intersections": [asdict(one) for one in report.intersections],
         "class_sizes": [list(pair) for pair in report.class_sizes],
         "orders": {name: list(order) for name, order in report.orders.items()},
         "ledger_entry": report.entry,

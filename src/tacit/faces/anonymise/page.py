@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from tacit.faces.anonymise.findings import cost_rows, counted_words, limits, recorded_words, risk_rows
+from tacit.faces.anonymise.findings import OWNERS, cost_rows, counted_words, limits, recorded_words, risk_rows
 from tacit.faces.anonymise.pictures import class_sizes, losses
 from tacit.faces.demo.style import STYLE
 from tacit.release.anonymise import Anonymised, Report
@@ -21,8 +21,8 @@ td.what, th.what { width: 60%; }
 """
 
 
-def page(result: Anonymised, *, title: str) -> str:
-    """The whole page. It shows true rows: it is the owner's, and not for publication."""
+def page(result: Anonymised, *, title: str, true_rows: bool = False) -> str:
+    """The whole page. It is the owner's, and not for publication: its numbers are exact, and it may show true rows."""
     report = result.report
     parts = [
         _top(report, title),
@@ -30,8 +30,8 @@ def page(result: Anonymised, *, title: str) -> str:
         _cost(report),
         "<h2>What can still be found out</h2>",
         _risks(report),
-        "<h2>Before and after</h2>",
-        _rows(result),
+        "<h2>Before and after</h2>" if true_rows else "<h2>As it is published</h2>",
+        _rows(result, true_rows=true_rows),
         "<h2>What it does not protect</h2>",
         f"<article><ul>{''.join(f'<li>{escape(limit)}</li>' for limit in limits(report))}</ul></article>",
         _orders(report),
@@ -47,6 +47,7 @@ def _top(report: Report, title: str) -> str:
     out = f" Left out, having no role: {escape(', '.join(report.left_out))}." if report.left_out else ""
     entry = f" It is {escape(recorded_words(report))}."
     return f"""<h1>{escape(title)}, anonymised</h1>
+    <p class="warn"><strong>{escape(OWNERS)}</strong></p>
     <p class="soft">{utility.rows:,} rows in {utility.classes:,} classes, by the method {escape(report.request.method)},
     in {report.seconds:.2f} seconds. Quasi-identifiers: {escape(", ".join(roles.quasi_identifiers))}.{out}</p>
     <article><p>Every class of the published table satisfies, recomputed from the table itself:</p><ul>{models}</ul>
@@ -82,7 +83,9 @@ def _risks(report: Report) -> str:
     </article>"""
 
 
-def _rows(result: Anonymised) -> str:
+def _rows(result: Anonymised, *, true_rows: bool) -> str:
+    if not true_rows:
+        return f'<article><div class="wide">{_table(*result.published_rows())}</div></article>'
     columns, before, after = result.samples()
     return (
         f'<article><h3>The table as it was</h3><div class="wide">{_table(columns, before)}</div></article>'

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -13,12 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tacit.errors import InvalidParameter
+from tacit.faces.cli import anonymise_options as read
 from tacit.faces.cli.options import Analyst, PlainOption
 from tacit.faces.formats import Plain
 from tacit.faces.terminal import console, print_lines, print_table
 
 if TYPE_CHECKING:
-    from tacit.release.anonymise import Anonymised, Hierarchy, Request
+    from tacit.release.anonymise import Anonymised, Request
 
 HELP = """Make a table publishable with respect to the columns somebody could know: k-anonymity and its family.
 
@@ -163,6 +163,9 @@ def anonymise(  # noqa: PLR0913 - the options of a command
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="A page with pictures, for the owner's eyes.")
     ] = None,
+    true_rows: Annotated[
+        bool, typer.Option("--true-rows", help="Show rows as they were on that page, beside published ones.")
+    ] = False,
     policy: Annotated[
         Path | None, typer.Option("--policy", "-p", metavar="FILE", help="Put it on record in this policy's ledger.")
     ] = None,
@@ -173,7 +176,7 @@ def anonymise(  # noqa: PLR0913 - the options of a command
     from tacit.faces.owner import refuse_analyst
 
     refuse_analyst(analyst, "anonymising")
-    quasi, secrets = _names(qi), _names(sensitive)
+    quasi, secrets = read.names(qi), read.names(sensitive)
     if words[0] == "check" and len(words) <= 2:
         from tacit.faces.cli.anonymise_check import Asked, checked
 
@@ -184,7 +187,7 @@ def anonymise(  # noqa: PLR0913 - the options of a command
             diversity=diversity.value,
             distance=distance.value,
             unit=unit,
-            hierarchies=_hierarchies(hierarchies, bands or [], prefix or []),
+            hierarchies=read.hierarchies(hierarchies, bands or [], prefix or []),
         )
         code = checked(
             words[1:], quasi, context=context, sensitive=secrets, asked=asked,
@@ -197,28 +200,28 @@ def anonymise(  # noqa: PLR0913 - the options of a command
 
     request = Request(
         roles=Roles(
-            quasi_identifiers=quasi, sensitive=secrets, pseudonyms=_names(pseudonym), keep=_names(keep)
+            quasi_identifiers=quasi, sensitive=secrets, pseudonyms=read.names(pseudonym), keep=read.names(keep)
         ),
         wanted=Wanted(
-            k=k, k_map=k_map, presence=_presence(presence), l=l, diversity=diversity.value, c=c, t=t,
+            k=k, k_map=k_map, presence=read.presence(presence), l=l, diversity=diversity.value, c=c, t=t,
             distance=distance.value, beta=beta, alpha=alpha,
         ),
         method=method.value,
-        hierarchies=_hierarchies(hierarchies, bands or [], prefix or []),
-        top=_ends(top, "--top"),
-        bottom=_ends(bottom, "--bottom"),
-        grids=_grids(grid),
+        hierarchies=read.hierarchies(hierarchies, bands or [], prefix or []),
+        top=read.ends(top, "--top"),
+        bottom=read.ends(bottom, "--bottom"),
+        grids=read.grids(grid),
         suppression=suppress,
         unit=unit,
     )  # fmt: skip
     _refuse_places(output, report)
     result = _run(
-        words[0], request, key=_key(key_file), population=population, population_size=population_size, policy=policy
+        words[0], request, key=read.key(key_file), population=population, population_size=population_size, policy=policy
     )
     if output is not None:
         result.write(output)
     if report is not None:
-        _write_page(result, report, title=Path(words[0]).name)
+        _write_page(result, report, title=Path(words[0]).name, true_rows=true_rows)
     _show(result, form, output=output, report=report)
 
 
@@ -250,6 +253,7 @@ def _show(result: Anonymised, form: Plain, *, output: Path | None, report: Path 
         NOT_DP,
         cost_rows,
         counted_words,
+        earlier_words,
         kept_words,
         plain_report,
         recorded_words,
@@ -276,6 +280,8 @@ def _show(result: Anonymised, form: Plain, *, output: Path | None, report: Path 
         print_lines(f"left out, having no role: {', '.join(made.left_out)}", dim=True)
     for said in (*kept_words(made), recorded_words(made)):
         print_lines(said, dim=True)
+    for said in earlier_words(made):
+        print_lines(f"warning: {said}")
     for path in (output, report):
         if path is not None:
             print_lines(f"wrote {path}")
@@ -284,11 +290,11 @@ def _show(result: Anonymised, form: Plain, *, output: Path | None, report: Path 
     print_lines(f"note: {NOT_DP}; tables like this one can be intersected, and homogeneous classes tell", dim=True)
 
 
-def _write_page(result: Anonymised, path: Path, *, title: str) -> None:
+def _write_page(result: Anonymised, path: Path, *, title: str, true_rows: bool) -> None:
     from tacit.faces.anonymise.page import page
     from tacit.faces.owner import write_new
 
-    write_new(path, page(result, title=title))
+    write_new(path, page(result, title=title, true_rows=true_rows))
 
 
 def _refuse_places(output: Path | None, report: Path | None) -> None:
@@ -317,83 +323,3 @@ def _progress(what: str) -> Iterator[Callable[[float], None]]:
     with Progress(*shown, console=console(error=True), transient=True) as bar:
         task = bar.add_task(what, total=1.0)
         yield lambda done: bar.update(task, completed=done)
-
-
-def _names(given: Sequence[str] | None) -> tuple[str, ...]:
-    return tuple(name.strip() for text in given or () for name in text.split(",") if name.strip())
-
-
-def _pair(text: str, option: str) -> tuple[str, str]:
-    column, sign, value = text.partition("=")
-    if not sign or not column or not value:
-        raise InvalidParameter(f"{option} is COLUMN=VALUE: got {text!r}")
-    return column.strip(), value.strip()
-
-
-def _hierarchies(path: Path | None, bands: Sequence[str], prefix: Sequence[str]) -> dict[str, Hierarchy]:
-    from tacit.release.anonymise import Prefix, load_hierarchies, parse_bands
-
-    found: dict[str, Hierarchy] = {} if path is None else load_hierarchies(path)
-    for text in bands:
-        column, value = _pair(text, "--bands")
-        found[column] = parse_bands(value)
-    for text in prefix:
-        column, value = _pair(text, "--prefix")
-        if not all(part.strip().isdigit() for part in value.split(",")):
-            raise InvalidParameter(f"--prefix takes lengths, such as 3,2,1: got {value!r}")
-        found[column] = Prefix(tuple(int(part) for part in value.split(",")))
-    return found
-
-
-def _ends(given: Sequence[str] | None, option: str) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for text in given or ():
-        column, value = _pair(text, option)
-        try:
-            found[column] = float(value)
-        except ValueError:
-            found[column] = _date(value, option)
-    return found
-
-
-def _grids(given: Sequence[str] | None) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for text in given or ():
-        column, value = _pair(text, "--grid")
-        try:
-            number = float(value)
-        except ValueError:
-            found[column] = value.lower()
-        else:
-            found[column] = int(number) if number.is_integer() else number
-    return found
-
-
-def _date(text: str, option: str) -> datetime.date:
-    try:
-        return datetime.date.fromisoformat(text)
-    except ValueError:
-        pass
-    try:
-        return datetime.datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidParameter(f"{option} takes a number, or a date such as 1990-12-31: got {text!r}") from None
-
-
-def _presence(text: str | None) -> tuple[float, float] | None:
-    if text is None:
-        return None
-    low, sign, high = text.partition(":")
-    try:
-        return (float(low), float(high)) if sign else (0.0, float(low))
-    except ValueError:
-        raise InvalidParameter(f"--presence is LOW:HIGH, such as 0:0.5: got {text!r}") from None
-
-
-def _key(path: Path | None) -> bytes | None:
-    if path is None:
-        return None
-    try:
-        return path.read_bytes().strip()
-    except OSError:
-        raise InvalidParameter(f"{path.name} cannot be read") from None

@@ -4,6 +4,7 @@ from tacit.release.anonymise.checking import Audit, check
 from tacit.release.anonymise.door import anonymise, anonymise_source
 from tacit.release.anonymise.hierarchy import Bands, Calendar, Hierarchy, Order, Prefix, Tree
 from tacit.release.anonymise.hierarchy_files import load_hierarchies, load_tree, parse_bands
+from tacit.release.anonymise.releases import Earlier, Intersection
 from tacit.release.anonymise.request import METHODS, Request, Roles, Wanted
 from tacit.release.anonymise.result import Anonymised, Report, writable
 from tacit.release.anonymise.source import Source, open_named, open_source, open_table
@@ -14,7 +15,9 @@ __all__ = [
     "Audit",
     "Bands",
     "Calendar",
+    "Earlier",
     "Hierarchy",
+    "Intersection",
     "Order",
     "Prefix",
     "Report",

@@ -12,6 +12,7 @@ import numpy as np
 
 from tacit.policy import Policy
 from tacit.release.anonymise.auditing import Classes, classes_of, verify, verify_cells, verify_rows
+from tacit.release.anonymise.beside import beside, telling
 from tacit.release.anonymise.distance import EQUAL
 from tacit.release.anonymise.halving import Progress
 from tacit.release.anonymise.hierarchy import Hierarchy
@@ -20,12 +21,13 @@ from tacit.release.anonymise.making import make
 from tacit.release.anonymise.partition import Partition
 from tacit.release.anonymise.preparing import Prepared, prepare
 from tacit.release.anonymise.publishing import PUBLISHED, publish
-from tacit.release.anonymise.recording import recorded
+from tacit.release.anonymise.recording import Record, recorded
+from tacit.release.anonymise.releases import intersections
 from tacit.release.anonymise.request import Request, Roles, Wanted
 from tacit.release.anonymise.result import Anonymised, Report
 from tacit.release.anonymise.risk import homogeneity, risk
 from tacit.release.anonymise.source import Source, open_named
-from tacit.release.anonymise.tuples import Tally, tally
+from tacit.release.anonymise.tuples import Spread, Tally, tally
 from tacit.release.anonymise.units import alone_in
 from tacit.release.anonymise.utility import utility
 
@@ -121,7 +123,7 @@ def anonymise_source(
     return Anonymised(
         source,
         made.prepared.rules.models,
-        measure=lambda: _report(made, population_size=population_size, entry=record.entry),
+        measure=lambda: _report(made, population_size=population_size, record=record),
     )
 
 
@@ -171,7 +173,7 @@ def _verified(prepared: Prepared, partition: Partition) -> tuple[Classes, Tally 
     return classes, people
 
 
-def _report(made: Made, *, population_size: int | None, entry: str | None) -> Report:
+def _report(made: Made, *, population_size: int | None, record: Record) -> Report:
     prepared, partition, classes = made.prepared, made.partition, made.classes
     tuples, request = prepared.tuples, prepared.request
     alike = np.arange(tuples.size.size)
@@ -179,23 +181,40 @@ def _report(made: Made, *, population_size: int | None, entry: str | None) -> Re
         alike = np.unique(tuples.codes, axis=1, return_inverse=True)[1].ravel()
     before: Tally = tally(tuples, alike, number=int(alike.max()) + 1)
     sizes, number = np.unique(classes.each.size, return_counts=True)
+    lost = utility(tuples, prepared.columns, partition, published=classes.each.size)
+    linkage = attack(tuples, partition, _known(prepared))
+    tells = telling(prepared, [column.name for column in lost.columns if column.ncp > 0])
     return Report(
         request=request,
         models=tuple(map(str, prepared.rules.models)),
-        utility=utility(tuples, prepared.columns, partition, published=classes.each.size),
+        utility=lost,
         risk_before=risk(before, population_size=population_size),
         risk_after=risk(made.people or classes.each, population_size=population_size),
         homogeneity_before=tuple(homogeneity(before, prepared.rules.table, name) for name in request.roles.sensitive),
         homogeneity_after=tuple(homogeneity(classes.each, classes.table, name) for name in request.roles.sensitive),
-        linkage=attack(tuples, partition),
+        linkage=linkage,
         class_sizes=tuple(zip(sizes.tolist(), number.tolist(), strict=True)),
         orders={column.name: column.text for column in prepared.columns if not column.numeric},
         left_out=prepared.left_out,
         unit=prepared.unit,
         alone=alone_in(prepared.source.connection, PUBLISHED, request.roles.keep),
-        entry=entry,
+        telling=tells,
+        earlier=record.earlier,
+        intersections=intersections(prepared, partition, record.earlier),  # last: it reads the table anew
+        entry=record.entry,
         seconds=made.seconds,
     )
+
+
+def _known(prepared: Prepared) -> dict[tuple[str, ...], Spread]:
+    """What somebody may know beside the quasi-identifiers: what is kept, and that with the sensitive columns."""
+    roles = prepared.request.roles
+    found = {}
+    if roles.keep:
+        found[roles.keep] = beside(prepared, roles.keep, ())
+    if roles.sensitive:
+        found[(*roles.keep, *roles.sensitive)] = beside(prepared, roles.keep, roles.sensitive)
+    return found
 
 
 def _listed(names: str | Sequence[str]) -> tuple[str, ...]:

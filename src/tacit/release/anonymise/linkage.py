@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from tacit.release.anonymise.partition import Partition
 from tacit.release.anonymise.tuples import Codes, Floats, Ints, Spread, Tuples
 
 MOST = 2_000  # tuples looked for
+NOTHING: Mapping[tuple[str, ...], Spread] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,15 @@ class Learnt:
 
 
 @dataclass(frozen=True, slots=True)
+class Wider:
+    """The same attack by somebody who also knows columns that are published as they are."""
+
+    columns: tuple[str, ...]
+    found_before: float  # the share with one candidate only
+    found_after: float
+
+
+@dataclass(frozen=True, slots=True)
 class Linkage:
     """What the attack finds, before and after."""
 
@@ -38,10 +50,11 @@ class Linkage:
     chance: float  # of picking the right candidate, on average, after
     learnt_before: tuple[Learnt, ...]
     learnt_after: tuple[Learnt, ...]
+    wider: tuple[Wider, ...] = ()
 
 
-def attack(tuples: Tuples, partition: Partition) -> Linkage:
-    """Look for people of the table with all their quasi-identifiers known.
+def attack(tuples: Tuples, partition: Partition, known: Mapping[tuple[str, ...], Spread] = NOTHING) -> Linkage:
+    """Look for people of the table with all their quasi-identifiers known; and again with what else may be `known`.
 
     A person's candidates are the rows whose every cell covers the person's value, whichever class they are in. People
     are taken evenly over the table, two thousand at most.
@@ -75,7 +88,32 @@ def attack(tuples: Tuples, partition: Partition) -> Linkage:
         chance=float((weight[present] / np.maximum(found, 1)).sum() / weight.sum()),
         learnt_before=tuple(spread_before),
         learnt_after=tuple(spread_after),
+        wider=tuple(
+            _wider(columns, spread, targets, (looked, fitting), kept=kept, partition=partition, weight=weight)
+            for columns, spread in known.items()
+        ),
     )
+
+
+def _wider(
+    columns: tuple[str, ...], spread: Spread, targets: Ints, matched: tuple[Ints, Ints], *, kept: Ints,
+    partition: Partition, weight: Floats,
+) -> Wider:  # fmt: skip
+    """Of a target's people those whose combination of these columns one candidate has, among all of the target's."""
+    number = targets.size
+    own = spread.regrouped(np.arange(number), of=targets, number=number)
+    classes = spread.regrouped(partition.classes[kept], of=kept, number=partition.number)
+    seen = classes.regrouped(matched[0], of=matched[1], number=number)
+    there = seen.owner * spread.cardinality + seen.value
+    key = own.owner * spread.cardinality + own.value
+    place = np.minimum(np.searchsorted(there, key), max(there.size - 1, 0))
+    candidates = np.where(there[place] == key, seen.count[place], 0) if there.size else np.zeros(key.size)
+    present = partition.classes[targets][own.owner] >= 0
+    people = weight / np.maximum(np.bincount(own.owner, weights=own.count, minlength=number), 1)
+    stands = people[own.owner] * own.count  # for how many of those looked for each combination stands
+    total = float(weight.sum())
+    before, after = own.count == 1, present & (candidates == 1)
+    return Wider(columns, float(stands[before].sum() / total), float(stands[after].sum() / total))
 
 
 def _targets(tuples: Tuples, there: Ints) -> tuple[Ints, Floats]:

@@ -13,9 +13,11 @@ from tacit.errors import LedgerError
 from tacit.ledger import Charge, Ledger, Reservation, open_ledger
 from tacit.ledger.values import LONGEST_NAME
 from tacit.policy import AnalystPolicy, Policy
+from tacit.release.anonymise.releases import Earlier
 from tacit.release.anonymise.request import Request
 
 OWNER = "curator"
+LOOKED_AT = 10_000  # entries of the owner, the newest first, among which earlier releases are looked for
 
 
 @dataclass(slots=True)
@@ -24,6 +26,7 @@ class Record:
 
     entry: str | None = None
     said: str = ""
+    earlier: tuple[Earlier, ...] = ()  # tables of the same dataset that were published before this one
 
 
 @contextmanager
@@ -38,6 +41,7 @@ def recorded(policy: Policy | None, request: Request, *, table: str) -> Iterator
         return
     place, mark = policy.dataset.ledger_place, policy.dataset.ledger_mark
     with closing(open_ledger(place, create=True, mark=mark)) as ledger:
+        record.earlier = _earlier(ledger, policy, table=table)
         reserved = _reserve(ledger, policy, request, table=table)
         try:
             yield record
@@ -45,6 +49,21 @@ def recorded(policy: Policy | None, request: Request, *, table: str) -> Iterator
             ledger.fail(reserved)
             raise
         record.entry = ledger.settle(reserved, hashlib.sha256(record.said.encode()).digest(), keep=None)
+
+
+def _earlier(ledger: Ledger, policy: Policy, *, table: str) -> tuple[Earlier, ...]:
+    """The releases on record, the oldest first; those that failed handed nothing over."""
+    entries = ledger.entries(limit=LOOKED_AT, dataset=policy.dataset.name, analyst=OWNER)
+    released = [entry for entry in entries if entry.act == "charge" and entry.kind == "disclosure" and entry.note]
+    return tuple(
+        Earlier(entry.hash, entry.at, str(entry.note), str(entry.note).startswith(f"{_first(table)}:"))
+        for entry in sorted(released, key=lambda entry: entry.seq)
+        if entry.outcome != "fail" and str(entry.note).startswith("anonymise ")
+    )
+
+
+def _first(table: str) -> str:
+    return "".join(character for character in f"anonymise {table[:40]}" if character.isprintable())
 
 
 def _reserve(ledger: Ledger, policy: Policy, request: Request, *, table: str) -> Reservation:
@@ -71,7 +90,7 @@ def said(request: Request, *, table: str) -> str:
     columns = {
         "qi": roles.quasi_identifiers, "sensitive": roles.sensitive, "kept": roles.keep, "pseudonyms": roles.pseudonyms,
     }  # fmt: skip
-    first = f"anonymise {table[:40]}: {_models(request)}"
+    first = f"{_first(table)}: {_models(request)}"
     for most in (max(map(len, columns.values())), 3, 2, 1, 0):  # names, as many as there is room for
         listed = [f"{role} {_some(names, most)}" for role, names in columns.items() if names]
         note = "; ".join([first, "exact values, not DP", *listed])

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.engines.columns import literal, quoted
 from tacit.errors import EngineError, InvalidParameter
+from tacit.release.anonymise.beside import Telling
+from tacit.release.anonymise.formulas import harmless
 from tacit.release.anonymise.linkage import Linkage
 from tacit.release.anonymise.models import Model
 from tacit.release.anonymise.publishing import PUBLISHED
+from tacit.release.anonymise.releases import Earlier, Intersection
 from tacit.release.anonymise.request import Request
 from tacit.release.anonymise.risk import Homogeneity, Risk
 from tacit.release.anonymise.source import SOURCE, Source, ask
@@ -48,6 +51,9 @@ class Report:
     left_out: tuple[str, ...]  # columns that have no role
     unit: str | None  # the column of which each value has one row, so that k counts people; None where it counts rows
     alone: tuple[str, ...]  # kept columns that differ in every row
+    telling: tuple[Telling, ...]  # published columns that tell a quasi-identifier, however coarse its cells are
+    earlier: tuple[Earlier, ...]  # releases of the same dataset that the ledger knows of, the oldest first
+    intersections: tuple[Intersection, ...]  # with those of this table that could be made again
     entry: str | None  # the ledger's, where a policy has one
     seconds: float
 
@@ -95,21 +101,29 @@ class Anonymised:
         self, limit: int = SHOWN_ROWS
     ) -> tuple[tuple[str, ...], list[tuple[object, ...]], list[tuple[object, ...]]]:
         """The columns of the published table, some rows of the source, and some published ones: the owner's to see."""
-        columns = tuple(self.relation().columns)
+        columns, after = self.published_rows(limit)
         listed = ", ".join(map(quoted, columns))
+        return columns, ask(self._source.connection, f"SELECT {listed} FROM {SOURCE} LIMIT {limit}"), after
+
+    def published_rows(self, limit: int = SHOWN_ROWS) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+        """The columns of the published table and some of its rows, evenly over it."""
+        columns = tuple(self.relation().columns)
         step = max(1, self.report.utility.rows // limit)  # evenly: neighbours are of one class
         after = ask(
             self._source.connection, f"SELECT * FROM {PUBLISHED} WHERE rowid % {step} = 0 ORDER BY rowid LIMIT {limit}"
         )
-        before = ask(self._source.connection, f"SELECT {listed} FROM {SOURCE} LIMIT {limit}")
-        return columns, before, after
+        return columns, after
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the published table as Parquet or CSV, by the name's ending. A file that is there is left alone."""
+        """Write the published table as Parquet or CSV, by the name's ending. A file that is there is left alone.
+
+        In CSV a text that a spreadsheet would take for a formula has an apostrophe before it.
+        """
         target, form = writable(path)
         draft = target.with_name(f".{target.name}.new{target.suffix}")
+        table = PUBLISHED if "parquet" in form else harmless(self._source.connection, PUBLISHED)
         try:
-            ask(self._source.connection, f"COPY {PUBLISHED} TO {literal(str(draft.absolute()))} ({form})")
+            ask(self._source.connection, f"COPY {table} TO {literal(str(draft.absolute()))} ({form})")
             os.replace(draft, target)
         except (OSError, EngineError):
             raise InvalidParameter(f"{target.name} cannot be written", hint="check that its folder is there") from None
