@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tacit.engines import files, open_engine, read_schema, unreadable_tables
+from tacit.engines import advice_on, files, open_engine, read_schema, unreadable_tables
 from tacit.errors import EngineError, PolicyError
 from tacit.policy import BudgetPolicy, ColumnPolicy, Dataset, Policy, TablePolicy, parse_policy
 from tacit.policy.dataset import SourceLike
@@ -108,6 +108,20 @@ def test_the_databases_own_macros_do_not_replace_functions(tmp_path):
 def test_a_view_that_stays_inside_its_database_is_a_table(tmp_path):
     run(tmp_path / "c.duckdb", "CREATE TABLE raw AS SELECT 1 AS x; CREATE VIEW visits AS SELECT x FROM raw")
     assert count(policy_over("c.duckdb", tmp_path)) == 1
+
+
+def test_the_curator_is_warned_of_a_view_before_a_row_fails_in_it(tmp_path):
+    run(
+        tmp_path / "c.duckdb",
+        "CREATE TABLE other AS SELECT 'x' AS x; CREATE VIEW visits AS SELECT x::INT AS x FROM other",
+    )
+    engine = open_engine(policy_over("c.duckdb", tmp_path))
+    assert ["'visits' is computed when it is read" in why for why, _ in advice_on(engine)] == [True]
+    engine.close()
+    run(tmp_path / "c.duckdb", "DROP VIEW visits; CREATE TABLE visits AS SELECT 1 AS x")
+    engine = open_engine(policy_over("c.duckdb", tmp_path))
+    assert advice_on(engine) == ()
+    engine.close()
 
 
 def test_a_view_that_reads_a_file_is_refused_at_open(tmp_path):

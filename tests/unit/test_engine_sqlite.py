@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.engines import Limits, advice_on, one_state, open_engine, read_schema, sqlite, sqlite_tables
+from tacit.engines import Limits, advice_on, one_state, open_engine, read_schema, sqlite, sqlite_programs, sqlite_tables
 from tacit.engines.sqlite import SQLite, open_sqlite
 from tacit.errors import EngineError, InvalidParameter, PolicyError
 from tacit.policy import BudgetPolicy, ColumnPolicy, Dataset, Policy, TablePolicy
@@ -161,6 +161,62 @@ def test_views_odd_names_and_tables_of_every_kind_are_read(opened):
     )
     row = engine.execute('SELECT "a""b" AS k, twice AS n, made AS m FROM t')
     assert (row.keys("k"), row.keys("n"), row.keys("m")) == (["it's"], [42], [2])
+
+
+FAILING = (
+    "abs(x)", "replace(j, 'a', 'aa')", "printf('%s', j)", "zeroblob(x)",
+    "(SELECT sum(x) FROM base)", "j LIKE j", "(SELECT count(*) FROM json_each(j))",
+)  # fmt: skip
+SOUND = ("x + 1", "upper(j)", "CAST(j AS INTEGER)", "coalesce(x, 0)", "date(j)", "j LIKE 'a%'", "x / 0", "round(x, 1)")
+
+
+@pytest.mark.parametrize("expression", FAILING)
+@pytest.mark.parametrize("by", ["view", "virtual column"])
+def test_what_one_row_could_make_fail_is_refused_before_the_row_is_there(opened, path, expression, by):
+    if by == "virtual column" and "SELECT" in expression:
+        return  # which SQLite refuses
+    base = "CREATE TABLE base (id INTEGER, x INTEGER, j TEXT)"
+    made = [base, f"CREATE VIEW t AS SELECT id, {expression} AS v, x FROM base"]
+    if by == "virtual column":
+        made = [f"CREATE TABLE t (id INTEGER, x INTEGER, j TEXT, v GENERATED ALWAYS AS ({expression}) VIRTUAL)"]
+    with pytest.raises(PolicyError, match=r"column 'v' of table 't' cannot be used: .* can fail on a row"):
+        opened(*made, table=TablePolicy("t", "id", columns=[ColumnPolicy("v", type="integer")]))
+    path.unlink()
+    engine = opened(*made)  # it is not asked for, and so is not read
+    assert "v" not in engine.schema()["t"]
+
+
+@pytest.mark.parametrize("expression", ["json_extract(j, '$.a')", "j ->> 'a'"])
+def test_a_schema_that_computes_with_json_is_refused(opened, path, expression):
+    virtual = f"CREATE TABLE t (id INTEGER, x INTEGER, j TEXT, v GENERATED ALWAYS AS ({expression}) VIRTUAL)"
+    with pytest.raises((PolicyError, EngineError)):
+        opened(virtual, table=TablePolicy("t", "id", columns=[ColumnPolicy("v", type="integer")]))
+    path.unlink()
+    with pytest.raises((PolicyError, EngineError)):
+        opened("CREATE TABLE base (id INTEGER, j TEXT)", f"CREATE VIEW t AS SELECT id, {expression} AS v FROM base")
+
+
+@pytest.mark.parametrize("expression", SOUND)
+def test_what_no_row_can_make_fail_is_read(opened, expression):
+    engine = opened(
+        "CREATE TABLE base (id INTEGER, x INTEGER, j TEXT)",
+        "INSERT INTO base VALUES (1, -9223372036854775808, '{'), (2, NULL, NULL), (3, 'x', x'ff')",
+        f"CREATE VIEW t AS SELECT id, {expression} AS v FROM base WHERE x IS NULL OR x <> 7",
+        table=TablePolicy("t", "id", columns=[ColumnPolicy("v", type="integer")]),
+    )
+    assert number(engine) == 3
+
+
+def test_a_view_that_fails_all_the_same_stops_no_question_about_others(path, monkeypatch):
+    monkeypatch.setattr(sqlite_programs, "_SAFE", sqlite_programs._SAFE | {"abs"})
+    write(path, "CREATE TABLE t (id INTEGER)", "INSERT INTO t VALUES (-9223372036854775808)")
+    write(path, "CREATE VIEW v AS SELECT id, abs(id) AS a FROM t")
+    tables = [TABLE, TablePolicy("v", "id", columns=[ColumnPolicy("a", type="integer")])]
+    engine = open_sqlite(Dataset("d", str(path), engine="sqlite"), tables)
+    assert number(engine) == 1
+    with pytest.raises(EngineError):
+        number(engine, "SELECT CAST(COUNT(*) AS BIGINT) AS n FROM v")
+    engine.close()
 
 
 def test_check_tells_the_curator_which_columns_hold_something_else(opened):

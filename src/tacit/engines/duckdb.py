@@ -14,7 +14,7 @@ import duckdb
 
 from tacit.engines.base import UNLIMITED, Limits
 from tacit.engines.columns import fetch, literal
-from tacit.engines.exact import Exact, log, unanswered
+from tacit.engines.exact import Exact, advice_on_views, log, unanswered
 from tacit.engines.sources import Exposed, ask, describe, expose, unfit_cells_in
 from tacit.engines.text_tables import Unfit
 from tacit.errors import EngineError, InvalidParameter
@@ -24,11 +24,13 @@ from tacit.policy import Dataset, Policy, Schema, TablePolicy
 class DuckDB:
     """One in-memory instance with a view for each table. Made by `build`."""
 
-    __slots__ = ("__weakref__", "_clean", "_connection", "_live", "_lock", "_pid", "_schema")
+    __slots__ = ("__weakref__", "_clean", "_computed", "_connection", "_live", "_lock", "_pid", "_schema")
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, schema: Schema, *, scratch: str) -> None:
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, schema: Schema, *, scratch: str, computed: Sequence[str] = ()
+    ) -> None:
         self._connection = connection
-        self._schema = schema
+        self._schema, self._computed = schema, tuple(computed)
         self._lock = threading.Lock()
         self._live: set[duckdb.DuckDBPyConnection] = set()  # the cursors of questions that are running
         self._pid = os.getpid()
@@ -56,6 +58,10 @@ class DuckDB:
             log.warning("%s: %s", type(error).__name__, error)
         # Outside the handler: the error has no __context__ that a traceback, a logger or a debugger could print.
         raise unanswered()
+
+    def advice(self) -> tuple[tuple[str, str], ...]:
+        """What a careful curator would change about the source."""
+        return advice_on_views(self._computed)
 
     def interrupt(self) -> None:
         """Stop every question that is running."""
@@ -109,7 +115,7 @@ def build(fill: Callable[[duckdb.DuckDBPyConnection], Exposed], limits: Limits) 
         connection = undo.enter_context(closing(instance(limits, scratch=scratch)))
         exposed = fill(connection)
         _lock(connection, exposed.paths)
-        engine = DuckDB(connection, describe(connection, exposed.tables), scratch=scratch)
+        engine = DuckDB(connection, describe(connection, exposed.tables), scratch=scratch, computed=exposed.computed)
         undo.pop_all()
     return engine
 

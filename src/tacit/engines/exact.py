@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import ClassVar, NoReturn
 
 import numpy as np
@@ -28,6 +28,17 @@ log.propagate = False
 def unanswered() -> EngineError:
     """The one error of every question that fails after the charge: the same bytes whatever the data hold."""
     return EngineError(UNANSWERED, hint=HINT)
+
+
+def advice_on_views(names: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """What a careful curator would change about tables that are computed when they are read."""
+    return tuple(
+        (
+            f"table {name!r} is computed when it is read: one row that fails makes every question fail",
+            "ask a table, or a materialised view; or be sure that no row can fail",
+        )
+        for name in names
+    )
 
 
 class Exact:

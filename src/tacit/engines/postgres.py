@@ -12,7 +12,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from tacit.engines.base import UNLIMITED, Limits
-from tacit.engines.exact import Exact, log, unanswered
+from tacit.engines.exact import Exact, advice_on_views, log, unanswered
 from tacit.engines.postgres_settings import WATCHED, differing, settings, statement
 from tacit.engines.postgres_tables import Tables, find_tables
 from tacit.engines.postgres_types import fetch
@@ -102,14 +102,8 @@ class Postgres:
 
     def advice(self) -> tuple[tuple[str, str], ...]:
         """What a careful curator would change about the role that asks. Reads the catalogue, never a row."""
-        computed = tuple(
-            (
-                f"table {name!r} is computed when it is read: one row that fails makes every question fail",
-                "ask a table, or a materialised view; or be sure that no row can fail",
-            )
-            for name in self._tables.computed
-        )
-        return (*computed, *self._advice_on_limits(), *self._advice_on_the_role())
+        views = advice_on_views(self._tables.computed)
+        return (*views, *self._advice_on_limits(), *self._advice_on_the_role())
 
     def _advice_on_limits(self) -> tuple[tuple[str, str], ...]:
         """What of the server's own can cut a question short, and no role but a superuser may settle."""

@@ -27,6 +27,7 @@ class Exposed:
 
     tables: tuple[str, ...]
     paths: tuple[str, ...] = ()
+    computed: tuple[str, ...] = ()  # those that are computed when they are read, so that reading a row can fail
 
 
 def expose(connection: Connection, dataset: Dataset, *, tables: Sequence[TablePolicy], every: bool) -> Exposed:
@@ -104,7 +105,8 @@ def is_busy(error: duckdb.Error) -> bool:
 def _expose_database(connection: Connection, dataset: Dataset, *, names: Sequence[str] | None) -> Exposed:
     attach(connection, dataset)
     there = _tables_in(connection)
-    exposed = []
+    exposed, computed = [], []
+    views = _views_in(connection)
     for name in _main_tables(there) if names is None else names:
         schema, table = _find(there, name)
         origin = f"{ATTACHED}.{quoted(schema)}.{quoted(table)}"
@@ -113,7 +115,8 @@ def _expose_database(connection: Connection, dataset: Dataset, *, names: Sequenc
         view = f"CREATE VIEW {quoted(name)} AS SELECT * {_without_collation(columns)} FROM {origin}"
         ask(connection, view, otherwise=unreadable)
         exposed.append(name)
-    return Exposed(tuple(exposed))
+        computed += [name] if (schema, table) in views else []
+    return Exposed(tuple(exposed), computed=tuple(computed))
 
 
 def _without_collation(columns: Sequence[tuple[object, ...]]) -> str:
@@ -132,6 +135,12 @@ def _tables_in(connection: Connection) -> list[tuple[str, str]]:
     )
     rows = ask(connection, sql, otherwise=EngineError("the database does not list its tables", hint=_SEE_LOG))
     return sorted((str(schema), str(table)) for schema, table in rows)
+
+
+def _views_in(connection: Connection) -> set[tuple[str, str]]:
+    sql = f"SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = '{ATTACHED}' AND NOT internal"
+    rows = ask(connection, sql, otherwise=EngineError("the database does not list its views", hint=_SEE_LOG))
+    return {(str(schema), str(view)) for schema, view in rows}
 
 
 def _main_tables(there: Sequence[tuple[str, str]]) -> list[str]:

@@ -191,10 +191,20 @@ def open_sqlite(
 
 
 def _fill(into: duckdb.DuckDBPyConnection, tables: Sequence[Table], reader: sqlite3.Connection) -> Exposed:
+    """All tables. A view that cannot be read is left out: questions about it fail, and those about others do not."""
+    filled = []
     for table in tables:
         into.execute(table.create())
-        load(reader, table, into=into)
-    return Exposed(tuple(table.name for table in tables))
+        try:
+            load(reader, table, into=into)
+        except sqlite3.Error as error:
+            if not table.is_view:
+                raise
+            log.warning("%s: %s: %s", table.name, type(error).__name__, error)
+            into.execute(f"DROP TABLE {quoted(table.name)}")
+        else:
+            filled.append(table.name)
+    return Exposed(tuple(filled))
 
 
 def _connect(path: str) -> Reader:

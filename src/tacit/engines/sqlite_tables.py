@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.engines.columns import SQL_TYPES, quoted
+from tacit.engines.sqlite_programs import without_failing
 from tacit.engines.text_cells import AS_DATE, AS_TIMESTAMP
 from tacit.errors import PolicyError
-from tacit.policy import ColumnType, TablePolicy, fold, identifiers
+from tacit.policy import ColumnType, TablePolicy, fold, identifiers, named_in
 
 BATCH = 65_536  # rows that are in Python at once
 _NUMERIC = {ColumnType.INTEGER, ColumnType.NUMBER}
@@ -67,6 +68,7 @@ class Table:
     name: str
     origin: str
     columns: Mapping[str, Kind]
+    is_view: bool = False
 
     def create(self) -> str:
         """The empty table, as DuckDB is told to make it."""
@@ -84,8 +86,8 @@ class Table:
 
 def find_tables(connection: sqlite3.Connection, tables: Sequence[TablePolicy], *, every: bool) -> list[Table]:
     """The policy's tables, or `every` one there is. Reads names and declared types, never a row."""
-    rows = connection.execute("SELECT name FROM main.sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
-    there = [name for (name,) in rows.fetchall() if not name.casefold().startswith("sqlite_")]
+    rows = connection.execute("SELECT name, type FROM main.sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
+    there = {name: kind == "view" for name, kind in rows.fetchall() if not name.casefold().startswith("sqlite_")}
     policies = {fold(table.name): table for table in tables}
     found = []
     for name in there if every else [table.name for table in tables]:
@@ -95,8 +97,9 @@ def find_tables(connection: sqlite3.Connection, tables: Sequence[TablePolicy], *
         policy = policies.get(fold(name))
         keys = frozenset() if policy is None else identifiers(tables, policy)
         columns = _columns(connection, origin, policy, keys=keys)
+        columns = without_failing(connection, origin, columns, is_view=there[origin], needed=named_in(tables, policy))
         if columns:
-            found.append(Table(name, origin, columns))
+            found.append(Table(name, origin, columns, is_view=there[origin]))
         elif not every:
             raise PolicyError(f"table {name!r} cannot be read: it may be a view of something that is gone")
     return found
@@ -112,7 +115,7 @@ def _columns(
         return {}
     return {
         str(name): _kind(str(declared), stated.get(fold(str(name))), key=fold(str(name)) in keys)
-        for _, name, declared, _, _, _, hidden in rows
+        for _, name, declared, *_, hidden in rows
         if hidden != 1  # which only virtual tables have
     }
 

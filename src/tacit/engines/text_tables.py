@@ -16,7 +16,7 @@ from tacit.engines.files import Format, TableFiles
 from tacit.engines.text_cells import Cell, cell_of, is_said
 from tacit.engines.text_lines import Batch, batches, header_line, whole_text
 from tacit.errors import PolicyError
-from tacit.policy import ColumnType, TableDomain, TablePolicy, TextFormat, fold, identifiers
+from tacit.policy import ColumnType, TablePolicy, TextFormat, fold, identifiers, named_in
 
 _ROW = "row"  # the column of a table that has no other: rows can be counted all the same
 _EXAMPLE = 40  # letters of a cell that does not fit, as the curator sees it
@@ -70,7 +70,7 @@ def text_table(
     if files.format is Format.CSV:
         names = _header(connection, files, form)
     else:
-        named = _spoken_of(policy, tables)
+        named = list(named_in(tables, policy).values())
         names = _keys(connection, files, form, public=policy is not None and policy.public, named=named)
     cells = tuple(cell_of(each, declared.get(fold(each), ColumnType.TEXT), form) for each in names)
     return TextTable(name, files, form, cells)
@@ -141,7 +141,7 @@ def _keys(
     """The names that the policy knows: in JSON each row has its own. Of a public table, those of all rows as well."""
     if not _by_lines(files, form):
         _refuse_no_array(connection, files, form)
-    found = {fold(name): name for name in reversed(named)}
+    found = {fold(name): name for name in named}
     if public:
         for path in files.paths:
             for rows, given in rows_in(TextTable(files.table, files, form, ()), path):
@@ -221,16 +221,3 @@ def _looked_up(names: Sequence[str]) -> str:
 
 def _by_lines(files: TableFiles, form: TextFormat) -> bool:
     return form.lines or ".json" not in files.location.lower().replace(".jsonl", "")
-
-
-def _spoken_of(table: TablePolicy | None, others: Sequence[TablePolicy]) -> list[str]:
-    """Every column that a policy names: a table's own, and those that domains and links of others find in it."""
-    if table is None:
-        return []
-    found = [table.unit_column or "", *(column.name for column in table.columns)]
-    for other in others:
-        links = [other.link] if other.link is not None else []
-        found += [link.key for link in links if fold(link.table) == fold(table.name)]
-        domains = [column.domain for column in other.columns]
-        found += [d.column for d in domains if isinstance(d, TableDomain) and fold(d.table) == fold(table.name)]
-    return [name for name in found if name]

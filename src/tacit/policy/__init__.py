@@ -15,7 +15,7 @@ from tacit.policy.link import Link
 from tacit.policy.load import load_policy, parse_policy, read_policy
 from tacit.policy.model import Policy
 from tacit.policy.names import fold
-from tacit.policy.owners import Owner, identifiers, key_of, lookups, owner_of, root_of
+from tacit.policy.owners import Owner, identifiers, key_of, lookups, named_in, owner_of, root_of
 from tacit.policy.resolve import resolve_types
 from tacit.policy.table import Bounding, NullUnit, TablePolicy, UnitForm
 from tacit.policy.text_format import TextFormat
@@ -60,6 +60,7 @@ __all__ = [
     "keys_markdown",
     "load_policy",
     "lookups",
+    "named_in",
     "owner_of",
     "parse_policy",
     "policy_text",

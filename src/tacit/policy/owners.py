@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tacit.policy.domain import TableDomain
 from tacit.policy.fault import Fault
 from tacit.policy.link import Link
 from tacit.policy.names import fold, meant
@@ -58,6 +59,19 @@ def identifiers(tables: Tables, table: TablePolicy) -> frozenset[str]:
     links = [other.link for other in tables if other.link is not None]
     keys = {fold(link.key) for link in links if fold(link.table) == fold(table.name)}
     return frozenset(keys | ({fold(table.unit_column)} if table.unit_column is not None else set()))
+
+
+def named_in(tables: Tables, table: TablePolicy | None) -> dict[str, str]:
+    """Every column of a table that a policy names, by its folded name: its own, and those that others find in it."""
+    if table is None:
+        return {}
+    found = [table.unit_column or "", *(column.name for column in table.columns)]
+    for other in tables:
+        links = [other.link] if other.link is not None else []
+        found += [link.key for link in links if fold(link.table) == fold(table.name)]
+        domains = [column.domain for column in other.columns]
+        found += [d.column for d in domains if isinstance(d, TableDomain) and fold(d.table) == fold(table.name)]
+    return {fold(name): name for name in reversed(found) if name}
 
 
 def lookups(tables: Tables, table: TablePolicy) -> tuple[Link, ...]:
