@@ -13,6 +13,8 @@ from tacit.curator.pricing import Session, check_limit
 from tacit.errors import QueryRefused
 from tacit.policy import Policy, Schema
 from tacit.sql import BoundQuery, DefaultPrice, Parameters, Planner, bind, parse
+from tacit.sql.planning_budget import MOST_IN_BATCH, PlanningBudget
+from tacit.sql.planning_work import check_work
 from tacit.sql.workload import fitting, joined
 
 MAX_QUESTIONS = 2_000
@@ -66,7 +68,8 @@ def batch_maker(
     if not 1 <= len(questions) <= MAX_QUESTIONS:
         raise QueryRefused(f"a batch has 1 to {MAX_QUESTIONS:,} questions: it has {len(questions):,}")
     check_limit(price.epsilon, policy)
-    bounds = _numbered(questions, lambda question: _bound(question, policy, schema))
+    budget = PlanningBudget(MOST_IN_BATCH)
+    bounds = _numbered(questions, lambda question: _bound(question, policy, schema, budget))
     private = any(not key.is_public for bound in bounds for key in bound.keys)
     if private and price.is_pure:
         price = Loss(price.epsilon, session.delta or policy.budget.default_delta or 0)
@@ -91,7 +94,7 @@ def _fits(bounds: Sequence[BoundQuery]) -> Fits:
     )
 
 
-def _bound(question: Question, policy: Policy, schema: Schema) -> BoundQuery:
+def _bound(question: Question, policy: Policy, schema: Schema, budget: PlanningBudget) -> BoundQuery:
     text, parameters = (question, ()) if isinstance(question, str) else question
     query = parse(text, parameters)
     if query.explain or not isinstance(query.price, DefaultPrice) or query.delta is not None:
@@ -107,6 +110,8 @@ def _bound(question: Question, policy: Policy, schema: Schema) -> BoundQuery:
             "ROLLUP, CUBE and GROUPING SETS are refused in a batch: each of them is one already",
             hint="ask it on its own, or write a question for each set",
         )
+    check_work(bound)
+    check_work(bound, budget)
     return bound
 
 

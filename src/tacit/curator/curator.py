@@ -29,6 +29,7 @@ from tacit.noise import SYSTEM, Source
 from tacit.policy import AnalystPolicy, Policy, TableDomain
 from tacit.sql import BoundQuery, Histogram, Mode, Parameters, Plan, Query, WithinError, bind, parse, plan
 from tacit.sql.dialects import values_of
+from tacit.sql.planning_work import check_work
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,7 @@ class Curator:
         try:
             bound = bind(query, self.policy, schema=self._schema)
             refuse_within(bound)
+            check_work(bound)
             if bound.sets is not None:
                 return plan_sets(bound, self.policy, price=price(bound, self.policy, session))
             if not isinstance(query.price, WithinError):

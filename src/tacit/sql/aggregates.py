@@ -34,18 +34,18 @@ class Measures:
     items: list[Measure] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     shared: dict[int, tuple[Measure, Measure, Fraction]] = field(default_factory=dict)  # Σx = Σ(x − m) + m · count
+    places: dict[str, int] = field(default_factory=dict)  # by signature: to write one down takes time
 
     def ref(self, measure: Measure) -> post.Ref:
         """The place of `measure`; asked twice, it is measured once."""
-        for place, known in enumerate(self.items):
-            if known.signature == measure.signature:
-                return post.Ref(place)
-        self.items.append(measure)
-        return post.Ref(len(self.items) - 1)
+        place = self.places.setdefault(measure.signature, len(self.items))
+        if place == len(self.items):
+            self.items.append(measure)
+        return post.Ref(place)
 
     def settled(self, outputs: Sequence[post.Post]) -> list[post.Post]:
         """The outputs with each sum derived from its centred sum and count, where the count is measured anyway."""
-        known = {measure.signature for measure in self.items}
+        known = set(self.places)
         replaced: dict[int, post.Post] = {}
         for place, (centred, count, middle) in self.shared.items():
             if count.signature in known:
@@ -55,6 +55,7 @@ class Measures:
         renumbered = {place: post.Ref(new) for new, place in enumerate(kept)}
         moved = {place: post.substitute(derived, renumbered) for place, derived in replaced.items()}
         self.items = [self.items[place] for place in kept]
+        self.places = {sign: kept.index(place) for sign, place in self.places.items() if place not in replaced}
         self.shared = {}
         return [post.substitute(output, renumbered | moved) for output in outputs]
 

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from tacit.errors import PolicyError, QueryRefused
 from tacit.policy import Bounding, ColumnPolicy, ColumnType, Policy, Schema, TablePolicy, fold
+from tacit.sql.planning_budget import PlanningBudget, size_of
 from tacit.sql.predicates import predicate
 from tacit.sql.relations.derived import Derivation, ctes_of
 from tacit.sql.relations.joins import Joins
@@ -43,6 +44,7 @@ class Work:
     """How much of a question has been read: a WITH that is used twice is read twice, and so on, doubling."""
 
     left: int = _MAX_READ
+    nodes: PlanningBudget = field(default_factory=PlanningBudget)
 
     def one_more(self) -> None:
         """One more table or subquery."""
@@ -169,6 +171,7 @@ def _subquery(select: exp.Expression, alias: str, reading: Reading) -> Part:
         if value and name not in _SUBQUERY_CLAUSES:
             raise _refused(name)
     relation = read(select, reading)
+    reading.work.nodes.spend(size_of([relation.sql]))  # it is copied into what reads it, and so on
     return Derivation(select, relation, scope_of(relation, reading.inside(select)), alias).part()
 
 
