@@ -1,12 +1,44 @@
-"""Settings of every test: hypothesis has no deadline (a busy machine is no bug), and repeats itself in CI."""
+"""What holds for every test: hypothesis has no deadline (a busy machine is no bug), and memory has an end."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from support import memory
 
 SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 settings.register_profile("here", deadline=None, suppress_health_check=SLOW)
 settings.register_profile("ci", parent=settings.get_profile("here"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Note what the test took of memory, and fail one that took more than any may."""
+    before = memory.peak()
+    yield
+    after = memory.peak()
+    item.user_properties.append(("grown", after - before))
+    if memory.is_too_much(before, after):
+        pytest.fail(f"the test took {after >> 20:,} MB: at most {memory.MOST >> 20:,} MB are allowed")
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Below the slowest tests, those that took the most memory."""
+    reports = [report for found in terminalreporter.stats.values() for report in found if hasattr(report, "nodeid")]
+    grown = [
+        (report.nodeid, size)
+        for report in reports
+        for name, size in getattr(report, "user_properties", ())
+        if name == "grown" and report.when == "call"
+    ]
+    lines = memory.largest(grown)
+    if lines:
+        terminalreporter.write_sep("=", "what took the most memory")
+        for line in lines:
+            terminalreporter.write_line(line)
