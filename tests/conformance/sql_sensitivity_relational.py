@@ -16,6 +16,7 @@ from tacit.engines.duckdb import build
 from tacit.engines.sources import Exposed
 from tacit.policy import Policy
 from tacit.sql import BoundQuery, Plan
+from tacit.sql.aliases import qualified
 from tacit.sql.rules import GRID_RULES, Facts, apply, grids_of
 
 
@@ -79,10 +80,11 @@ def check(made: Plan, over: Database, *, units: Iterable[object]) -> int:
 def check_others(bound: BoundQuery, over: Database, *, units: Iterable[object]) -> None:
     """Every unit removed in turn: no other's rows may change, be they counted or beyond a cap. Raises Violation."""
     relation = bound.relation
-    rows = exp.select(exp.alias_(relation.spelled(exp.column(relation.table.unit_column or "", quoted=True)), "u"), "*")
-    rows = rows.from_(relation.sql.copy())
+    listed = [exp.alias_(exp.column(name, quoted=True), f"c{i}") for i, name in enumerate(relation.all_columns)]
+    owner = relation.spelled(exp.column(relation.table.unit_column or "", quoted=True))
+    rows = exp.select(exp.alias_(owner, "u"), *listed).from_(relation.sql.copy())
     rows = rows if bound.where is None else rows.where(bound.where.copy())
-    made = apply(GRID_RULES, rows, facts=Facts(grids=grids_of(relation.table, relation.sql_types)))
+    made = qualified(apply(GRID_RULES, rows, facts=Facts(grids=grids_of(relation.table, relation.sql_types))))
     summed = "SELECT u, count(*), sum(hash(t)::HUGEINT)"
     sql = f"{summed} FROM ({made.sql(dialect='duckdb')}) AS t WHERE u IS NOT NULL GROUP BY u"
     whole = over.rows(sql)

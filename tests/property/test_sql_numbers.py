@@ -56,7 +56,7 @@ def _cell(value):
 def values_of(over, text):
     """The measurement behind SUM(text), and its value in every row, in steps."""
     made = over.plan(f"DP-SELECT 1 SUM({text}) FROM t")
-    rows = made.statements[0].sql("duckdb").partition(" FROM (")[2].rpartition(") AS bounded")[0]
+    rows = made.statements[0].sql("duckdb").partition(" FROM (")[2].rpartition(") AS ")[0]
     return made.measurements[0].measure, [cell for (cell,) in over.engine._connection.cursor().execute(rows).fetchall()]
 
 

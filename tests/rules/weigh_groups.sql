@@ -19,7 +19,7 @@ FROM (
     spread.u,
     spread.k0,
     spread.m0,
-    COALESCE(w, 1024) AS w
+    COALESCE(heavy.w, 1024) AS w
   FROM spread
   LEFT JOIN (
     SELECT
@@ -60,7 +60,7 @@ FROM (
     spread.k0,
     spread.m0,
     spread.m1,
-    COALESCE(w, 1024) AS w
+    COALESCE(heavy.w, 1024) AS w
   FROM spread
   LEFT JOIN (
     SELECT
@@ -99,7 +99,7 @@ FROM (
     spread.u,
     spread.k0,
     spread.m0,
-    COALESCE(w, 1024) AS w
+    COALESCE(heavy.w, 1024) AS w
   FROM spread
   LEFT JOIN (
     SELECT
@@ -141,7 +141,7 @@ FROM (
     spread.u,
     spread.k0,
     spread.m0,
-    COALESCE(w, 1024) AS w
+    COALESCE(heavy.w, 1024) AS w
   FROM spread
   LEFT JOIN (
     SELECT

@@ -188,8 +188,7 @@ def test_every_cell_is_clamped_into_its_bounds_and_none_fails(kind, bounds):
         f"INSERT INTO t VALUES {', '.join(f'({cell})' for cell in (*EXTREMES[kind], 'NULL'))}",
     )
     made = over.plan("DP-SELECT 1e9 SUM(x) FROM t")
-    rows = made.statements[0].sql("duckdb").replace("COALESCE(SUM(v0), 0)", "v0")  # the rows themselves
-    one_by_one = rows.partition(" FROM (")[2].rpartition(")")[0]
+    one_by_one = made.statements[0].sql("duckdb").partition(" FROM (")[2].rpartition(")")[0]  # the rows themselves
     cells = [cell for (cell,) in over.engine._connection.cursor().execute(one_by_one).fetchall() if cell is not None]
     assert len(cells) == len(EXTREMES[kind])
     assert column.bounds is not None

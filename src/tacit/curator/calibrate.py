@@ -22,6 +22,7 @@ from tacit.mechanisms import Exponential
 from tacit.noise import SYSTEM, IntArray, Source
 from tacit.policy import AnalystPolicy, ColumnType, NullUnit, Policy, Schema, TablePolicy, lookups, root_of
 from tacit.sql import AtEpsilon, Plan, bind, parse, plan
+from tacit.sql.aliases import qualified
 from tacit.sql.dialects import emit
 from tacit.sql.query import Caps as QueryCaps
 from tacit.sql.relations import looked_up
@@ -266,7 +267,7 @@ def _cell_step(target: Target, policy: Policy, *, schema: Schema, loss: Loss, sh
     table = _owned_table(policy, target.table)
     types = _raw_types(schema, table)
     text = _cells_sql(target, _values_sql(target, table, types=types, owned=_owned_sql(target, table, policy, schema)))
-    return Step(target, loss, (emit(parse(text).select, dialect),), noise=noise, share=share)
+    return Step(target, loss, (emit(qualified(parse(text).select), dialect),), noise=noise, share=share)
 
 
 def _owned_table(policy: Policy, name: str) -> TablePolicy:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from tacit.policy.fault import Fault, KeyPath, shown
 
 MAX_NAME = 128
+RESERVED = "_tacit_"  # what the names of generated queries begin with
 _ACCOUNT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}")
 
 
@@ -27,7 +28,18 @@ def column_name(value: object, path: KeyPath) -> str:
             path=path,
             hint=f"at most {MAX_NAME} printable characters, no double quote, no space at either end",
         )
+    if is_reserved(name):
+        raise Fault(
+            f"is not a name tacit accepts: {shown(name)} begins with {RESERVED}",
+            path=path,
+            hint="tacit calls its own tables and columns so: put a view before the table that calls it otherwise",
+        )
     return name
+
+
+def is_reserved(name: str) -> bool:
+    """Whether a name is one that tacit keeps for itself, however it is spelled."""
+    return fold(name).startswith(RESERVED)
 
 
 def is_column_name(name: str) -> bool:

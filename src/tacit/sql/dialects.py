@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from tacit.errors import EngineError, QueryRefused
 from tacit.sql import arithmetic
+from tacit.sql.aliases import qualified
 from tacit.sql.arithmetic import Whole, Width
 from tacit.sql.single_read import weighed_in_one_reading
 
@@ -41,7 +42,7 @@ def values_of(table: str, column: str, *, dialect: str) -> str:
     name = exp.column(exp.to_identifier(column, quoted=True))
     there = exp.Not(this=exp.Is(this=name.copy(), expression=exp.null()))
     source = exp.Table(this=exp.to_identifier(table, quoted=True))
-    return emit(exp.select(exp.alias_(name, "k")).distinct().from_(source).where(there), dialect)
+    return emit(qualified(exp.select(exp.alias_(name, "k")).distinct().from_(source).where(there)), dialect)
 
 
 def _rewritten(tree: exp.Expression, rewrites: Mapping[type, Rewrite], order: Order) -> exp.Expression:

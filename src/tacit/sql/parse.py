@@ -11,6 +11,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from tacit.errors import InvalidParameter, QueryRefused, QuerySyntaxError
+from tacit.policy.names import RESERVED, is_reserved
 from tacit.sql.price import PriceTag, google_options, written_price
 from tacit.sql.query import Query
 from tacit.sql.tokens import Cursor
@@ -24,6 +25,7 @@ _EXPLAIN = re.compile(r"\s*EXPLAIN\b", re.IGNORECASE)
 _EXPLAIN_MORE = re.compile(r"\s*(ANALYZE|VERBOSE|\()", re.IGNORECASE)
 _FORM = "write DP-SELECT 0.5 COUNT(*) FROM table, or EXPLAIN DP-SELECT … to see its price first"
 _DIALECT = DuckDB()
+_NAMES = {TokenType.VAR, TokenType.IDENTIFIER}
 
 
 def parse(text: str, parameters: Parameters = ()) -> Query:
@@ -79,6 +81,8 @@ def _tokens(text: str) -> list[Token]:
         raise QueryRefused(
             "several statements at once are refused: one question, one price", hint="send them one by one"
         )
+    if any(token.token_type in _NAMES and is_reserved(token.text) for token in tokens):
+        raise QueryRefused(f"a name begins with {RESERVED}: tacit keeps such names for itself", hint="choose another")
     depth = 0
     for token in tokens:
         depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-_TOUCHED = "touched"
+from tacit.policy.names import RESERVED
+
+_TOUCHED = f"{RESERVED}touched"
 
 
 def weighed_in_one_reading(node: exp.Expression) -> exp.Expression:
     """Count a unit's groups beside its rows rather than in a second reading.
 
-    Before:   WITH spread AS MATERIALIZED (…) SELECT …, COALESCE(w, 1024) AS w FROM spread LEFT JOIN (SELECT u, …
+    Before:   WITH spread AS MATERIALIZED (…) SELECT …, COALESCE(heavy.w, 1024) AS w FROM spread LEFT JOIN (SELECT u, …
               COUNT(*) … AS w FROM spread GROUP BY u HAVING COUNT(*) > 10) AS heavy ON spread.u = heavy.u
-    After:    SELECT …, CASE WHEN touched > 10 THEN … touched … ELSE 1024 END AS w FROM (SELECT *, COUNT(*) OVER
-              (PARTITION BY u) AS touched FROM (…) AS spread) AS spread
+    After:    SELECT …, CASE WHEN spread.touched > 10 THEN … spread.touched … ELSE 1024 END AS w FROM (SELECT heavy.u,
+              …, COUNT(*) OVER (PARTITION BY heavy.u) AS touched FROM (…) AS heavy) AS spread
     Ensures:  the weights are those of the very rows that they weigh, also where files change while they are read.
     """
     kept = node.args.get("with_")
@@ -23,21 +25,23 @@ def weighed_in_one_reading(node: exp.Expression) -> exp.Expression:
     (join,) = node.args["joins"]
     heavy = join.this.this
     unit, weight = heavy.expressions
+    outer, inner = (select.args["from_"].this.alias for select in (node, heavy))
     last = node.expressions[-1]
     full = last.this.expressions[0]
-    case = exp.Case(ifs=[exp.If(this=_counted(heavy.args["having"].this), true=_counted(weight.this))], default=full)
-    last.set("this", case)
+    over, share = (_counted(part, outer) for part in (heavy.args["having"].this, weight.this))
+    last.set("this", exp.Case(ifs=[exp.If(this=over, true=share)], default=full))
     touched = exp.Window(this=exp.Count(this=exp.Star()), partition_by=[unit.copy()])
-    inner = exp.select(exp.Star(), exp.alias_(touched, _TOUCHED)).from_(_as(pairs.this, pairs.alias))
+    carried = [exp.column(item.alias_or_name, table=inner) for item in pairs.this.expressions]
+    rows = exp.select(*carried, exp.alias_(touched, _TOUCHED)).from_(_as(pairs.this, inner))
     node.set("with_", None)
     node.set("joins", None)
-    node.set("from_", exp.From(this=_as(inner, pairs.alias)))
+    node.set("from_", exp.From(this=_as(rows, outer)))
     return node
 
 
-def _counted(value: exp.Expression) -> exp.Expression:
+def _counted(value: exp.Expression, table: str) -> exp.Expression:
     """The same of a number of groups that stands beside each row."""
-    return value.transform(lambda part: exp.column(_TOUCHED) if isinstance(part, exp.Count) else part)
+    return value.transform(lambda part: exp.column(_TOUCHED, table=table) if isinstance(part, exp.Count) else part)
 
 
 def _as(query: exp.Expression, alias: str) -> exp.Subquery:

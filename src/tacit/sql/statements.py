@@ -9,6 +9,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from tacit.policy import ColumnType, NullUnit, UnitForm
+from tacit.sql.aliases import qualified
 from tacit.sql.bind import BoundQuery
 from tacit.sql.bounding import MOST_GROUPS, is_wide, weight_of
 from tacit.sql.measures import Additive, Counted, Measure
@@ -94,7 +95,7 @@ def _statement(
     if bound.where is not None:
         rows = rows.where(bound.where.copy())
     tree = apply(rules, rows, facts=replace(facts, measures=tuple(column for column, _ in columns)))
-    return Statement(tree, tuple(column.name for column, _ in columns), settled)
+    return Statement(qualified(tree), tuple(column.name for column, _ in columns), settled)
 
 
 def _facts(bound: BoundQuery, caps: Caps) -> Facts:

@@ -14,7 +14,7 @@ from tacit.sql.predicates import predicate
 from tacit.sql.relations.derived import Derivation, ctes_of
 from tacit.sql.relations.joins import Joins
 from tacit.sql.relations.membership import Asker, member, scalar
-from tacit.sql.relations.parts import Named, Part, base, named_apart
+from tacit.sql.relations.parts import Named, Part, base, named_apart, unlike
 from tacit.sql.relations.relation import Relation
 from tacit.sql.relations.renamed import renamed
 from tacit.sql.relations.unions import union_all
@@ -263,7 +263,7 @@ def _joined(asked: _Asked, reading: Reading) -> Relation:
         tree = tree.select(exp.alias_(owner, table.unit_column or "", quoted=True))
     sources = _sources(parts, joins)
     names = [*(column.name for column in table.columns), *(source.matched for source in sources if source.matched)]
-    listed = [exp.column(exp.to_identifier(name, quoted=True)) for name in names]
+    listed = [joins.qualified(exp.column(exp.to_identifier(name, quoted=True))) for name in names]
     keys = [named.key(name) for named in parts for name in named.part.keys]
     sql = exp.Subquery(this=tree.select(*listed, *keys), alias=exp.TableAlias(this=exp.to_identifier("joined")))
     owned = next((named.part.owner for named in parts if named.part.is_private), None)
@@ -281,14 +281,14 @@ def _described(parts: Sequence[Named]) -> tuple[TablePolicy, dict[str, str]]:
             name = named.columns[fold(column.name)]
             columns.append(replace(column, name=name))
             sql_types[name.casefold()] = types.get(fold(column.name), "")
-    name = ", ".join(dict.fromkeys(named.part.table.name for named in parts))
+    name = unlike(", ".join(dict.fromkeys(named.part.table.name for named in parts)), lambda _: False)
     if not private:
         return TablePolicy(name, public=True, columns=columns), sql_types
     owner = private[0].owner
     unit = "" if owner is None else owner.column
     taken = {fold(column.name) for column in columns}
-    while owner is not None and fold(unit) in taken:
-        unit = f"{owner.table}.{unit}"
+    if owner is not None and fold(unit) in taken:
+        unit = unlike(f"{owner.table}.{unit}", lambda name: fold(name) in taken)
     ways = {part.table.bounding for part in private}
     table = TablePolicy(
         name,

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import Owner, TablePolicy, fold
+from tacit.sql.aliases import OUTSIDE
 from tacit.sql.predicates import predicate
-from tacit.sql.relations.parts import OWNER, Part, key_column
+from tacit.sql.relations.parts import OWNER, Part, key_column, unlike
 from tacit.sql.relations.relation import Relation
 from tacit.sql.rules import GRID_RULES, Facts, apply, grids_of
 from tacit.sql.scope import Scope, Source, all_of, bare, conjuncts
 
 NEAREST = "look within the unit: compare a key of the subquery with the same key outside, or name a public table"
-_INNER = "s"  # what the rebuilt subquery is called; every column of it has a name that no column outside has
+_INNER = "s"  # what the rebuilt subquery is called
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,8 @@ class Correlated:
         table, types = self._described(part)
         source = Source("", {fold(self.called(name)): self.called(name) for name in columns})
         both = Scope(table, (source, *self.asker.scope.sources), self.asker.scope.parameters, types)
-        conditions += [exp.paren(predicate(condition, both)) for condition in self.conditions]
+        inside = {self.called(name) for name in columns}
+        conditions += [exp.paren(_outside(predicate(each, both), inside=inside)) for each in self.conditions]
         rows = exp.select(*(kept or [exp.Literal.number(1)])).from_(_sub(part.derived))
         made = exp.select(*listed).from_(_sub(rows))
         made = made.where(*conditions) if conditions else made
@@ -99,10 +101,10 @@ class Correlated:
         """What a column of the subquery goes by beside those outside: as the analyst writes it, if no other does."""
         if name not in self.shown:
             node = self.columns.get(name)
-            made = name if node is None else node.sql(dialect="duckdb", comments=False).replace('"', "")
-            while self.asker.scope.table_has(made) or fold(made) in map(fold, self.shown.values()):
-                made += "'"
-            self.shown[name] = made
+            made = name if node is None else node.sql(dialect="duckdb", comments=False)
+            self.shown[name] = unlike(
+                made, lambda name: self.asker.scope.table_has(name) or fold(name) in map(fold, self.shown.values())
+            )
         return self.shown[name]
 
     def _described(self, part: Part) -> tuple[TablePolicy, dict[str, str]]:
@@ -122,8 +124,8 @@ class Correlated:
             if part.keys.get(fold(name)) != identity:
                 raise QueryRefused("the subquery is tied to the unit outside by different keys", hint=NEAREST)
             if not relation.is_owner(identity):  # which is compared below, in its one spelling
-                same.append(exp.EQ(this=_of(key_column(name)), expression=relation.held(outside)))
-        return [*same, exp.EQ(this=_of(OWNER), expression=relation.unit)]
+                same.append(exp.EQ(this=_of(key_column(name)), expression=_outside(relation.held(outside))))
+        return [*same, exp.EQ(this=_of(OWNER), expression=_outside(relation.unit))]
 
     def _is_outer(self, column: exp.Column, inside: Scope) -> bool:
         """As SQL has it, a name is of the subquery wherever it can be."""
@@ -194,6 +196,13 @@ def _columns(condition: exp.Expression) -> Iterator[exp.Column]:
     for node in condition.walk(prune=lambda node: isinstance(node, exp.Select)):
         if isinstance(node, exp.Column):
             yield node
+
+
+def _outside(value: exp.Expression, *, inside: Collection[str] = ()) -> exp.Expression:
+    """The same with every column qualified: `inside` are the subquery's own, all others those of the row outside."""
+    for column in list(value.find_all(exp.Column)):
+        column.set("table", exp.to_identifier(_INNER if column.name in inside else OUTSIDE))
+    return value
 
 
 def _of(column: str) -> exp.Column:

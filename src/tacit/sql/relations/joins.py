@@ -50,11 +50,12 @@ class Joins:
     merged: dict[str, int] = field(default_factory=dict)  # USING: which part's column is meant without a qualifier
     missing: set[int] = field(default_factory=set)  # parts whose columns an outer join may leave NULL
     _together: dict[int, int] = field(default_factory=dict)
+    _holders: dict[str, str] = field(default_factory=dict)  # the alias of the part that has a column
 
     def tree(self, rows: Sequence[exp.Select], joins: Sequence[exp.Join], *, where: list[exp.Expression]) -> exp.Select:
         """All parts joined. Equalities of keys in `where` are taken out of it and used."""
         _refuse_comma_before_outer(joins)
-        tree = exp.select().from_(_sub(rows[0], 0))
+        tree = exp.select().from_(_sub(rows[0], self.parts[0].alias))
         for place, join in enumerate(joins, start=1):
             side = self._side(join, place)
             conditions, keyed = self._on(join, place, outer=bool(side))
@@ -65,12 +66,23 @@ class Joins:
             if on is None and side:
                 raise QueryRefused(f"{side} JOIN needs a condition", hint="add ON …")
             tree = tree.join(
-                _sub(rows[place], place), on=on, join_type=side or ("inner" if on is not None else "cross")
+                _sub(rows[place], self.parts[place].alias),
+                on=on,
+                join_type=side or ("inner" if on is not None else "cross"),
             )
         for same in self._taken(where):
             tree = tree.where(*same.sql())
         self._one_owner()
         return tree
+
+    def qualified(self, value: exp.Expression) -> exp.Expression:
+        """The same, each column said to be of the part that has it: no two parts have one of the same name."""
+        if not self._holders:
+            self._holders.update({name: named.alias for named in self.parts for name in named.every})
+        for column in list(value.find_all(exp.Column)):
+            if not column.table:
+                column.set("table", exp.to_identifier(self._holders[column.name]))
+        return value
 
     def _side(self, join: exp.Join, place: int) -> str:
         extra = [name for name, value in join.args.items() if value and name not in _JOIN_ARGS]
@@ -102,7 +114,7 @@ class Joins:
                 keyed = True
                 conditions += same.sql()
             else:
-                conditions.append(exp.paren(self.bind(condition, place + 1)))
+                conditions.append(exp.paren(self.qualified(self.bind(condition, place + 1))))
         return conditions, keyed
 
     def _using(self, join: exp.Join, place: int) -> list[exp.Expression]:
@@ -263,5 +275,5 @@ def _path(named: Named) -> str:
     return column if part.table.link is None else f"{column} -> {part.owner}"
 
 
-def _sub(select: exp.Select, place: int) -> exp.Subquery:
-    return exp.Subquery(this=select, alias=exp.TableAlias(this=exp.to_identifier(f"t{place}")))
+def _sub(select: exp.Select, alias: str) -> exp.Subquery:
+    return exp.Subquery(this=select, alias=exp.TableAlias(this=exp.to_identifier(alias)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -23,11 +23,12 @@ from tacit.policy import (
     owner_of,
     root_of,
 )
-from tacit.policy.names import is_column_name
+from tacit.policy.names import MAX_NAME, is_column_name
 from tacit.sql.cells import identified
 from tacit.sql.scope import Source, name_of
 
 OWNER = " u"  # the owner of a subquery's rows: no column of a policy begins with a space
+_SHOWN = 100  # characters of a name that is made longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +112,26 @@ class Named:
     @property
     def owner(self) -> exp.Column:
         """The column that says whose a row is."""
-        return _own(f" u{self.place}")
+        return self.of(f" u{self.place}")
 
     def key(self, name: str) -> exp.Column:
         """The column that holds a key."""
-        return _own(f" j{self.place}_{sorted(self.part.keys).index(fold(name))}")
+        return self.of(f" j{self.place}_{sorted(self.part.keys).index(fold(name))}")
+
+    @property
+    def alias(self) -> str:
+        """What its rows are called among those it is joined with."""
+        return f"t{self.place}"
+
+    def of(self, column: str) -> exp.Column:
+        """A column of its rows."""
+        return _of(self.alias, column)
+
+    @property
+    def every(self) -> list[str]:
+        """The names of all columns that its rows have."""
+        ours = [self.owner.name, *(self.key(name).name for name in self.part.keys)]
+        return [*self.columns.values(), *ours, *([] if self.marker is None else [self.marker])]
 
     def source(self) -> Source:
         """What the analyst may write of it."""
@@ -186,11 +202,10 @@ class Named:
 
 def with_columns(table: TablePolicy, columns: tuple[ColumnPolicy, ...]) -> TablePolicy:
     """The table with other columns; its unit goes by a name that none of them has."""
-    unit, column = table.unit, table.unit_column
     taken = {fold(each.name) for each in columns}
-    while column is not None and fold(column) in taken:
-        unit = column = f"{column}'"
-    return replace(table, columns=columns, unit=unit)
+    if table.unit_column is None or fold(table.unit_column) not in taken:
+        return replace(table, columns=columns)
+    return replace(table, columns=columns, unit=unlike(f"{table.unit_column}'", lambda name: fold(name) in taken))
 
 
 def key_column(name: str) -> str:
@@ -236,11 +251,6 @@ def spelled(owner: exp.Expression, form: UnitForm, *, is_text: bool) -> exp.Expr
     return owner
 
 
-def _own(name: str) -> exp.Column:
-    """A column of ours: no column of a policy begins with a space."""
-    return exp.column(exp.to_identifier(name, quoted=True))
-
-
 def _of(table: str, column: str) -> exp.Column:
     return exp.column(exp.to_identifier(column, quoted=True), table=exp.to_identifier(table))
 
@@ -256,10 +266,7 @@ def looked_up(table: TablePolicy, columns: Sequence[str], *, policy: Policy, sch
 
 def named_apart(parts: Sequence[Part]) -> list[Named]:
     """Every column under a name of its own: its plain one, or `alias.column` where two tables have it."""
-    seen: dict[str, int] = {}
-    for part_ in parts:
-        for column in part_.columns:
-            seen[fold(column.name)] = seen.get(fold(column.name), 0) + 1
+    seen = [fold(column.name) for part_ in parts for column in part_.columns]
     aliases = [fold(part_.alias) for part_ in parts]
     twice = next((part_.alias for part_ in parts if aliases.count(fold(part_.alias)) > 1), None)
     if twice is not None:
@@ -267,14 +274,28 @@ def named_apart(parts: Sequence[Part]) -> list[Named]:
             f"{twice} is named twice after FROM: its columns could not be told apart",
             hint=f"give each its own name: … AS a, … AS b, and write a.x for {twice}.x",
         )
-    return [
-        Named(
-            part_,
-            place,
-            {
-                fold(column.name): column.name if seen[fold(column.name)] == 1 else f"{part_.alias}.{column.name}"
-                for column in part_.columns
-            },
-        )
-        for place, part_ in enumerate(parts)
-    ]
+    taken = {name for name in seen if seen.count(name) == 1}
+    return [Named(part_, place, _apart(part_, taken)) for place, part_ in enumerate(parts)]
+
+
+def _apart(part: Part, taken: set[str]) -> dict[str, str]:
+    """What its columns are called, by what the analyst writes, folded. Those that are alone keep their names."""
+    names: dict[str, str] = {}
+    for column in part.columns:
+        name = column.name
+        if fold(name) not in taken:
+            name = unlike(f"{part.alias}.{name}", lambda other: fold(other) in taken)
+            taken.add(fold(name))
+        names[fold(column.name)] = name
+    return names
+
+
+def unlike(name: str, is_taken: Callable[[str], bool]) -> str:
+    """The name, or one that is like it: one that a column may have, and that is not taken."""
+    plain = "".join(letter for letter in name if letter.isprintable() and letter != '"').strip()
+    plain = plain[:_SHOWN].strip() if len(plain) > MAX_NAME else plain
+    tried, count = plain, 1
+    while is_taken(tried) or not is_column_name(tried):
+        count += 1
+        tried = f"{plain[:_SHOWN]}'{count}"
+    return tried

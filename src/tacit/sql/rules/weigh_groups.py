@@ -18,7 +18,7 @@ def weigh_groups(tree: exp.Select, facts: Facts) -> exp.Select:
 
     Before:   SELECT u, k0, m0 FROM … AS pairs
     After:    SELECT u, k0, CAST(m0 AS BIGINT) * w AS m0 FROM (WITH spread AS MATERIALIZED (SELECT u, k0, m0 FROM …
-              AS pairs) SELECT spread.u, spread.k0, spread.m0, COALESCE(w, 1024) AS w FROM spread LEFT JOIN (SELECT u,
+              AS pairs) SELECT spread.u, spread.k0, spread.m0, COALESCE(heavy.w, 1024) AS w FROM spread LEFT JOIN (SELECT u,
               CAST(FLOOR(1024 * SQRT(CAST(10 AS DOUBLE) / COUNT(*))) AS INT) AS w FROM spread GROUP BY u HAVING
               COUNT(*) > 10) AS heavy ON spread.u = heavy.u) AS weighed
     Ensures:  the weights of a unit add up to at most weight · max_groups (L1), or their squares to at most
@@ -30,7 +30,7 @@ def weigh_groups(tree: exp.Select, facts: Facts) -> exp.Select:
     if not facts.weighs:
         return tree
     carried = [item.alias_or_name for item in tree.expressions]
-    full = exp.Coalesce(this=name(WEIGHT), expressions=[integer(facts.weight)])
+    full = exp.Coalesce(this=_of(HEAVY, WEIGHT), expressions=[integer(facts.weight)])
     joined = (
         exp.select(*(_of(PAIRS, column) for column in carried), exp.alias_(full, WEIGHT))
         .from_(PAIRS)
