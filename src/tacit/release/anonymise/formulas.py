@@ -6,8 +6,7 @@ import re
 
 import duckdb
 
-from tacit.engines.columns import quoted
-from tacit.engines.sources import literal
+from tacit.engines.columns import literal, quoted
 from tacit.release.anonymise.source import ask
 
 _BEGINS = r"^\s*[=+@＝＋－＠-]|^[\t\r\n]"  # what Excel, Calc or Sheets would begin to work out

@@ -18,9 +18,9 @@ def weigh_groups(tree: exp.Select, facts: Facts) -> exp.Select:
 
     Before:   SELECT u, k0, m0 FROM … AS pairs
     After:    SELECT u, k0, CAST(m0 AS BIGINT) * w AS m0 FROM (WITH spread AS MATERIALIZED (SELECT u, k0, m0 FROM …
-              AS pairs) SELECT spread.u, spread.k0, spread.m0, COALESCE(heavy.w, 1024) AS w FROM spread LEFT JOIN (SELECT u,
-              CAST(FLOOR(1024 * SQRT(CAST(10 AS DOUBLE) / COUNT(*))) AS INT) AS w FROM spread GROUP BY u HAVING
-              COUNT(*) > 10) AS heavy ON spread.u = heavy.u) AS weighed
+              AS pairs) SELECT spread.u, spread.k0, spread.m0, COALESCE(heavy.w, 1024) AS w FROM spread LEFT JOIN
+              (SELECT u, CAST(FLOOR(1024 * SQRT(CAST(10 AS DOUBLE) / COUNT(*))) AS INT) AS w FROM spread GROUP BY u
+              HAVING COUNT(*) > 10) AS heavy ON spread.u = heavy.u) AS weighed
     Ensures:  the weights of a unit add up to at most weight · max_groups (L1), or their squares to at most
               weight² · max_groups (L2). Nothing is dropped, but for units in more than most_groups groups where keys
               are private: they weigh nothing, and `add_up` leaves out a key that only such units have. Without that
