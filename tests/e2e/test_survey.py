@@ -21,7 +21,7 @@ from e2e.test_cli_docs import follow
 from tacit import collect
 from tacit.faces.survey.aggregate import tally
 from tacit.faces.survey.questionnaire import load
-from tacit.faces.survey.server import OCTETS
+from tacit.faces.survey.server import OCTETS, SurveyServer
 from tacit.faces.survey.store import ReportStore, read_lines
 
 FRUIT = tuple(f"fruit {number}" for number in range(13))
@@ -321,6 +321,88 @@ def test_rubbish_on_the_wire_and_a_client_that_stalls_stop_nobody(tmp_path: Path
         assert ask(server, "POST", "/report", message, Content_Type=OCTETS)[0] == 204
         for one in stalled:
             one.close()
+
+
+def test_a_client_that_keeps_its_connection_loses_no_report(tmp_path: Path) -> None:
+    survey = make(tmp_path)
+    messages = reports_of(survey, [1, 0, 1, 1, 0] * 10)
+    with served(survey) as server:
+        kept = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=10)
+        kept.connect()
+        line = kept.sock
+        for message in messages:
+            kept.request("POST", "/report", body=message, headers={"Content-Type": OCTETS})
+            answer = kept.getresponse()
+            assert (answer.status, answer.read(), answer.headers.get("Connection")) == (204, b"", None)
+        assert kept.sock is line, "one connection for all of them"
+        kept.close()
+    assert tally(survey).reports == 50
+
+
+def _said(server: SurveyServer, text: bytes) -> list[bytes]:
+    """Everything that is answered to these bytes until the connection ends; the head of each answer."""
+    with socket.create_connection(("127.0.0.1", server.server_address[1]), timeout=10) as line:
+        line.sendall(text)
+        line.shutdown(socket.SHUT_WR)
+        found = b"".join(iter(lambda: line.recv(65536), b""))
+    return found.split(b"HTTP/1.1 ")[1:]
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"POST /report HTTP/1.1\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n",
+        b"POST /report HTTP/1.1\r\nContent-Type: application/octet-stream\r\nContent-Length: 99999\r\n",
+        b"POST /report HTTP/1.1\r\nContent-Type: application/octet-stream\r\nTransfer-Encoding: chunked\r\n",
+        b"POST /report HTTP/1.1\r\nContent-Type: application/octet-stream\r\n" + b"Content-Length: 6\r\n" * 2,
+        b"POST /elsewhere HTTP/1.1\r\nContent-Length: 5\r\n",
+        b"GET / HTTP/1.1\r\nContent-Length: 5\r\n",
+        b"GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n",
+        b"GET / HTTP/1.0\r\n",
+        b"GET / HTTP/1.1\r\nConnection: close\r\n",
+    ],
+)
+def test_a_connection_that_ends_says_so_and_no_body_is_read_as_a_request(tmp_path: Path, rest: bytes) -> None:
+    survey = make(tmp_path)
+    with served(survey) as server:
+        answers = _said(server, rest + b"Host: localhost\r\n\r\nGET /page.css HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert len(answers) == 1
+    assert b"\r\nConnection: close\r\n" in answers[0]
+
+
+def test_a_connection_serves_so_many_requests_and_says_when_it_is_the_last(tmp_path: Path) -> None:
+    survey = make(tmp_path)
+    with served(survey) as server:
+        answers = _said(server, b"GET /page.css HTTP/1.1\r\nHost: localhost\r\n\r\n" * 105)
+    assert len(answers) == 100
+    assert [b"Connection: close" in answer for answer in answers] == [False] * 99 + [True]
+
+
+def test_one_sender_cannot_send_a_thousand_reports(tmp_path: Path) -> None:
+    survey = make(tmp_path)
+    messages = reports_of(survey, [1] * 12)
+    with served(survey, per_hour=5) as server:
+        found = [ask(server, "POST", "/report", message, Content_Type=OCTETS)[0] for message in messages]
+        assert found == [204] * 5 + [429] * 7
+        assert ask(server, "POST", "/report", b"x", Content_Type="text/plain")[0] == 429, "nor as many bad ones"
+        assert ask(server, "GET", "/")[0] == 200
+        assert server.store.counts == {"kept": 5, "rejected": 0}
+    assert tally(survey).reports == 5
+    with served(survey, per_hour=0) as server:
+        assert {ask(server, "POST", "/report", message, Content_Type=OCTETS)[0] for message in messages} == {204}
+
+
+def test_a_sender_who_must_wait_is_told_how_long(tmp_path: Path) -> None:
+    survey = make(tmp_path)
+    with served(survey, per_hour=1) as server:
+        connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=10)
+        for status in (204, 429):
+            connection.request("POST", "/report", body=reports_of(survey, [1])[0], headers={"Content-Type": OCTETS})
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status == status
+        assert 3500 < int(answer.headers["Retry-After"]) <= 3600
+        connection.close()
 
 
 def test_a_full_disk_is_told_and_nothing_is_acknowledged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

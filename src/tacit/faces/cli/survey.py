@@ -174,17 +174,24 @@ def serve(
         list[str] | None,
         typer.Option("--name", metavar="HOST", help="A name that the page is reached by, behind a proxy."),
     ] = None,
+    per_hour: Annotated[
+        int,
+        typer.Option("--per-hour", metavar="REPORTS", help="The most from one address; 0: any number.", min=0),
+    ] = 60,
 ) -> None:
     """Serve a page that randomises in the browser and posts only the noisy answer, until interrupted.
 
     Reports are appended to a file beside the survey's, without names, addresses or times. Put a proxy with TLS in front
     of it before people outside this machine use it, or the page can be changed on its way.
+
+    From one address come at most --per-hour reports an hour, so that one sender cannot outvote the others. Behind a
+    proxy all come from the proxy's: set 0 here, and limit them there.
     """
     from tacit.faces.survey.questionnaire import load, only_one
     from tacit.faces.survey.server import SurveyServer
 
     found = load(path or only_one())
-    with SurveyServer(found, host=host, port=port, names=tuple(name or ())) as server:
+    with SurveyServer(found, host=host, port=port, names=tuple(name or ()), per_hour=per_hour) as server:
         print_lines(f"{found.question}", f"http://{host}:{server.server_address[1]}/  (Ctrl-C stops)")
         try:
             server.serve_forever(poll_interval=0.2)

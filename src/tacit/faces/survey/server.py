@@ -17,10 +17,12 @@ from tacit.core import decimal_text
 from tacit.errors import EngineError
 from tacit.faces.log_file import log
 from tacit.faces.survey.questionnaire import Survey
+from tacit.faces.survey.senders import PER_HOUR, Senders
 from tacit.faces.survey.store import ReportStore
 
 _PATIENCE = 10  # seconds that a client may keep us waiting
-_AT_ONCE = 64  # requests answered at the same time; further ones wait
+_AT_ONCE = 64  # connections served at the same time; further ones wait
+_IN_A_ROW = 100  # requests of one connection, which is then closed, so that others come in
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -33,13 +35,19 @@ OCTETS = "application/octet-stream"
 
 
 class SurveyServer(ThreadingHTTPServer):
-    """Serves one survey. It keeps no log of who asked: an address beside a report would undo it."""
+    """Serves one survey. It keeps no log of who asked: an address beside a report would undo it.
+
+    From one address it takes `per_hour` reports an hour, or any number where that is 0.
+    """
 
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, survey: Survey, *, host: str, port: int, names: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, survey: Survey, *, host: str, port: int, names: tuple[str, ...] = (), per_hour: int = PER_HOUR
+    ) -> None:
         self.survey = survey
+        self.senders = Senders(per_hour)
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.names = {name.lower() for name in (*names, host)} | (_LOCAL if host in _LOCAL else set())
         self.open_to_any_name = host in {"0.0.0.0", "::"} and not names  # noqa: S104 - compared, not bound to
@@ -54,7 +62,7 @@ class SurveyServer(ThreadingHTTPServer):
             raise EngineError(f"the survey cannot be served at {host}:{port}: {why}", hint=_advice(error)) from None
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer one request, when there is room."""
+        """Answer the requests of one connection, when there is room."""
         with self._room:
             super().process_request_thread(request, client_address)
 
@@ -81,11 +89,14 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "tacit"
     sys_version = ""
+    _answered = 0  # requests of this connection
+    _unread = False  # some of the request's body is still on its way
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is http.server's
         """Write nothing down."""
 
     def do_GET(self) -> None:
+        self._begin()
         page = self.server.pages.get(self.path.partition("?")[0])
         if not self._is_for_us():
             self._answer(HTTPStatus.MISDIRECTED_REQUEST)
@@ -95,21 +106,36 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.OK, page[1], kind=page[0])
 
     def do_POST(self) -> None:
-        self.close_connection = True  # whatever is left of the body is not read as a request
-        length = self.headers.get("Content-Length", "")
-        most = HEAD + self.server.survey.protocol.width
+        self._begin()
+        length = self._length()
         if not self._is_for_us():
             self._answer(HTTPStatus.MISDIRECTED_REQUEST)
         elif self.path != "/report":
             self._answer(HTTPStatus.NOT_FOUND)
+        elif wait := self.server.senders.wait(str(self.client_address[0])):
+            self._answer(HTTPStatus.TOO_MANY_REQUESTS, wait=wait)
         elif self.headers.get("Content-Type") != OCTETS:  # a form on another site cannot send this type
             self._keep(b"", otherwise=HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-        elif not (length.isascii() and length.isdecimal() and len(length) < 8):
+        elif length is None:
             self._keep(b"", otherwise=HTTPStatus.LENGTH_REQUIRED)
-        elif int(length) > most:
+        elif length > HEAD + self.server.survey.protocol.width:
             self._keep(b"", otherwise=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         else:
-            self._keep(self.rfile.read(int(length)), otherwise=HTTPStatus.UNPROCESSABLE_ENTITY)
+            message = self.rfile.read(length)
+            self._unread = len(message) < length
+            self._keep(message, otherwise=HTTPStatus.UNPROCESSABLE_ENTITY)
+
+    def _begin(self) -> None:
+        """Whether a body comes with the request: until it has been read the next request cannot be."""
+        self._answered += 1
+        self._unread = "Transfer-Encoding" in self.headers or self.headers.get("Content-Length", "0") != "0"
+
+    def _length(self) -> int | None:
+        """How long the body is; None where that is not said in a way that can be believed."""
+        said = self.headers.get_all("Content-Length", [])
+        if len(said) != 1 or "Transfer-Encoding" in self.headers:
+            return None
+        return int(said[0]) if said[0].isascii() and said[0].isdecimal() and len(said[0]) < 8 else None
 
     def _keep(self, message: bytes, *, otherwise: HTTPStatus) -> None:
         """Write a report down, or that there was one that does not fit; then say so."""
@@ -127,8 +153,13 @@ class _Handler(BaseHTTPRequestHandler):
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
         return self.server.open_to_any_name or name in self.server.names
 
-    def _answer(self, status: HTTPStatus, body: bytes = b"", *, kind: str = "text/plain") -> None:
+    def _answer(self, status: HTTPStatus, body: bytes = b"", *, kind: str = "text/plain", wait: int = 0) -> None:
+        """Send it, and say so if the connection ends with it: who would send more on it must know."""
         self.send_response(status)
+        if self._unread or self.close_connection or self._answered >= _IN_A_ROW:
+            self.send_header("Connection", "close")  # which also closes it
+        if wait:
+            self.send_header("Retry-After", str(wait))
         for name, value in _HEADERS.items():
             self.send_header(name, value)
         if body:

@@ -83,6 +83,7 @@ async function send(event) {
     const report = once(survey.description, value, localStorage); // if it has to be sent again, it is the same again
     const headers = { "Content-Type": "application/octet-stream" };
     const answer = await fetch("report", { method: "POST", headers, body: report });
+    if (answer.status === 429) throw new Error("many answers came from your address within the hour; try again later");
     if (!answer.ok) throw new Error(`the survey did not take it (${answer.status})`);
     localStorage.setItem(sentName(), toHex(report));
     thank(report, "This browser has answered now, and will not send anything again.");
