@@ -26,7 +26,8 @@ class Direct:
     Guarantee:    pure ε-DP with ε = ln((1 − lie)(domain − 1) / lie) for neighbours that replace a person's value; who
                   took part is not hidden. The law is `KaryResponse`'s; with two values it is randomised response.
     Sensitivity:  one report a person.
-    Error:        n · variance of a rare value's share is (domain − 2 + e^ε) / (e^ε − 1)²: best up to 3 e^ε + 2 values.
+    Error:        n · variance of a rare value's share is (domain − 2 + e^ε) / (e^ε − 1)²: the least of all protocols up
+                  to 2 e^ε values. From there on `SubsetSelection` has less, and `Unary.optimised` from 3 e^ε + 2 on.
     Exactness:    rational lie, exact coins; ε rounded up in the 24th digit.
     Reference:    Warner, JASA 1965; Kairouz, Bonawitz & Ramage, ICML 2016; Wang et al., USENIX Security 2017.
     """

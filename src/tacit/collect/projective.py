@@ -31,7 +31,8 @@ class Projective:
                   person's value: `plane` points are orthogonal to it, whatever it is, and all of them are as likely.
     Sensitivity:  one report a person.
     Error:        any two hyperplanes share equally many points, so the estimate is unbiased; near the optimum when the
-                  prime is near e^ε + 1, in as many bits as name a point.
+                  prime is near e^ε + 1, in as many bits as name a point. A space of such a prime may have more points
+                  than can be tallied: of 10,000 values the variance is 1.07 times the optimum at ε = 3, 3.6 at ε = 5.
     Exactness:    rational lie, exact coins; ε rounded up in the 24th digit.
     Reference:    Feldman, Nelson, Nguyen & Talwar, ICML 2022.
     """
