@@ -161,7 +161,7 @@ def aggregate(rng: Rng, *, by_row: bool) -> Aggregate:
         Aggregate(f"SUM({column.sql})", lambda rows: sum(oracle.present(column, rows), Fraction(0))),
         Aggregate(f"AVG({inner.sql})", lambda rows: _mean(oracle.present(inner, rows))),
         Aggregate(f"COUNT({inner.sql} + 0)", lambda rows: Fraction(len(oracle.present(inner, rows)))),
-        Aggregate(f"COUNT({column.sql})", lambda rows: Fraction(sum(row[column.name] is not None for row in rows))),
+        Aggregate(f"COUNT({column.sql})", lambda rows: Fraction(len(oracle.present(column, rows)))),
         Aggregate(f"VAR_POP({column.sql})", lambda rows: _variance(oracle.present(column, rows), sample=False)),
         Aggregate(f"VAR_SAMP({column.sql})", lambda rows: _variance(oracle.present(column, rows), sample=True)),
     ]

@@ -23,7 +23,7 @@ from tacit.engines import Engine
 from tacit.errors import EngineError
 from tacit.faces.grids import bound_edges, cap_edges
 from tacit.policy import ColumnPolicy, ColumnType, TablePolicy
-from tacit.sql import Plan, dialects, grid, parse
+from tacit.sql import Plan, arithmetic, dialects, parse
 from tacit.sql.dialects import emit
 
 QUESTIONS = 50  # of each table
@@ -234,7 +234,7 @@ def test_constants_are_wide_enough_for_what_is_made_of_them(monkeypatch):
     with both(script, OTHERS["postgres"]) as (first, second):
         (statement,) = planned(text, script.policy, schema=first.schema()).statements
         assert cells(first, statement, shared=False) == cells(second, statement, shared=False)
-        monkeypatch.setattr(grid, "INT32", grid._INT64)
+        monkeypatch.setattr(arithmetic, "width_of", lambda *ends: arithmetic.Width.INT)
         (narrow,) = planned(text, script.policy, schema=first.schema()).statements
         with pytest.raises(EngineError):
             cells(first, narrow, shared=False)
