@@ -1,9 +1,14 @@
-"""What holds for every test: hypothesis has no deadline (a busy machine is no bug), and memory has an end."""
+"""What holds for every test: hypothesis has no deadline (a busy machine is no bug), and memory has an end.
+
+Each test has a registry of ledgers of its own: what another test charged, of data that both read, is not its concern.
+"""
 
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +20,16 @@ SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_
 settings.register_profile("here", deadline=None, suppress_health_check=SLOW)
 settings.register_profile("ci", parent=settings.get_profile("here"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="tacit-state-")  # for what is opened outside of any test
+
+
+@pytest.fixture(autouse=True)
+def registry(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The registry of this test."""
+    directory = tmp_path_factory.mktemp("state")
+    monkeypatch.setenv("XDG_STATE_HOME", str(directory))
+    return directory / "tacit" / "sources"
 
 
 @pytest.hookimpl(wrapper=True)

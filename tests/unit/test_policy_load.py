@@ -135,7 +135,7 @@ def test_the_documented_example_loads_as_it_stands(tmp_path):
     assert policy.version == EXAMPLE_IN_PYTHON.version
     assert policy.dataset.source == FileSource((("visits", "visits.parquet"), ("cities", "cities.csv")))
     assert policy.dataset.resolve("visits.parquet") == tmp_path / "visits.parquet"
-    assert policy.dataset.ledger_path == tmp_path / "tacit.ledger"
+    assert policy.dataset.ledger_path == tmp_path / "clinic.ledger"
     assert policy.adjacency is Adjacency.ADD_REMOVE
     assert policy.budget.limit == Budget(10, Fraction(1, 10**6))
     assert policy.budget.accounting is Accounting.APPROXIMATE

@@ -17,8 +17,9 @@ from tacit.ledger import (
     Spent,
     Verdict,
     accept_ledger,
+    adopt,
     has_ledger,
-    open_ledger,
+    open_books,
     verify_ledger,
 )
 from tacit.policy import AnalystPolicy, Policy
@@ -67,6 +68,11 @@ def accept(policy: Policy, note: str) -> str:
     return accept_ledger(policy.dataset.ledger_place, note, mark=policy.dataset.ledger_mark)
 
 
+def take_over(policy: Policy, note: str) -> str:
+    """Make the policy's ledger the one of its source, although another has the account, on record."""
+    return adopt(policy, note)
+
+
 def _has_ledger(policy: Policy) -> bool:
     return has_ledger(policy.dataset.ledger_place, mark=policy.dataset.ledger_mark)
 
@@ -74,5 +80,5 @@ def _has_ledger(policy: Policy) -> bool:
 def _in_ledger(policy: Policy, read: Callable[[Ledger | None], T]) -> T:
     if not _has_ledger(policy):
         return read(None)
-    with closing(open_ledger(policy.dataset.ledger_place, create=False, mark=policy.dataset.ledger_mark)) as ledger:
+    with closing(open_books(policy, create=False)) as ledger:
         return read(ledger)

@@ -17,7 +17,7 @@ from tacit.curator.batch_plan import Question
 from tacit.curator.batch_release import BatchRelease
 from tacit.engines import Engine, dummy_engine, limits_of, open_engine
 from tacit.errors import PolicyError
-from tacit.ledger import Ledger, SqliteLedger, open_ledger
+from tacit.ledger import Ledger, SqliteLedger, open_books
 from tacit.policy import Level, Policy, Schema, check_policy, load_policy
 from tacit.sql import Parameters
 
@@ -101,7 +101,7 @@ def source_and_books(policy: Policy) -> Iterator[tuple[Engine, Callable[[], Ledg
 
 
 def _books(policy: Policy) -> Ledger:
-    return open_ledger(policy.dataset.ledger_place, create=True, mark=policy.dataset.ledger_mark)
+    return open_books(policy, create=True)
 
 
 def refuse_misfit(policy: Policy, schema: Schema) -> None:

@@ -26,6 +26,7 @@ from tacit.engines.sources import holds_sqlite
 from tacit.engines.text_tables import Unfit
 from tacit.errors import EngineError, InvalidParameter, PolicyError, QueryRefused, TacitError
 from tacit.faces.left_out import rows_left_out
+from tacit.ledger import second_ledger
 from tacit.policy import (
     Dataset,
     Finding,
@@ -106,8 +107,15 @@ def examine(path: Path) -> tuple[Policy | None, list[Finding]]:
     schema = read_schema(policy.dataset, policy.tables)
     found = check_policy(policy, schema)
     if not any(finding.level is Level.ERROR for finding in found):
-        found += [*_views(policy, schema), *_examined(policy)]
+        found += [*_ledger(policy), *_views(policy, schema), *_examined(policy)]
     return policy, found
+
+
+def _ledger(policy: Policy) -> list[Finding]:
+    """A second ledger for the same source: a second budget for the same people."""
+    hint = "use that ledger and that name; or, knowing what is not counted then, `tacit ledger adopt`"
+    what = "the source has a ledger already"
+    return [Finding(Level.ERROR, ("dataset", "ledger"), f"{what}: {why}", hint) for why in second_ledger(policy)]
 
 
 def _views(policy: Policy, schema: Schema) -> list[Finding]:

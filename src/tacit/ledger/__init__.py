@@ -1,6 +1,7 @@
 """Durable debits: a charge is on the disk before the data are read, and stays there."""
 
 from tacit.ledger.amounts import Cap, Spent, Zcdp
+from tacit.ledger.dataset import adopt, open_books, second_ledger
 from tacit.ledger.owner import accept_rollback, verify_file
 from tacit.ledger.places import accept_ledger, has_ledger, open_ledger, verify_ledger
 from tacit.ledger.protocol import Answers, Debits, Ledger, Log
@@ -43,8 +44,11 @@ __all__ = [
     "Zcdp",
     "accept_ledger",
     "accept_rollback",
+    "adopt",
     "has_ledger",
+    "open_books",
     "open_ledger",
+    "second_ledger",
     "verify_file",
     "verify_ledger",
 ]

@@ -70,6 +70,21 @@ def reserve(connection: Connection, charge: Charge, *, caps: Caps, now: int, tot
     return Reservation(made.seq, made.hash, charge)
 
 
+def begin(connection: Connection, *, now: int) -> Head:
+    """The first entry. It holds a name that no other ledger has, and so has its hash."""
+    from tacit.noise import SYSTEM  # late: who only looks at a ledger needs no random bits
+
+    return append(connection, "open", now=now, note=f"ledger {SYSTEM.draw(16).tobytes().hex()}")
+
+
+def first(connection: Connection) -> str:
+    """The hash of the first entry, by which a ledger is known."""
+    row = connection.execute("SELECT * FROM entry WHERE seq = 0").fetchone()
+    if row is None:
+        raise LedgerError("the ledger cannot be trusted: its first entry is missing", hint=ADVICE)
+    return str(checked(row)["hash"])
+
+
 def settle(
     connection: Connection, reservation: Reservation, *, answer: bytes, keep: Keep | None, now: int, totals: Totals
 ) -> str:

@@ -102,6 +102,17 @@ class Counter(ABC):
         name = dataset and dataset_key(dataset)
         return self._read(lambda at: book.newest(at, limit=limit, dataset=name, analyst=analyst))
 
+    def identity(self) -> str:
+        """The hash of the first entry: which ledger this is, wherever it lies."""
+        return self._read(book.first)
+
+    def adopt(self, dataset: str, note: str) -> str:
+        """Enter that this ledger takes over a source that another had the account of; the hash of that entry."""
+        name = dataset_key(dataset)
+        return self._turnstile.submit(
+            lambda at: book.append(at, "adopt", now=self._now(at), dataset=name, note=note).hash
+        )
+
     def close(self) -> None:
         """Let go of the files or the connection."""
         self._turnstile.alone(self._close)

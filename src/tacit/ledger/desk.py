@@ -151,7 +151,7 @@ def make(path: Path, *, clock: Clock) -> Point:
     try:
         connection.execute("BEGIN IMMEDIATE")
         schema.create(connection)
-        first = book.append(connection, "open", now=milliseconds(clock))
+        first = book.begin(connection, now=milliseconds(clock))
         connection.execute("COMMIT")
         checkpoint(connection)
     finally:

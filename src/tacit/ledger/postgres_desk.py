@@ -168,7 +168,7 @@ class PostgresDesk:
         try:
             with self._alone("SELECT 1") as writing:
                 postgres_schema.create(writing)
-                first = book.append(writing, "open", now=_time(writing, clock))
+                first = book.begin(writing, now=_time(writing, clock))
         except (psycopg.errors.UniqueViolation, psycopg.errors.DuplicateSchema):
             return  # somebody else made it first
         self._move(Point(first.seq, first.hash), sync=True)

@@ -69,6 +69,14 @@ class Log(Protocol):
         """Recompute everything that can be recomputed."""
         ...
 
+    def identity(self) -> str:
+        """The hash of the first entry: which ledger this is, wherever it lies."""
+        ...
+
+    def adopt(self, dataset: str, note: str) -> str:
+        """Enter that this ledger takes over a source that another had the account of; the hash of that entry."""
+        ...
+
 
 class Ledger(Debits, Answers, Log, Protocol):
     """Durable debits, kept answers, and their log."""

@@ -102,8 +102,8 @@ def _decimal(text: str) -> Decimal:
 def _read(data: Mapping[str, object], faults: list[Fault], *, origin: Origin, base: Path) -> Policy | None:
     top = ("dataset", "budget", "limits", "groups", "analysts", "tables", "views")
     faults += [_unknown((key,), top).under() for key in data if key not in top]
-    ledger = f"{Path(origin.name).stem}.ledger"
-    dataset = gathered(partial(_dataset, data.get("dataset"), ledger, base), faults, under=("dataset",))
+    beside = base / f"{Path(origin.name).stem}.ledger"
+    dataset = gathered(partial(_dataset, data.get("dataset"), beside, base), faults, under=("dataset",))
     budget = gathered(partial(_budget, data.get("budget")), faults, under=("budget",))
     limits = gathered(partial(_limits, data.get("limits", {})), faults, under=("limits",))
     groups = _each(data, "groups", faults, make=_group)
@@ -117,8 +117,23 @@ def _read(data: Mapping[str, object], faults: list[Fault], *, origin: Origin, ba
     )
 
 
-def _dataset(raw: object, ledger: str, base: Path) -> Dataset:
-    return Dataset(**{"ledger": ledger, **_section(raw, (), keys.DATASET)}, base=base)
+def _dataset(raw: object, beside: Path, base: Path) -> Dataset:
+    """The dataset. Its ledger goes by its name; one that an earlier version named after the policy's file is kept."""
+    section = _section(raw, (), keys.DATASET)
+    dataset = Dataset(**section, base=base)
+    if "ledger" in section or dataset.ledger_path == beside or not _is_ledger(beside):
+        return dataset
+    if _is_ledger(dataset.ledger_path):
+        raise Fault(
+            f"is not said, and there are two: {dataset.ledger} and {beside.name}",
+            path=("ledger",),
+            hint='write ledger = "…": the one that was charged last',
+        )
+    return Dataset(**section, ledger=beside.name, base=base)
+
+
+def _is_ledger(path: Path) -> bool:
+    return path.exists() or path.with_name(f"{path.name}.mark").exists()
 
 
 def _budget(raw: object) -> BudgetPolicy:

@@ -108,6 +108,26 @@ def verify(*, policy: PolicyFile = POLICY, form: PlainOption = Plain.TABLE) -> N
         raise LedgerError(f"the ledger is not sound: {found.problems[0]}", hint="restore a sound copy of it")
 
 
+@ledger.command("adopt")
+def adopt(
+    *,
+    note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why: it goes on record.")],
+    policy: PolicyFile = POLICY,
+    analyst: Analyst = None,
+) -> None:
+    """Make the policy's ledger the one of its source, although another ledger has the account.
+
+    What was spent there is not counted here and can be spent again: that is a loss of privacy, unless the data are
+    others, and the entry says so for ever.
+    """
+    from tacit.faces.books import take_over
+    from tacit.faces.owner import refuse_analyst
+    from tacit.policy import load_policy
+
+    refuse_analyst(analyst, "the ledger's care")
+    print_lines(f"adopted; entry {take_over(load_policy(policy), note)[:16]} says so")
+
+
 @ledger.command("accept")
 def accept(
     *,

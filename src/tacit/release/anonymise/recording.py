@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tacit.core import Loss
 from tacit.curator.caps import caps
 from tacit.errors import LedgerError
-from tacit.ledger import Charge, Ledger, Reservation, open_ledger
+from tacit.ledger import Charge, Ledger, Reservation, open_books
 from tacit.ledger.values import LONGEST_NAME
 from tacit.policy import AnalystPolicy, Policy
 from tacit.release.anonymise.releases import Earlier
@@ -39,8 +39,7 @@ def recorded(policy: Policy | None, request: Request, *, table: str) -> Iterator
     if policy is None:
         yield record
         return
-    place, mark = policy.dataset.ledger_place, policy.dataset.ledger_mark
-    with closing(open_ledger(place, create=True, mark=mark)) as ledger:
+    with closing(open_books(policy, create=True)) as ledger:
         record.earlier = _earlier(ledger, policy, table=table)
         reserved = _reserve(ledger, policy, request, table=table)
         try:

@@ -1,0 +1,153 @@
+"""Which ledger a source belongs to: a second one would be a second budget for the same people.
+
+What is private in a source is claimed by the first ledger that is opened for it, table by table, in a directory of this
+host: `TACIT_REGISTRY`, else `tacit/sources` where the user's programs keep their state. A claim says which ledger (by
+the hash of its first entry, and where it lies) holds the account, and under which name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+from tacit.ledger.values import dataset_key
+from tacit.policy import Policy
+from tacit.policy.dataset import DatabaseSource, Dataset
+from tacit.policy.names import fold
+from tacit.policy.servers import is_server
+
+VARIABLE = "TACIT_REGISTRY"
+_log = logging.getLogger("tacit.ledger")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Who holds the account of a source."""
+
+    source: str
+    dataset: str
+    ledger: str  # the hash of its first entry
+    place: str
+    file: str  # which file the source was, where it is one: another one of the same name is other data
+
+    def problem(self, other: Claim) -> str | None:
+        """Why `other` may not have the source too; None if it is the same account, or if this claim has lapsed."""
+        if self.dataset != other.dataset and self.ledger == other.ledger:
+            return f"its account goes by the name {self.dataset!r}"
+        if self.ledger == other.ledger:
+            copied = _is_file(self.place) and not _same_file(self.place, other.place)
+            return f"its ledger is {self.place}, of which this is a copy" if copied else None
+        if _is_file(self.place) or is_server(self.place):
+            if not is_server(self.place) and _same_file(self.place, other.place) and self.file != other.file:
+                return None
+            return f"its ledger is {self.place}, with its account {self.dataset!r}"
+        return f"its ledger, {self.place}, is gone" if self.file == other.file else None
+
+
+def registry() -> Path:
+    """The directory where claims are kept."""
+    named = os.environ.get(VARIABLE)
+    state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    return Path(named) if named else Path(state, "tacit", "sources")
+
+
+def claims_of(policy: Policy, ledger: str) -> list[Claim]:
+    """What a policy's ledger would claim: each place where people are, once."""
+    dataset = policy.dataset
+    place = str(dataset.ledger_place)
+    place = place if is_server(place) else os.path.realpath(place)
+    name = dataset_key(dataset.name)
+    return [Claim(source, name, ledger, place, file) for source, file in sorted(set(_sources(policy)))]
+
+
+def problems(policy: Policy, ledger: str) -> list[str]:
+    """Why the policy's ledger (by its first hash; empty where there is none yet) is not the one of its source."""
+    found = []
+    for claim in claims_of(policy, ledger):
+        known = read(claim.source)
+        if known is not None and (why := known.problem(claim)) is not None:
+            found.append(why)
+    return list(dict.fromkeys(found))
+
+
+def write(policy: Policy, ledger: str) -> None:
+    """Claim the source. What cannot be written down is told to the log: nobody is kept from asking by it."""
+    try:
+        directory = registry()
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for claim in claims_of(policy, ledger):
+            path = _path(claim.source)
+            text = json.dumps(asdict(claim), sort_keys=True)
+            if path.exists() and path.read_text(encoding="utf-8") == text:
+                continue
+            draft = path.with_name(f"{path.name}.{os.getpid()}")
+            draft.write_text(text, encoding="utf-8")
+            os.replace(draft, path)
+    except OSError as error:
+        _log.warning("a second ledger for the same source would not be noticed: %s", type(error).__name__)
+
+
+def read(source: str) -> Claim | None:
+    """Who holds a source, as far as this host knows."""
+    with suppress(OSError, ValueError, TypeError):
+        found = Claim(**json.loads(_path(source).read_text(encoding="utf-8")))
+        return found if found.source == source else None
+    return None
+
+
+def _path(source: str) -> Path:
+    return registry() / f"{hashlib.sha256(source.encode()).hexdigest()}.json"
+
+
+# ── where people are ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _sources(policy: Policy) -> Iterator[tuple[str, str]]:
+    """Each private table's place, and which file it is now."""
+    dataset = policy.dataset
+    for table in policy.tables:
+        if table.public:
+            continue
+        if isinstance(dataset.source, DatabaseSource):
+            place = _place(dataset, dataset.source.location)
+            yield f"{place}#{fold(table.name)}", _file(place)
+        else:
+            place = _place(dataset, dataset.source.location(table.name) or "")
+            yield place, _file(place)
+
+
+def _place(dataset: Dataset, location: str) -> str:
+    """One spelling for one place: who connects, and how, is left out of a server's address."""
+    if "://" not in location:
+        return os.path.realpath(dataset.resolve(location))
+    parts = urlsplit(location)
+    if not is_server(location):
+        return location.partition(";")[0].rstrip("/").casefold()
+    host = parts.hostname or parse_qs(parts.query).get("host", [""])[0]
+    return f"postgresql://{host.casefold()}:{parts.port or 5432}{parts.path}"
+
+
+def _file(place: str) -> str:
+    try:
+        found = os.stat(place)
+    except (OSError, ValueError):
+        return ""
+    return f"{found.st_dev}:{found.st_ino}"
+
+
+def _is_file(place: str) -> bool:
+    return not is_server(place) and os.path.exists(place)
+
+
+def _same_file(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return one == other

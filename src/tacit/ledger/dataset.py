@@ -1,0 +1,66 @@
+"""The ledger of a dataset: opened, made or taken over; and never a second one for the same source."""
+
+from __future__ import annotations
+
+import logging
+
+from tacit.errors import LedgerError
+from tacit.ledger import claims
+from tacit.ledger.places import has_ledger, open_ledger
+from tacit.ledger.protocol import Ledger
+from tacit.ledger.values import checked
+from tacit.policy import Policy
+
+_log = logging.getLogger("tacit.ledger")
+_HINT = "use that ledger and that name; or, knowing that what was spent there is not counted, `tacit ledger adopt`"
+
+
+def open_books(policy: Policy, *, create: bool) -> Ledger:
+    """Open the ledger of the policy's dataset. Refused where the source has another: that would be a second budget."""
+    if not _has(policy):
+        _refuse(policy, "")  # before one is made
+    ledger = open_ledger(policy.dataset.ledger_place, create=create, mark=policy.dataset.ledger_mark)
+    try:
+        _refuse(policy, ledger.identity())
+    except BaseException:
+        ledger.close()
+        raise
+    claims.write(policy, ledger.identity())
+    return ledger
+
+
+def second_ledger(policy: Policy) -> list[str]:
+    """What `tacit check` says of the ledger: nothing, unless the source has another."""
+    if not _has(policy):
+        return claims.problems(policy, "")
+    try:
+        ledger = open_ledger(policy.dataset.ledger_place, create=False, mark=policy.dataset.ledger_mark)
+    except LedgerError:
+        return []  # which `tacit ledger verify` speaks of
+    try:
+        return claims.problems(policy, ledger.identity())
+    finally:
+        ledger.close()
+
+
+def adopt(policy: Policy, note: str) -> str:
+    """Make the policy's ledger the one of its source, although another has the account; on record, with the reason."""
+    checked(note, "the note")
+    ledger = open_ledger(policy.dataset.ledger_place, create=True, mark=policy.dataset.ledger_mark)
+    try:
+        before = claims.problems(policy, ledger.identity())
+        entry = ledger.adopt(policy.dataset.name, f"{note}: {'; '.join(before) or 'nobody held the source'}")
+        claims.write(policy, ledger.identity())
+    finally:
+        ledger.close()
+    return entry
+
+
+def _has(policy: Policy) -> bool:
+    return has_ledger(policy.dataset.ledger_place, mark=policy.dataset.ledger_mark)
+
+
+def _refuse(policy: Policy, ledger: str) -> None:
+    for why in claims.problems(policy, ledger):
+        _log.error("a second ledger for one source was refused: dataset %s", policy.dataset.name)
+        raise LedgerError(f"the source has a ledger already: {why}", hint=_HINT)

@@ -1,0 +1,215 @@
+"""One source, one ledger: a copied policy, a renamed account, a copied or deleted ledger is no fresh budget."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tacit.errors import LedgerError, PolicyError
+from tacit.faces.cli.main import main
+from tacit.faces.database import open_database
+from tacit.faces.owner import examine
+from tacit.ledger import SqliteLedger, claims, verify_file
+from tacit.policy import load_policy, parse_policy
+
+POLICY = """
+[dataset]
+name = "clinic"
+source = "clinic.duckdb"
+[budget]
+epsilon = 1
+[analysts.ana]
+epsilon = 1
+[tables.visits]
+unit = "row"
+"""
+QUESTION = "DP-SELECT 1 COUNT(*) FROM visits"
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    """A policy whose budget is spent."""
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
+        for table in ("visits", "staff"):
+            connection.execute(f"CREATE TABLE {table} AS SELECT i FROM range(50) AS t(i)")
+    path = tmp_path / "good.toml"
+    path.write_text(POLICY, encoding="utf-8")
+    ask(path)
+    return path
+
+
+def ask(policy: Path) -> None:
+    with open_database(policy, analyst="ana") as database:
+        database.query(QUESTION)
+
+
+def write(path: Path, *changes: tuple[str, str]) -> Path:
+    text = POLICY
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+ELSEWHERE = ('source = "clinic.duckdb"', 'source = "../clinic.duckdb"')
+OTHERS: dict[str, Callable[[Path], Path]] = {
+    "the policy copied into another directory": lambda p: write(p / "b" / "good.toml", ELSEWHERE),
+    "a ledger of another name": lambda p: write(
+        p / "copy.toml", ('name = "clinic"', 'name = "clinic"\nledger = "fresh.ledger"')
+    ),
+    "an account of another name": lambda p: write(p / "copy.toml", ('"clinic"', '"clinic2"')),
+    "another name in the same ledger": lambda p: write(
+        p / "copy.toml", ('name = "clinic"', 'name = "clinic2"\nledger = "clinic.ledger"')
+    ),
+    "a link to the data": lambda p: (
+        os.symlink(p / "clinic.duckdb", p / "link.duckdb"),
+        write(p / "copy.toml", ("clinic.duckdb", "link.duckdb"), ('name = "clinic"', 'name = "other"')),
+    )[1],
+}
+
+
+def test_a_copied_policy_has_the_same_ledger(good: Path) -> None:
+    copy = good.with_name("copy.toml")
+    shutil.copy(good, copy)
+    assert (
+        load_policy(copy).dataset.ledger_path == load_policy(good).dataset.ledger_path == good.parent / "clinic.ledger"
+    )
+    with open_database(copy, analyst="ana") as database:
+        assert database.budget.left.epsilon == 0
+
+
+@pytest.mark.parametrize("how", OTHERS)
+def test_a_second_ledger_or_account_for_one_source_is_refused_and_told_everywhere(
+    good: Path, how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = OTHERS[how](good.parent)
+    before = sorted(path.name for path in good.parent.rglob("*.ledger"))
+    for _ in range(2):
+        with (
+            caplog.at_level(logging.ERROR, logger="tacit.ledger"),
+            pytest.raises(LedgerError, match="a ledger already"),
+        ):
+            ask(other)
+        assert "a second ledger for one source was refused" in caplog.text
+    assert sorted(path.name for path in good.parent.rglob("*.ledger")) == before  # none was made
+    _, findings = examine(other)
+    assert any("has a ledger already" in finding.message and str(finding.level) == "error" for finding in findings)
+    _, findings = examine(good)
+    assert not any("ledger" in finding.message for finding in findings)
+
+
+def test_a_second_ledger_that_is_there_already_is_refused_too(good: Path) -> None:
+    SqliteLedger(good.parent / "fresh.ledger", create=True).close()
+    with pytest.raises(LedgerError, match=r"its ledger is .*clinic.ledger, with its account 'clinic'"):
+        ask(OTHERS["a ledger of another name"](good.parent))
+
+
+def test_a_copy_of_the_ledger_is_not_the_ledger(good: Path) -> None:
+    for suffix in ("", ".mark"):
+        shutil.copy(good.parent / f"clinic.ledger{suffix}", good.parent / f"fresh.ledger{suffix}")
+    with pytest.raises(LedgerError, match="of which this is a copy"):
+        ask(OTHERS["a ledger of another name"](good.parent))
+
+
+def test_a_ledger_that_moves_is_followed(good: Path) -> None:
+    for suffix in ("", ".mark"):
+        os.rename(good.parent / f"clinic.ledger{suffix}", good.parent / f"fresh.ledger{suffix}")
+    moved = OTHERS["a ledger of another name"](good.parent)
+    with open_database(moved, analyst="ana") as database:
+        assert database.budget.left.epsilon == 0
+    with pytest.raises(LedgerError, match=r"fresh\.ledger"):
+        ask(good)
+
+
+def test_a_deleted_ledger_is_not_begun_anew_in_silence(good: Path) -> None:
+    for suffix in ("", ".mark"):
+        (good.parent / f"clinic.ledger{suffix}").unlink()
+    with pytest.raises(LedgerError, match=r"its ledger, .*clinic.ledger, is gone"):
+        ask(good)
+    assert not (good.parent / "clinic.ledger").exists()
+
+
+def test_other_data_under_the_same_name_may_have_a_new_ledger(good: Path) -> None:
+    for name in ("clinic.ledger", "clinic.ledger.mark"):
+        (good.parent / name).unlink()
+    shutil.copy(good.parent / "clinic.duckdb", good.parent / "new.duckdb")  # while the old one is there: another file
+    os.replace(good.parent / "new.duckdb", good.parent / "clinic.duckdb")
+    ask(good)
+
+
+def test_the_owner_can_take_a_source_over_on_record(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = OTHERS["a ledger of another name"](good.parent)
+    assert main(["ledger", "adopt", "-p", str(other), "--note", "a new year's data", "--as", "ana"]) == 3
+    assert main(["ledger", "adopt", "-p", str(other), "--note", "a new year's data"]) == 0
+    assert "adopted" in capsys.readouterr().out
+    ask(other)
+    with SqliteLedger(good.parent / "fresh.ledger", create=False) as ledger:
+        (entry,) = [one for one in ledger.entries(limit=9) if one.act == "adopt"]
+    assert entry.note is not None
+    assert entry.note.startswith("a new year's data: its ledger is ")
+    assert verify_file(good.parent / "fresh.ledger").sound
+    with pytest.raises(LedgerError, match=r"fresh\.ledger"):
+        ask(good)
+
+
+def test_tables_that_are_not_shared_may_have_a_budget_of_their_own(good: Path) -> None:
+    staff = write(good.parent / "staff.toml", ('"clinic"', '"staff"'), ("tables.visits", "tables.staff"))
+    with open_database(staff, analyst="ana") as database:
+        database.query("DP-SELECT 1 COUNT(*) FROM staff")
+
+
+def test_a_public_table_belongs_to_everybody(tmp_path: Path) -> None:
+    shared = "\n[tables.staff]\npublic = true\n"
+    first, second = (parse_policy(POLICY.replace('"clinic"', f'"{name}"') + shared, tmp_path) for name in "ab")
+    assert [claim.source for claim in claims.claims_of(first, "")] == [f"{tmp_path}/clinic.duckdb#visits"]
+    assert [claim.source for claim in claims.claims_of(second, "")] == [f"{tmp_path}/clinic.duckdb#visits"]
+
+
+def test_a_servers_address_is_one_place_however_it_is_written() -> None:
+    addresses = ["postgresql://a@DB.example/clinic", "postgres://b@db.example:5432/clinic?sslmode=require"]
+    found = set()
+    for address in addresses:
+        text = POLICY.replace('source = "clinic.duckdb"', f'source = "{address}"\nengine = "postgres"')
+        found |= {claim.source for claim in claims.claims_of(parse_policy(text), "")}
+    assert found == {"postgresql://db.example:5432/clinic#visits"}
+
+
+def test_a_registry_that_cannot_be_written_is_told_to_the_log(
+    good: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("TACIT_REGISTRY", str(good))  # a file
+    with caplog.at_level(logging.WARNING, logger="tacit.ledger"), open_database(good, analyst="ana"):
+        assert "would not be noticed" in caplog.text
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"source": 1}'])
+def test_a_claim_that_cannot_be_read_is_written_anew(good: Path, registry: Path, damage: str) -> None:
+    (claim,) = registry.glob("*.json")
+    claim.write_text(damage, encoding="utf-8")
+    with open_database(good, analyst="ana"):
+        assert claims.read(f"{good.parent}/clinic.duckdb#visits") is not None
+
+
+# --- ledgers that were named after the policy's file
+
+
+def test_a_ledger_named_after_the_policys_file_is_kept(good: Path) -> None:
+    for suffix in ("", ".mark"):
+        os.rename(good.parent / f"clinic.ledger{suffix}", good.parent / f"good.ledger{suffix}")
+    assert load_policy(good).dataset.ledger_path == good.parent / "good.ledger"
+    with open_database(good, analyst="ana") as database:
+        assert database.budget.left.epsilon == 0
+
+
+def test_two_ledgers_beside_a_policy_that_names_neither_are_refused(good: Path) -> None:
+    SqliteLedger(good.parent / "good.ledger", create=True).close()
+    with pytest.raises(PolicyError, match=r"there are two: clinic.ledger and good.ledger"):
+        load_policy(good)
