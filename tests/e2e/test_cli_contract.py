@@ -163,7 +163,7 @@ def test_a_tampered_ledger_is_found(tmp_path: Path) -> None:
     assert here("query", "--as", "ana", BY_DEPT, cwd=tmp_path).code == 0
     sound = here("ledger", "verify", "--format", "json", cwd=tmp_path)
     assert (sound.code, sound.json["sound"]) == (0, True)
-    with closing(sqlite3.connect(tmp_path / "tacit.ledger")) as connection:
+    with closing(sqlite3.connect(tmp_path / "clinic.ledger")) as connection:
         triggers = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'")]
         for trigger in triggers:
             connection.execute(f"DROP TRIGGER {trigger}")

@@ -61,7 +61,7 @@ def test_a_policy_that_does_not_fit_its_source_is_found(tmp_path: Path) -> None:
     assert ran.lines[1] == 'hint: did you mean "amount"?'
     asked = here("query", "--as", "ana", "DP-SELECT 1 COUNT(*) FROM visits", cwd=tmp_path)
     assert asked.code == 5, "what does not fit is refused before anything is asked"
-    assert not (tmp_path / "tacit.ledger").exists()
+    assert not (tmp_path / "clinic.ledger").exists()
 
 
 def test_the_lectures_sql_runs_at_the_owners_door(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_what_is_the_owners_is_refused_to_analysts(tmp_path: Path, command: tupl
     ):
         assert (ran.code, ran.out) == (3, "")
         assert "refused to analysts" in ran.lines[0]
-    assert not (tmp_path / "tacit.ledger").exists()
+    assert not (tmp_path / "clinic.ledger").exists()
 
 
 def test_calibration_is_shown_first_and_written_free(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_calibration_is_shown_first_and_written_free(tmp_path: Path) -> None:
     explained = here("calibrate", "--epsilon", "1", "--explain", "--format", "json", cwd=tmp_path)
     assert explained.json["epsilon"] == "1"
     assert [step["epsilon"] for step in explained.json["quantities"]] == ["0.25"] * 4
-    assert not (tmp_path / "tacit.ledger").exists(), "an explanation is free"
+    assert not (tmp_path / "clinic.ledger").exists(), "an explanation is free"
     shown = here("calibrate", "--epsilon", "1", "--format", "json", cwd=tmp_path).json
     assert (shown["epsilon"], shown["reused"]) == ("1", False)
     assert "+amount = { lower" in shown["diff"]
@@ -140,7 +140,7 @@ def test_a_rolled_back_ledger_is_accepted_only_by_name(tmp_path: Path) -> None:
     build(tmp_path)
     ask = ("query", "--as", "ana", "DP-SELECT 0.5 COUNT(*) FROM visits")
     assert here(*ask, cwd=tmp_path).code == 0
-    (tmp_path / "tacit.ledger").unlink()
+    (tmp_path / "clinic.ledger").unlink()
     assert here(*ask, cwd=tmp_path).code == 7
     assert here("budget", cwd=tmp_path).code == 7
     assert here("ledger", "accept", "--note", "the disk was lost", cwd=tmp_path).code == 0

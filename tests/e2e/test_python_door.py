@@ -113,7 +113,7 @@ def test_strangers_and_misfits_are_refused_at_the_door(tmp_path: Path) -> None:
         tacit.open(tmp_path / "none.toml", analyst="ana")
     with pytest.raises(tacit.InvalidParameter):
         tacit.open(path, analyst="ana", default_epsilon=-1)
-    assert not (tmp_path / "tacit.ledger").exists()
+    assert not (tmp_path / "clinic.ledger").exists()
 
 
 def test_after_closing_nothing_is_charged_or_answered(tmp_path: Path) -> None:

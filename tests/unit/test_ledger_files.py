@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import shutil
@@ -203,6 +204,54 @@ def test_a_full_disk_means_no_answer_and_room_again_means_answers(ledger: Sqlite
     ledger.reserve(charge(), CAPS)
     ledger.close()
     assert charges(path) == made + 1
+
+
+SAID = "the ledger cannot be used: the disk is full"
+
+
+@pytest.mark.parametrize(
+    ("error", "lasting"),
+    [
+        ("SQLITE_FULL", False), ("SQLITE_IOERR_SHMSIZE", False), ("SQLITE_IOERR_WRITE", True),
+        ("SQLITE_IOERR_TRUNCATE", True), ("SQLITE_CANTOPEN", True), ("ENOSPC", True), ("EDQUOT", True),
+    ],
+)  # fmt: skip
+def test_a_full_disk_is_called_so_and_the_advice_fits(
+    ledger: SqliteLedger, monkeypatch: pytest.MonkeyPatch, error: str, lasting: bool
+) -> None:
+    """Whatever SQLite or the system calls it."""
+
+    def fail(*_: object, **__: object) -> None:
+        if error.startswith("SQLITE"):
+            failed = sqlite3.OperationalError("disk I/O error")
+            failed.sqlite_errorname = error
+            raise failed
+        raise OSError(getattr(errno, error), CANARY)
+
+    with monkeypatch.context() as broken:
+        broken.setattr("tacit.ledger.book.reserve", fail)
+        broken.setattr("tacit.ledger.sqlite._is_full", lambda _: True)
+        with pytest.raises(LedgerError) as refused:
+            ledger.reserve(charge(), CAPS)
+    assert refused.value.message == SAID
+    assert refused.value.hint.startswith("make room on the disk that holds the ledger")
+    if lasting:
+        with pytest.raises(LedgerError, match="shut: the disk is full"):
+            ledger.reserve(charge(), CAPS)
+    else:
+        ledger.reserve(charge(), CAPS)
+
+
+def test_a_disk_with_room_is_not_called_full(ledger: SqliteLedger, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        failed = sqlite3.OperationalError("disk I/O error")
+        failed.sqlite_errorname = "SQLITE_IOERR_READ"
+        raise failed
+
+    monkeypatch.setattr("tacit.ledger.book.reserve", fail)
+    with pytest.raises(LedgerError, match="its database failed") as refused:
+        ledger.reserve(charge(), CAPS)
+    assert "make room" not in refused.value.hint
 
 
 def test_a_failed_sync_of_the_mark_shuts_the_ledger_for_good(

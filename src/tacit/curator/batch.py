@@ -19,10 +19,10 @@ from tacit.curator.execute import execute
 from tacit.curator.inquiry import inquiry
 from tacit.curator.measure import PublicTables, encoded, listed, measure
 from tacit.curator.noisy import Noisy, noisy_numbers
+from tacit.curator.paid import paid
 from tacit.curator.pricing import Session, concentrated
 from tacit.curator.release import Receipt, Release
 from tacit.engines import Engine, Exact, State, one_state
-from tacit.errors import EngineError, TacitError
 from tacit.ledger import Charge, Inquiry, Keep, Ledger, Replay, Reservation, Shelf
 from tacit.mechanisms.strategy.plan import bars
 from tacit.noise import IntArray, Source, WideArray
@@ -128,15 +128,12 @@ def _charge(made: BatchPlan, policy: Policy, analyst: AnalystPolicy, asked: Aski
 
 def _read(desk: Desk, made: BatchPlan, reserved: Reservation) -> tuple[Noised, ...]:
     """Execute and measure. Whatever fails here stays charged, and says nothing of the data."""
-    try:
+
+    def read() -> tuple[Noised, ...]:
         with one_state(desk.engine) as state:
             return tuple(_measured(desk, piece, state) for piece in made.pieces)
-    except BaseException as error:
-        desk.ledger.fail(reserved)
-        if isinstance(error, TacitError) or not isinstance(error, Exception):
-            raise
-    # outside the handler: what went wrong may hold a cell, and would hang on the error as its __context__
-    raise EngineError("the batch could not be computed", hint="it stays charged; see the curator's log")
+
+    return paid(desk.ledger, reserved, read, what="the batch")
 
 
 def _measured(desk: Desk, piece: Piece, state: State) -> Noised:

@@ -14,9 +14,10 @@ import numpy as np
 
 from tacit.core import Adjacency, ComposedEvent, Event, Loss, decimal_text
 from tacit.curator.measure import measure
+from tacit.curator.paid import paid
 from tacit.curator.pricing import caps, concentrated
 from tacit.engines import Engine, Exact, one_state
-from tacit.errors import EngineError, PolicyError, TacitError
+from tacit.errors import EngineError, PolicyError
 from tacit.ledger import Charge, Inquiry, Ledger, Replay, Reservation
 from tacit.mechanisms import Exponential
 from tacit.noise import SYSTEM, IntArray, Source
@@ -201,14 +202,12 @@ def _read(
     made: CalibrationPlan, engine: Engine, ledger: Ledger, *, reserved: Reservation, source: Source
 ) -> list[Outcome]:
     """Whatever fails here stays charged, and says nothing of the data."""
-    try:
+
+    def read() -> list[Outcome]:
         with one_state(engine) as state:
             return [_outcome(step, [state.execute(sql) for sql in step.sql], source) for step in made.steps]
-    except BaseException as error:
-        ledger.fail(reserved)
-        if isinstance(error, TacitError) or not isinstance(error, Exception):
-            raise
-    raise EngineError("the calibration could not be computed", hint="it stays charged; see the curator's log")
+
+    return paid(ledger, reserved, read, what="the calibration")
 
 
 def _outcome(step: Step, exact: list[Exact], source: Source) -> Outcome:

@@ -19,11 +19,12 @@ from tacit.curator.grouping_sets import SetsPlan, ask_sets, explain_sets, plan_s
 from tacit.curator.inquiry import Replayed, asked_again, inquiry, is_batch
 from tacit.curator.measure import PublicTables, listed, measure
 from tacit.curator.noisy import Noisy
+from tacit.curator.paid import paid
 from tacit.curator.pricing import Session, concentrated, price
 from tacit.curator.release import Receipt, Release
 from tacit.curator.within import Planned, least_price, needs_pilot, pilot_price, planner_of
 from tacit.engines import Engine, Exact, one_state
-from tacit.errors import EngineError, QueryRefused, TacitError
+from tacit.errors import QueryRefused
 from tacit.ledger import Balance, Charge, Entry, Ledger, Replay, Reservation, Shelf
 from tacit.noise import SYSTEM, Source
 from tacit.policy import AnalystPolicy, Policy, TableDomain
@@ -168,16 +169,13 @@ class Curator:
 
     def _read(self, made: Plan, reserved: Reservation) -> Noisy:
         """Execute and measure. Whatever fails here stays charged, and says nothing of the data."""
-        try:
+
+        def read() -> Noisy:
             with one_state(self._engine) as state:
                 exact: list[Exact] = [execute(statement, state) for statement in made.statements]
             return measure(made, exact, public=self._public(made), source=self._source)
-        except BaseException as error:
-            self._ledger.fail(reserved)
-            if isinstance(error, TacitError) or not isinstance(error, Exception):
-                raise
-        # outside the handler: what went wrong may hold a cell, and would hang on the error as its __context__
-        raise EngineError("the answer could not be computed", hint="it stays charged; see the curator's log")
+
+        return paid(self._ledger, reserved, read, what="the answer")
 
     def _public(self, made: Plan) -> PublicTables:
         """The values of public tables that serve as domains."""

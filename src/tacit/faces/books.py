@@ -16,12 +16,12 @@ from tacit.ledger import (
     Line,
     Spent,
     Verdict,
-    accept_ledger,
     adopt,
     has_ledger,
     open_books,
     verify_ledger,
 )
+from tacit.ledger import accept as accept_books
 from tacit.policy import AnalystPolicy, Policy
 
 _OWNER = "curator"
@@ -65,7 +65,7 @@ def verdict(policy: Policy) -> Verdict:
 
 def accept(policy: Policy, note: str) -> str:
     """Take a ledger that was rolled back for the truth, on record."""
-    return accept_ledger(policy.dataset.ledger_place, note, mark=policy.dataset.ledger_mark)
+    return accept_books(policy, note)
 
 
 def take_over(policy: Policy, note: str) -> str:

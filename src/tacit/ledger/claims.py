@@ -94,6 +94,13 @@ def write(policy: Policy, ledger: str) -> None:
         _log.warning("a second ledger for the same source would not be noticed: %s", type(error).__name__)
 
 
+def renew(policy: Policy, ledger: str) -> None:
+    """Claim the source for a ledger that was made anew, if it was claimed for one in the same place."""
+    known = [(claim, read(claim.source)) for claim in claims_of(policy, ledger)]
+    if all(before is None or before.place == claim.place for claim, before in known):
+        write(policy, ledger)
+
+
 def read(source: str) -> Claim | None:
     """Who holds a source, as far as this host knows."""
     with suppress(OSError, ValueError, TypeError):

@@ -6,7 +6,7 @@ import logging
 
 from tacit.errors import LedgerError
 from tacit.ledger import claims
-from tacit.ledger.places import has_ledger, open_ledger
+from tacit.ledger.places import accept_ledger, has_ledger, open_ledger
 from tacit.ledger.protocol import Ledger
 from tacit.ledger.values import checked
 from tacit.policy import Policy
@@ -51,6 +51,18 @@ def adopt(policy: Policy, note: str) -> str:
         before = claims.problems(policy, ledger.identity())
         entry = ledger.adopt(policy.dataset.name, f"{note}: {'; '.join(before) or 'nobody held the source'}")
         claims.write(policy, ledger.identity())
+    finally:
+        ledger.close()
+    return entry
+
+
+def accept(policy: Policy, note: str) -> str:
+    """Take a ledger that was rolled back for the truth, on record; one that had to be made anew keeps its source."""
+    dataset = policy.dataset
+    entry = accept_ledger(dataset.ledger_place, note, mark=dataset.ledger_mark)
+    ledger = open_ledger(dataset.ledger_place, create=False, mark=dataset.ledger_mark)
+    try:
+        claims.renew(policy, ledger.identity())
     finally:
         ledger.close()
     return entry

@@ -61,7 +61,9 @@ class PostgresLedger(Counter):
                 with suppress(psycopg.Error, OSError):
                     self._put_down()
             reason = next((why for kind, why in HARMLESS.items() if isinstance(error, kind)), _failed(code))
-            raise LedgerError(f"the ledger cannot be used: {reason}", hint="nothing was released") from None
+            full = isinstance(error, psycopg.errors.DiskFull)
+            hint = "make room on the server's disk; nothing was released" if full else "nothing was released"
+            raise LedgerError(f"the ledger cannot be used: {reason}", hint=hint) from None
 
 
 def _failed(code: str) -> str:
