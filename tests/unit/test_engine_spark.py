@@ -170,7 +170,7 @@ class Planning:
 @pytest.mark.parametrize("by", ["the clock", "interrupt"])
 def test_a_question_is_told_to_stop_until_it_stops(by):
     session = Planning()
-    engine = Spark(session, Tables({}, ""), limits=Limits(timeout=0.05) if by == "the clock" else UNLIMITED)  # type: ignore[arg-type]
+    engine = Spark(session, lambda: Tables({}, ""), limits=Limits(timeout=0.05) if by == "the clock" else UNLIMITED)  # type: ignore[arg-type]
     hurry = threading.Timer(0.05, engine.interrupt)
     if by == "interrupt":
         hurry.start()

@@ -22,6 +22,7 @@ from tacit.curator.noisy import Noisy, noisy_numbers
 from tacit.curator.paid import paid
 from tacit.curator.pricing import Session, concentrated
 from tacit.curator.release import Receipt, Release
+from tacit.curator.reuse import age_note, data_version
 from tacit.engines import Engine, Exact, State, one_state
 from tacit.ledger import Charge, Inquiry, Keep, Ledger, Replay, Reservation, Shelf
 from tacit.mechanisms.strategy.plan import bars
@@ -86,15 +87,17 @@ def asked_price(epsilon: Number, delta: Number | None) -> Loss:
 def answered_batch(desk: Desk, made: BatchPlan, analyst: AnalystPolicy, *, asked: Asking) -> Answered:
     """Kept answers, or new ones: charged, read and noised, in this order."""
     policy = desk.policy
+    version = data_version(policy, desk.engine)
     if policy.budget.reuse and not made.fresh:
         shelf = Shelf(
             dataset=policy.dataset.name,
             policy_version=policy.version,
-            data_version=policy.dataset.data_version,
+            data_version=version,
             analyst=analyst.name,
         )
         for kept in desk.ledger.kept(shelf, key=asked.key):
-            return Answered(_from_bytes(desk.ledger.answer(kept), made), kept.hash, asked.again)
+            age = age_note(kept.at, watched=version != policy.dataset.data_version)
+            return Answered(_from_bytes(desk.ledger.answer(kept), made), kept.hash, asked.again, age)
     reserved = desk.ledger.reserve(_charge(made, policy, analyst, asked), caps(policy, analyst))
     if isinstance(reserved, Replay):
         return Answered(_from_bytes(reserved.answer, made), reserved.hash, "the same request")
@@ -102,7 +105,7 @@ def answered_batch(desk: Desk, made: BatchPlan, analyst: AnalystPolicy, *, asked
     keep = Keep(
         key=asked.key,
         family=asked.key,
-        data_version=policy.dataset.data_version,
+        data_version=version,
         audience=None if policy.budget.share_answers else analyst.name,
         facts="{}",
     )
@@ -202,7 +205,7 @@ def _released(desk: Desk, made: BatchPlan, answered: Answered, *, left: Budget |
     for (place, _), (shown, noisy) in zip(made.places, answers_of(made, answered), strict=True):
         piece = made.pieces[place]
         table = answer(shown, noisy)
-        notes = (*notes_of(piece), shared)
+        notes = (*notes_of(piece), shared, *answered.ages)
         if isinstance(piece, Joint):
             notes = (*shown.notes, *notes)
         receipt = _receipt(desk, made, piece, entry=answered.entry)

@@ -30,6 +30,12 @@ class Answered:
     noised: tuple[Noised, ...]
     entry: str
     reused: str | None
+    age: str | None = None  # how old they are, if they are given again
+
+    @property
+    def ages(self) -> tuple[str, ...]:
+        """The note that says so, if there is one."""
+        return () if self.age is None else (self.age,)
 
 
 def answers_of(made: BatchPlan, answered: Answered) -> Iterator[tuple[Plan, Noisy]]:

@@ -59,6 +59,7 @@ class _Answered:
     noisy: Noisy
     entry: str
     reused: str | None
+    age: str | None = None  # how old it is, if it is given again
 
     @property
     def cost(self) -> Loss:
@@ -151,17 +152,19 @@ class Curator:
         )
 
     def _answered(self, made: Plan, analyst: AnalystPolicy, wish: _Wish) -> _Answered:
+        version = reuse.data_version(self.policy, self._engine)
         if self.policy.budget.reuse and not wish.query.fresh:
-            found = reuse.find(made, self._ledger, self._shelf(analyst))
+            found = reuse.find(made, self._ledger, self._shelf(analyst, version))
             if found is not None:
-                return _Answered(found.plan, found.noisy, found.entry, found.how)
+                age = reuse.age_note(found.at, watched=version != self.policy.dataset.data_version)
+                return _Answered(found.plan, found.noisy, found.entry, found.how, age)
         reserved = self._ledger.reserve(self._charge(made, analyst, wish), caps(self.policy, analyst))
         if isinstance(reserved, Replay):
             return _Answered(made, Noisy.from_bytes(reserved.answer), reserved.hash, "the same request")
         noisy = self._read(made, reserved)
         kept = reuse.keep(
             made,
-            data_version=self.policy.dataset.data_version,
+            data_version=version,
             audience=None if self.policy.budget.share_answers else analyst.name,
         )
         entry = self._ledger.settle(reserved, noisy.to_bytes(), keep=kept if self.policy.budget.reuse else None)
@@ -204,11 +207,11 @@ class Curator:
             asked=inquiry([wish.query], self.policy, loss=made.loss, words=[wish.words]),
         )
 
-    def _shelf(self, analyst: AnalystPolicy) -> Shelf:
+    def _shelf(self, analyst: AnalystPolicy, version: str) -> Shelf:
         return Shelf(
             dataset=self.policy.dataset.name,
             policy_version=self.policy.version,
-            data_version=self.policy.dataset.data_version,
+            data_version=version,
             analyst=analyst.name,
         )
 
@@ -219,6 +222,8 @@ class Curator:
         chosen = selection_text(made)
         if chosen is not None:
             notes.append(f"keys are {chosen}; keys below it are left out")
+        if answered.age is not None:
+            notes.append(answered.age)
         if pilot != NOTHING:
             notes.append(f"the cost includes a pilot of {pilot} that found the price")
         receipt = Receipt(

@@ -30,6 +30,7 @@ class Found:
     plan: Plan
     how: str
     entry: str
+    at: float  # when it was given
 
 
 def derived(plan: Plan, kept: KeptAnswer, ledger: Ledger, *, picks: Picks = ()) -> Found | None:
@@ -69,7 +70,7 @@ def derived(plan: Plan, kept: KeptAnswer, ledger: Ledger, *, picks: Picks = ()) 
         loss=kept.loss,
         selection=kept_selection(plan, facts),
     )
-    return Found(Noisy(tuple(groups), tuple(made), noisy.private_keys), serving, how, kept.hash)
+    return Found(Noisy(tuple(groups), tuple(made), noisy.private_keys), serving, how, kept.hash, kept.at)
 
 
 def _same_quantity(plan: Plan, *, finer: bool, picks: bool) -> bool:

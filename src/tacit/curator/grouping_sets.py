@@ -122,7 +122,7 @@ def ask_sets(desk: Desk, made: SetsPlan, analyst: AnalystPolicy, *, words: str, 
         cost=NOTHING if answered.reused else made.loss,
         left=desk.left(analyst),
         reused=answered.reused,
-        notes=(*_notes(made), f"counts {_counted(made)}"),
+        notes=(*_notes(made), f"counts {_counted(made)}", *answered.ages),
         receipt=receipt,
     )
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from fractions import Fraction
 
 from tacit.core import decimal_text
 from tacit.curator.derive import Found, derived, kept_selection, key_texts, swapped
 from tacit.curator.noisy import Noisy
+from tacit.engines import mark_of
 from tacit.ledger import Keep, KeptAnswer, Ledger, Shelf
 from tacit.mechanisms import Gaussian, Laplace
+from tacit.policy import Policy
 from tacit.sql import Measurement, Plan
 from tacit.sql.restriction import restrictions
 
@@ -71,4 +74,26 @@ def _same(plan: Plan, kept: KeptAnswer, ledger: Ledger) -> Found | None:
         return None
     noisy = Noisy.from_bytes(ledger.answer(kept))
     serving = replace(plan, measurements=tuple(measurements), loss=kept.loss, selection=kept_selection(plan, facts))
-    return Found(noisy, serving, "the same question", kept.hash)
+    return Found(noisy, serving, "the same question", kept.hash, kept.at)
+
+
+def data_version(policy: Policy, engine: object) -> str:
+    """The state of the data that answers are kept under: what the policy says, and what the engine can tell.
+
+    Raises EngineError where the tables are no longer those that were opened; nothing is charged yet.
+    """
+    mark = mark_of(engine)
+    stated = policy.dataset.data_version
+    return stated if mark is None else f"{stated[:150]} {mark.text}"
+
+
+def age_note(at: float, *, watched: bool) -> str:
+    """How old an answer is that is given again."""
+    seconds = max(0, round(time.time() - at))
+    for name, size in (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1)):
+        if seconds >= size or size == 1:
+            count = seconds // size
+            age = f"{count} {name}{'' if count == 1 else 's'}"
+            break
+    known = "the data have not changed since" if watched else "whether the data changed since is not known"
+    return f"this answer was given {age} ago; {known}"

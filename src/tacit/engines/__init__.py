@@ -14,6 +14,7 @@ from tacit.engines.looking import Looked, look_at_files
 from tacit.engines.owner import run_owner_sql
 from tacit.engines.reading import advice_on, shared_keys, unreadable_tables
 from tacit.engines.snapshot import State, one_state
+from tacit.engines.watching import Mark, mark_of
 from tacit.errors import EngineError, PolicyError
 from tacit.policy import Dataset, Policy, Schema, TablePolicy
 
@@ -25,11 +26,13 @@ __all__ = [
     "IntArray",
     "Limits",
     "Looked",
+    "Mark",
     "State",
     "advice_on",
     "dummy_engine",
     "limits_of",
     "look_at_files",
+    "mark_of",
     "one_state",
     "open_engine",
     "read_schema",

@@ -17,6 +17,7 @@ from tacit.engines.columns import fetch, literal
 from tacit.engines.exact import Exact, advice_on_views, log, unanswered
 from tacit.engines.sources import Exposed, ask, describe, expose, unfit_cells_in
 from tacit.engines.text_tables import Unfit
+from tacit.engines.watching import Mark, changed_tables, digest, mark_of_files
 from tacit.errors import EngineError, InvalidParameter
 from tacit.policy import Dataset, Policy, Schema, TablePolicy
 
@@ -24,13 +25,29 @@ from tacit.policy import Dataset, Policy, Schema, TablePolicy
 class DuckDB:
     """One in-memory instance with a view for each table. Made by `build`."""
 
-    __slots__ = ("__weakref__", "_clean", "_computed", "_connection", "_live", "_lock", "_pid", "_schema")
+    __slots__ = (
+        "__weakref__",
+        "_clean",
+        "_computed",
+        "_connection",
+        "_live",
+        "_loaded",
+        "_lock",
+        "_paths",
+        "_pid",
+        "_schema",
+        "_seen",
+    )
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, schema: Schema, *, scratch: str, computed: Sequence[str] = ()
+        self, connection: duckdb.DuckDBPyConnection, schema: Schema, *, scratch: str, exposed: Exposed
     ) -> None:
         self._connection = connection
-        self._schema, self._computed = schema, tuple(computed)
+        self._schema, self._computed = schema, exposed.computed
+        self._loaded, self._paths = exposed.loaded, exposed.paths
+        self._seen = mark_of_files(
+            self._paths
+        )  # of the files that questions go on reading, while they have this schema
         self._lock = threading.Lock()
         self._live: set[duckdb.DuckDBPyConnection] = set()  # the cursors of questions that are running
         self._pid = os.getpid()
@@ -58,6 +75,19 @@ class DuckDB:
             log.warning("%s: %s", type(error).__name__, error)
         # Outside the handler: the error has no __context__ that a traceback, a logger or a debugger could print.
         raise unanswered()
+
+    def mark(self) -> Mark:
+        """The state of the files; see `Watched`."""
+        now = mark_of_files(self._paths)
+        if now != self._seen:
+            with self._cursor() as cursor:
+                if describe(cursor, tuple(self._schema), otherwise=changed_tables()) != self._schema:
+                    raise changed_tables()
+            self._seen = now
+        if self._loaded is None:
+            return now
+        times = [mark.at for mark in (now, self._loaded) if mark.at is not None]
+        return Mark(digest((now.text, self._loaded.text)), max(times, default=None))
 
     def advice(self) -> tuple[tuple[str, str], ...]:
         """What a careful curator would change about the source."""
@@ -115,7 +145,7 @@ def build(fill: Callable[[duckdb.DuckDBPyConnection], Exposed], limits: Limits) 
         connection = undo.enter_context(closing(instance(limits, scratch=scratch)))
         exposed = fill(connection)
         _lock(connection, exposed.paths)
-        engine = DuckDB(connection, describe(connection, exposed.tables), scratch=scratch, computed=exposed.computed)
+        engine = DuckDB(connection, describe(connection, exposed.tables), scratch=scratch, exposed=exposed)
         undo.pop_all()
     return engine
 

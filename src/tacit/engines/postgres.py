@@ -16,6 +16,7 @@ from tacit.engines.exact import Exact, advice_on_views, log, unanswered
 from tacit.engines.postgres_settings import WATCHED, differing, settings, statement
 from tacit.engines.postgres_tables import Tables, find_tables
 from tacit.engines.postgres_types import fetch
+from tacit.engines.watching import Mark, changed_tables, digest
 from tacit.errors import EngineError, InvalidParameter, PolicyError, TacitError
 from tacit.policy import DatabaseSource, Dataset, Schema, TablePolicy
 from tacit.policy.servers import KEEPALIVES, SECRET_PARAMETERS, holds_secret
@@ -99,6 +100,20 @@ class Postgres:
         self.interrupt()
         with self._lock:
             self._clean()
+
+    def mark(self) -> Mark:
+        """The columns of the tables, and the server's counters of what was written; see `Watched`."""
+        row = None
+        try:
+            with self._connection() as connection:
+                row = connection.execute(self._tables.state.encode()).fetchone()
+        except (psycopg.Error, ValueError) as error:
+            log.warning("%s: %s", type(error).__name__, error)
+        if row is None:  # outside the handler: nothing of what was said is left in the error
+            raise EngineError("the database gave no answer, and nothing was charged", hint=_SEE_LOG)
+        if row[0] != self._tables.columns:
+            raise changed_tables()
+        return Mark(digest(row))
 
     def advice(self) -> tuple[tuple[str, str], ...]:
         """What a careful curator would change about the role that asks. Reads the catalogue, never a row."""

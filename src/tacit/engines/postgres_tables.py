@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tacit.engines.columns import quoted
 from tacit.engines.postgres_types import SourceColumn, reading
@@ -33,6 +33,22 @@ SELECT collname FROM pg_collation WHERE collname IN ('pg_c_utf8', 'C.utf8', 'C.U
 AND collnamespace = CAST('pg_catalog' AS regnamespace)
 ORDER BY array_position(ARRAY['pg_c_utf8', 'C.utf8', 'C.UTF-8'], CAST(collname AS TEXT)) LIMIT 1"""
 
+# The columns of the tables, and how often a row of them was written, or of what views and partitions read: by counters
+# of the server that anybody may read. A table that is emptied or written anew has another file.
+_STATE = """
+WITH RECURSIVE named(oid) AS (SELECT CAST(to_regclass(name) AS OID) FROM unnest(CAST({0} AS TEXT[])) AS t(name)),
+reads(oid) AS (SELECT oid FROM named UNION SELECT n.oid FROM reads AS r, LATERAL (
+    SELECT d.refobjid FROM pg_rewrite AS w JOIN pg_depend AS d ON d.classid = CAST('pg_rewrite' AS regclass)
+    AND d.objid = w.oid AND d.refclassid = CAST('pg_class' AS regclass) WHERE w.ev_class = r.oid
+    UNION ALL SELECT i.inhrelid FROM pg_inherits AS i WHERE i.inhparent = r.oid) AS n(oid))
+SELECT (SELECT md5(string_agg(concat_ws('/', a.attrelid, a.attname, a.atttypid, a.atttypmod, a.attgenerated), ','
+    ORDER BY a.attrelid, a.attnum)) FROM pg_attribute AS a WHERE a.attrelid IN (SELECT oid FROM named) AND a.attnum > 0
+    AND NOT a.attisdropped),
+(SELECT concat_ws('/', sum(pg_stat_get_tuples_inserted(oid)), sum(pg_stat_get_tuples_updated(oid)),
+    sum(pg_stat_get_tuples_deleted(oid)), string_agg(CAST(pg_relation_filenode(oid) AS TEXT), ',' ORDER BY oid))
+    FROM reads),
+(SELECT stats_reset FROM pg_stat_database WHERE datname = current_database())"""
+
 
 @dataclass(frozen=True, slots=True)
 class Tables:
@@ -42,6 +58,13 @@ class Tables:
     clause: str
     origins: tuple[str, ...]  # as the database names them
     computed: tuple[str, ...] = ()  # those that are computed when they are read, so that reading a row can fail
+    columns: str = ""  # a hash of their columns, as they were when the tables were found
+
+    @property
+    def state(self) -> str:
+        """The query for (columns, writes, when the counters were set back): it reads the catalogue, never a row."""
+        listed = ", ".join("'" + origin.replace("'", "''") + "'" for origin in self.origins)
+        return _STATE.replace("{0}", f"ARRAY[{listed}]")
 
     def before(self, select: str) -> str:
         """One SELECT that sees the tables as the schema describes them. Two statements are no SELECT."""
@@ -69,7 +92,9 @@ def find_tables(ask: Ask, tables: Sequence[TablePolicy], *, every: bool) -> Tabl
         origins.append(f"{quoted(found[0])}.{quoted(found[1])}")
         cells = ", ".join(f"{way.sql} AS {quoted(names[column])}" for column, way in read.items())
         parts.append(f"{quoted(name)} AS NOT MATERIALIZED (SELECT {cells} FROM {origins[-1]})")
-    return Tables(schema, f"WITH {', '.join(parts)}\n" if parts else "", tuple(origins), tuple(computed))
+    clause = f"WITH {', '.join(parts)}\n" if parts else ""
+    tables_found = Tables(schema, clause, tuple(origins), tuple(computed))
+    return replace(tables_found, columns=str(ask(tables_found.state)[0][0]))
 
 
 def _collation(ask: Ask) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from tacit.engines.exact import log
 from tacit.engines.files import Format, TableFiles, readable, table_files
 from tacit.engines.text_cells import cell_of
 from tacit.engines.text_tables import Unfit, load, text_table, unfit_cells
+from tacit.engines.watching import Mark, mark_of_files
 from tacit.errors import EngineError, PolicyError, TacitError
 from tacit.policy import ColumnType, DatabaseSource, Dataset, FileSource, Schema, TablePolicy, TextFormat, fold
 
@@ -27,6 +29,7 @@ class Exposed:
 
     tables: tuple[str, ...]
     paths: tuple[str, ...] = ()
+    loaded: Mark | None = None  # the state of the files that were read once, before they were
     computed: tuple[str, ...] = ()  # those that are computed when they are read, so that reading a row can fail
 
 
@@ -46,11 +49,11 @@ def ask(connection: Connection, sql: str, *, otherwise: TacitError) -> list[tupl
     raise otherwise
 
 
-def describe(connection: Connection, tables: Sequence[str]) -> Schema:
+def describe(connection: Connection, tables: Sequence[str], *, otherwise: TacitError | None = None) -> Schema:
     """The columns of each table. Also finds views that the lock has cut off from what they read."""
     schema: dict[str, Mapping[str, str]] = {}
     for table in tables:
-        cut_off = PolicyError(
+        cut_off = otherwise or PolicyError(
             f"table {table!r} cannot be read",
             hint="it may be a view over something outside its database, which is closed; " + _SEE_LOG,
         )
@@ -103,6 +106,7 @@ def is_busy(error: duckdb.Error) -> bool:
 
 
 def _expose_database(connection: Connection, dataset: Dataset, *, names: Sequence[str] | None) -> Exposed:
+    loaded = _mark_of_database(dataset)
     attach(connection, dataset)
     there = _tables_in(connection)
     exposed, computed = [], []
@@ -116,7 +120,14 @@ def _expose_database(connection: Connection, dataset: Dataset, *, names: Sequenc
         ask(connection, view, otherwise=unreadable)
         exposed.append(name)
         computed += [name] if (schema, table) in views else []
-    return Exposed(tuple(exposed), computed=tuple(computed))
+    return Exposed(tuple(exposed), loaded=loaded, computed=tuple(computed))
+
+
+def _mark_of_database(dataset: Dataset) -> Mark:
+    """While it is open nobody can write to it, so that it is marked once: with what is not yet written into it."""
+    assert isinstance(dataset.source, DatabaseSource)  # noqa: S101 - asked before
+    path = str(dataset.resolve(dataset.source.location).absolute())
+    return mark_of_files([path, *([f"{path}.wal"] if os.path.exists(f"{path}.wal") else [])])
 
 
 def _without_collation(columns: Sequence[tuple[object, ...]]) -> str:
@@ -166,8 +177,11 @@ def _expose_files(connection: Connection, dataset: Dataset, *, tables: Mapping[s
         raise TypeError("only a source of files names them")
     paths: list[str] = []
     names = []
+    found = {table: table_files(dataset, table, location=location) for table, location in dataset.source.files}
+    texts = [path for files in found.values() if files.format is not Format.PARQUET for path in files.paths]
+    loaded = mark_of_files(texts) if texts else None
     for table, location in dataset.source.files:
-        files = table_files(dataset, table, location=location)
+        files = found[table]
         policy = tables.get(fold(table))
         name = table if policy is None else policy.name
         unreadable = PolicyError(
@@ -180,7 +194,7 @@ def _expose_files(connection: Connection, dataset: Dataset, *, tables: Mapping[s
         else:
             _load(connection, files, policy, tables=list(tables.values()), unreadable=unreadable)
         names.append(name)
-    return Exposed(tuple(names), tuple(paths))
+    return Exposed(tuple(names), tuple(paths), loaded=loaded)
 
 
 def _view_parquet(

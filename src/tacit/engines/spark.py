@@ -12,7 +12,8 @@ from contextlib import contextmanager, suppress
 from tacit.engines.base import UNLIMITED, Limits
 from tacit.engines.exact import Exact, log, unanswered
 from tacit.engines.spark_client import SparkSession, connect, disconnect
-from tacit.engines.spark_tables import BEYOND, Tables, fetch, find_tables
+from tacit.engines.spark_tables import BEYOND, Tables, fetch, files_under, find_tables
+from tacit.engines.watching import Mark, changed_tables, mark_of_files
 from tacit.errors import EngineError, PolicyError
 from tacit.policy import DatabaseSource, Dataset, Schema, TablePolicy
 
@@ -45,10 +46,12 @@ _tags = itertools.count(1)
 class Spark:
     """One session with a Spark Connect server. Made by `open_spark`."""
 
-    __slots__ = ("_closed", "_limits", "_live", "_lock", "_pid", "_session", "_tables")
+    __slots__ = ("_closed", "_find", "_limits", "_live", "_lock", "_pid", "_seen", "_session", "_tables")
 
-    def __init__(self, session: SparkSession, tables: Tables, *, limits: Limits) -> None:
-        self._session, self._tables, self._limits = session, tables, limits
+    def __init__(self, session: SparkSession, find: Callable[[], Tables], *, limits: Limits) -> None:
+        self._session, self._find, self._limits = session, find, limits
+        self._tables = find()
+        self._seen: Mark | None = None  # the last state of the files that had these tables
         self._lock = threading.Lock()
         self._live: dict[str, threading.Event] = {}  # the tags of questions that are running, and when each has ended
         self._pid, self._closed = os.getpid(), False
@@ -73,6 +76,21 @@ class Spark:
             log.warning("%s: %s", type(error).__name__, error)
         # Outside the handler: the error has no __context__ that a traceback, a logger or a debugger could print.
         raise unanswered()
+
+    def mark(self) -> Mark:
+        """The state of the files, where they are this machine's; of others nothing is known. See `Watched`."""
+        if not self._tables.paths:
+            return Mark("")
+        now = mark_of_files(files_under(self._tables.paths))
+        if now != self._seen:
+            try:
+                same = self._find().schema == self._tables.schema
+            except PolicyError:  # a table is gone
+                same = False
+            if not same:
+                raise changed_tables()
+            self._seen = now
+        return now
 
     def interrupt(self) -> None:
         """Stop every question that is running."""
@@ -126,7 +144,7 @@ def open_spark(
     """Open a dataset's source for questions about these tables, or about `every` table it has."""
     session = _session(_remote(dataset))
     try:
-        return Spark(session, _tables(session, dataset, tables, every=every), limits=limits)
+        return Spark(session, lambda: _tables(session, dataset, tables, every=every), limits=limits)
     except BaseException:
         disconnect(session)
         raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ class Tables:
 
     schema: Schema
     clause: str
+    paths: tuple[str, ...] = ()  # files of this machine, or directories or patterns of them, if every table is there
 
     def before(self, select: str) -> str:
         """One SELECT that sees the tables as the schema describes them. A write is none, nor are two statements."""
@@ -63,7 +65,7 @@ def find_tables(
             raise PolicyError(f"table {name!r} cannot be read by Spark: it has no columns, or is not there")
         schema[name] = types
         parts.append(f"{named(name)} AS (SELECT {', '.join(cells)} FROM {origin})")
-    return Tables(schema, f"WITH {', '.join(parts)}\n" if parts else "")
+    return Tables(schema, f"WITH {', '.join(parts)}\n" if parts else "", _paths(dataset, list(origins)))
 
 
 def _origins(dataset: Dataset, names: Iterable[str]) -> dict[str, str]:
@@ -78,6 +80,24 @@ def _origins(dataset: Dataset, names: Iterable[str]) -> dict[str, str]:
             raise PolicyError(f"table {name!r}: Spark reads Parquet here, and {location!r} does not end in .parquet")
         path = location if "://" in location else os.path.abspath(dataset.resolve(location))
         found[name] = f"parquet.{named(path)}"
+    return found
+
+
+def _paths(dataset: Dataset, names: Sequence[str]) -> tuple[str, ...]:
+    source = dataset.source
+    locations = [source.location(name) or "" for name in names] if isinstance(source, FileSource) else []
+    if not locations or any("://" in location for location in locations):
+        return ()
+    return tuple(os.path.abspath(dataset.resolve(location)) for location in locations)
+
+
+def files_under(paths: Sequence[str]) -> list[str]:
+    """The files behind paths, directories and patterns, in the order of their names."""
+    found = []
+    for path in paths:
+        for each in sorted(glob.glob(path)):
+            inside = glob.glob(os.path.join(glob.escape(each), "**"), recursive=True) if os.path.isdir(each) else [each]
+            found += sorted(file for file in inside if not os.path.isdir(file))
     return found
 
 

@@ -26,6 +26,7 @@ from tacit.engines.exact import Exact, log, unanswered
 from tacit.engines.files import readable
 from tacit.engines.sources import Exposed, holds_sqlite
 from tacit.engines.sqlite_tables import Table, find_tables, load
+from tacit.engines.watching import Mark, changed_tables, mark_of_files
 from tacit.errors import EngineError, PolicyError
 from tacit.policy import ColumnType, DatabaseSource, Dataset, Schema, TablePolicy
 
@@ -52,13 +53,14 @@ class SQLite:
 
     __slots__ = (
         "__weakref__", "_clean", "_closed", "_copied", "_copies", "_find", "_limits", "_lock", "_path", "_pid",
-        "_readers", "_tables",
+        "_readers", "_seen", "_tables",
     )  # fmt: skip
 
     def __init__(
         self, path: str, reader: Reader, *, find: Callable[[sqlite3.Connection], list[Table]], limits: Limits
     ) -> None:
         self._path, self._find, self._limits = path, find, limits
+        self._seen: Mark | None = None  # the last state of the file that had these tables
         self._tables = find(reader.connection)
         self._lock = threading.Lock()
         self._copied: tuple[DuckDB, int] | None = None  # and of which version: none before a question was paid for
@@ -94,6 +96,23 @@ class SQLite:
         if copy is None:  # outside the handler: nothing of what was said is left in the error
             raise unanswered()
         yield copy
+
+    def mark(self) -> Mark:
+        """The state of the file, and of what is not yet written into it; see `Watched`."""
+        now = mark_of_files([self._path, f"{self._path}-wal"])
+        if now != self._seen:
+            unread = EngineError("the source could not be opened: it is damaged or locked", hint=_SEE_LOG)
+            with self._lock:
+                if self._closed:
+                    raise EngineError("the engine is closed")
+                try:
+                    same = _or(unread, lambda: self._find(self._followed().connection)) == self._tables
+                except PolicyError:  # a table is gone
+                    same = False
+            if not same:
+                raise changed_tables()
+            self._seen = now
+        return now
 
     def interrupt(self) -> None:
         """Stop every question that is running, and copying."""

@@ -1,0 +1,62 @@
+"""Whether the data are still what they were: a mark that changes when they do, as far as an engine can tell cheaply."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from tacit.errors import EngineError
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A state of the data: the same text for the same state, none where it is not known. It never says what changed.
+
+    `at` is when they last changed, in seconds since 1970, where that is known.
+    """
+
+    text: str
+    at: float | None = None
+
+
+@runtime_checkable
+class Watched(Protocol):
+    """An engine that notices when its data change."""
+
+    def mark(self) -> Mark:
+        """The state of the data now. Raises EngineError where tables are no longer those that were opened."""
+
+
+def mark_of(engine: object) -> Mark | None:
+    """The state of an engine's data; None where it cannot tell one from another."""
+    found = engine.mark() if isinstance(engine, Watched) else None
+    return found if found is not None and found.text else None
+
+
+def changed_tables() -> EngineError:
+    """What a question is told whose tables are not those that were opened any more. Nothing was charged."""
+    return EngineError(
+        "the source has other columns than when it was opened", hint="open it again; nothing was charged"
+    )
+
+
+def mark_of_files(paths: Iterable[str]) -> Mark:
+    """By names, sizes and times. A copy that keeps its time is the same; a file that is gone differs from any."""
+    facts, newest = [], 0.0
+    for path in paths:
+        try:
+            found = os.stat(path)
+        except OSError:
+            facts.append((os.path.basename(path), -1, 0))
+            continue
+        facts.append((os.path.basename(path), found.st_size, found.st_mtime_ns))
+        newest = max(newest, found.st_mtime)
+    return Mark(digest(facts), newest or None)
+
+
+def digest(facts: object) -> str:
+    """A short text for these facts."""
+    return hashlib.sha256(repr(facts).encode(errors="replace")).hexdigest()[:24]
