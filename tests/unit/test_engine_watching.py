@@ -18,8 +18,18 @@ from support.postgres import server
 from tacit.curator import Curator, Release, Session
 from tacit.engines import mark_of, open_engine
 from tacit.errors import EngineError, TacitError
+from tacit.faces.owner import examine
 from tacit.ledger import SqliteLedger
-from tacit.policy import AnalystPolicy, BudgetPolicy, ColumnPolicy, Dataset, Policy, TablePolicy
+from tacit.policy import (
+    AnalystPolicy,
+    BudgetPolicy,
+    ColumnPolicy,
+    Dataset,
+    Policy,
+    TablePolicy,
+    load_policy,
+    policy_text,
+)
 from tacit.policy.dataset import SourceLike
 
 QUESTION = "DP-SELECT 1 COUNT(*) FROM t"
@@ -199,3 +209,19 @@ def test_views_and_partitions_are_watched_through(tmp_path):
     assert marks[0] == marks[1]
     assert len({mark.text for mark in marks[1:] if mark is not None}) == 3
     engine.close()
+
+
+def test_check_holds_kept_answers_against_the_data(tmp_path):
+    source, engine, more, _ = _duckdb(tmp_path)
+    policy = policy_over(source, engine, tmp_path)
+    path = tmp_path / "tacit.toml"
+    path.write_text(policy_text(policy).replace("[dataset]", '[dataset]\nledger = "d.ledger"', 1))
+    with closing(opened(load_policy(path), tmp_path)) as curator:
+        ask(curator)
+    told = [finding.reason for finding in examine(path)[1] if finding.path == ("dataset", "data_version")]
+    assert told == []
+    more()
+    told = [finding.reason for finding in examine(path)[1] if finding.path == ("dataset", "data_version")]
+    assert len(told) == 1
+    assert "the data have changed since" in told[0]
+    assert "1 answers that are kept" in told[0]

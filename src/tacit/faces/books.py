@@ -12,6 +12,7 @@ from tacit.faces.standing import Standing, standing
 from tacit.ledger import (
     Balance,
     Entry,
+    KeptState,
     Ledger,
     Line,
     Spent,
@@ -54,6 +55,11 @@ def entries(policy: Policy, analyst: str | None, *, limit: int) -> tuple[Entry, 
     return _in_ledger(
         policy, lambda ledger: () if ledger is None else ledger.entries(limit=limit, dataset=dataset, analyst=name)
     )
+
+
+def kept_states(policy: Policy) -> tuple[KeptState, ...]:
+    """The states of the data that answers are kept of, the newest first."""
+    return _in_ledger(policy, lambda ledger: () if ledger is None else ledger.states(policy.dataset.name))
 
 
 def verdict(policy: Policy) -> Verdict:

@@ -25,6 +25,7 @@ from tacit.engines.reading import name_in
 from tacit.engines.sources import holds_sqlite
 from tacit.engines.text_tables import Unfit
 from tacit.errors import EngineError, InvalidParameter, PolicyError, QueryRefused, TacitError
+from tacit.faces.changes import changes_since
 from tacit.faces.left_out import rows_left_out
 from tacit.ledger import second_ledger
 from tacit.policy import (
@@ -147,7 +148,8 @@ def _examined(policy: Policy) -> list[Finding]:
             for name, key in ([] if cells else shared_keys(engine, policy))
         ]
         unfit = map(_unfit, unfit_in(policy))
-        return [*cells, *owners, *role, *unfit, *([] if cells or owners else rows_left_out(policy, engine))]
+        changes = changes_since(policy, engine)
+        return [*cells, *owners, *role, *unfit, *changes, *([] if cells or owners else rows_left_out(policy, engine))]
     finally:
         engine.close()
 

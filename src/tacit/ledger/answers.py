@@ -5,7 +5,7 @@ from __future__ import annotations
 from tacit.errors import InvalidParameter
 from tacit.ledger import accounts
 from tacit.ledger.rows import Connection, Row
-from tacit.ledger.values import Keep, KeptAnswer, Shelf
+from tacit.ledger.values import Keep, KeptAnswer, KeptState, Shelf, dataset_key
 
 _SELECT = (
     "SELECT a.charge, a.key, a.family, a.data_version, a.audience, a.facts,"
@@ -24,6 +24,19 @@ def find(connection: Connection, shelf: Shelf, *, key: str | None, family: str |
     scope = (shelf.dataset, shelf.data_version, shelf.policy_version, shelf.analyst, key or family)
     found = [_kept(row) for row in connection.execute(_SELECT + column, scope)]
     return tuple(sorted(found, key=lambda kept: (kept.loss.epsilon, kept.seq), reverse=True))
+
+
+_STATES = (
+    "SELECT a.data_version, COUNT(*) AS kept, MAX(s.at) AS newest FROM answer a JOIN entry s ON s.charge = a.charge"
+    " WHERE a.dataset = ? AND a.data_version IS NOT NULL GROUP BY a.data_version"
+)
+
+
+def states(connection: Connection, dataset: str) -> tuple[KeptState, ...]:
+    """The states of the data that answers are kept of, the newest first."""
+    rows = connection.execute(_STATES, (dataset_key(dataset),))
+    found = [KeptState(row["data_version"], row["kept"], row["newest"] / 1000) for row in rows]
+    return tuple(sorted(found, key=lambda state: state.newest, reverse=True))
 
 
 def _kept(row: Row) -> KeptAnswer:

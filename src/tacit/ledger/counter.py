@@ -22,6 +22,7 @@ from tacit.ledger.values import (
     Entry,
     Keep,
     KeptAnswer,
+    KeptState,
     Replay,
     Reservation,
     Shelf,
@@ -87,6 +88,10 @@ class Counter(ABC):
     def kept(self, shelf: Shelf, *, key: str | None = None, family: str | None = None) -> tuple[KeptAnswer, ...]:
         """Kept answers by key or family, the largest epsilon first."""
         return self._read(lambda at: answers.find(at, shelf, key=key, family=family))
+
+    def states(self, dataset: str) -> tuple[KeptState, ...]:
+        """The states of the data that answers are kept of, the newest first."""
+        return self._read(lambda at: answers.states(at, dataset))
 
     def answer(self, kept: KeptAnswer) -> bytes:
         """The bytes of a kept answer."""

@@ -11,6 +11,7 @@ from tacit.ledger.values import (
     Entry,
     Keep,
     KeptAnswer,
+    KeptState,
     Replay,
     Reservation,
     Shelf,
@@ -51,6 +52,10 @@ class Answers(Protocol):
 
     def kept(self, shelf: Shelf, *, key: str | None = None, family: str | None = None) -> tuple[KeptAnswer, ...]:
         """The answers under a key or a family, those with the largest epsilon first."""
+        ...
+
+    def states(self, dataset: str) -> tuple[KeptState, ...]:
+        """The states of the data that answers are kept of, the newest first."""
         ...
 
     def answer(self, kept: KeptAnswer) -> bytes:

@@ -178,6 +178,15 @@ class KeptAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptState:
+    """How many answers are kept of one state of the data, and when the newest of them was given."""
+
+    data_version: str
+    count: int
+    newest: float
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """One account: what is spent (of a renewing budget: in this window) and what is left of the cap."""
 
