@@ -1,4 +1,4 @@
-"""Write docs/reference/ from the source: one page for each room of mathematics, its public names in order."""
+"""Write docs/reference/ from the source: the rooms of mathematics, name by name, and the doors."""
 
 from __future__ import annotations
 
@@ -23,6 +23,16 @@ def page(room: Path) -> str:
     for name in sorted(_public(front), key=str.lower):
         parts += [f"## {name}", *(_entry(name, known[name]) if name in known else ())]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _doors() -> dict[str, str]:
+    """The pages about what runs, which must be imported for it: from beside this script, wherever it is called."""
+    sys.path.insert(0, str(Path(__file__).resolve().parent))
+    try:
+        from reference_doors import pages
+    finally:
+        sys.path.pop(0)
+    return pages()
 
 
 def _public(front: ast.Module) -> list[str]:
@@ -136,6 +146,7 @@ def main(arguments: Sequence[str], *, root: Path = ROOT, pages: Path = PAGES) ->
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is out of date")
     check = parser.parse_args(arguments).check
     written = {pages / f"{room}.md": page(root / "src" / "tacit" / room) for room in ROOMS}
+    written |= {pages / name: text for name, text in _doors().items()}
     if check:
         old = [path for path, text in written.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
         for path in old:

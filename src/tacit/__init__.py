@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         ColumnPolicy,
         Dataset,
         GroupPolicy,
+        LimitsPolicy,
         ListDomain,
         Policy,
         RangeDomain,
@@ -77,6 +78,7 @@ __all__ = [
     "GroupPolicy",
     "InvalidParameter",
     "LedgerError",
+    "LimitsPolicy",
     "ListDomain",
     "Loss",
     "NoiseUnavailable",
@@ -112,7 +114,16 @@ _ROOMS = {
     "tacit.faces.standing": ("Account", "Standing"),
     "tacit.policy": (
         *("Accounting", "AnalystPolicy", "BudgetPolicy", "ColumnPolicy", "Dataset", "GroupPolicy", "ListDomain"),
-        *("Policy", "RangeDomain", "TableDomain", "TablePolicy", "load_policy", "parse_policy", "policy_text"),
+        *(
+            "LimitsPolicy",
+            "Policy",
+            "RangeDomain",
+            "TableDomain",
+            "TablePolicy",
+            "load_policy",
+            "parse_policy",
+            "policy_text",
+        ),
     ),
     "tacit.release.anonymise": ("anonymise",),
 }

@@ -9,6 +9,9 @@ from types import ModuleType
 
 import pytest
 
+from tacit import errors
+from tacit.policy.keys import SECTIONS
+
 SCRIPT = Path(__file__).parents[2] / "scripts" / "reference.py"
 FRONT = '"""A room."""\nfrom tacit.core.thing import LIMIT, Thing, make\n__all__ = ["LIMIT", "Thing", "make"]\n'
 BODY = '''
@@ -84,3 +87,41 @@ def test_every_public_name_has_its_place(reference: ModuleType, room: str) -> No
     sections = page.split("\n## ")[1:]
     assert {section.split("\n")[0] for section in sections} == set(names)
     assert all(len(section.split("\n")) > 3 for section in sections), "a name without a word about it"
+
+
+# ── the doors ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def doors(reference: ModuleType) -> dict[str, str]:
+    return reference._doors()
+
+
+def test_the_page_of_the_policy_has_every_key(doors: dict[str, str]) -> None:
+    for section, keys in SECTIONS.items():
+        (part,) = [part for part in doors["policy.md"].split("\n## ") if part.startswith(f"`[{section}]`")]
+        assert [line.split("`")[1] for line in part.splitlines() if line.startswith("| `")] == [k.name for k in keys]
+
+
+def test_the_page_of_errors_has_the_whole_tree_and_what_each_of_it_cost(doors: dict[str, str]) -> None:
+    tree = [value for value in vars(errors).values() if isinstance(value, type) and value is not errors.TacitError]
+    rows = [line.split(" | ") for line in doors["errors.md"].splitlines() if "`" in line and line.startswith("| ")]
+    assert {(row[0].split("`")[1], int(row[1]), row[2]) for row in rows} == {
+        (kind.__name__, kind.exit_code, kind.sqlstate) for kind in tree
+    }
+    assert all(row[4].strip(" |") for row in rows)
+
+
+def test_the_page_of_commands_has_every_command_and_option(doors: dict[str, str]) -> None:
+    page = doors["cli.md"]
+    assert {"## tacit query", "## tacit ledger log", "## tacit survey serve"} <= set(page.splitlines())
+    for option in ("--timeout", "--request-id", "--coverage", "--epsilon"):
+        assert f"`{option}`" in page
+    assert "\b" not in page
+
+
+def test_an_old_page_of_the_doors_is_noticed_too(reference: ModuleType, source: Path) -> None:
+    pages = source / "pages"
+    assert reference.main([], root=source, pages=pages) == 0
+    (pages / "policy.md").write_text("old")
+    assert reference.main(["--check"], root=source, pages=pages) == 1
