@@ -215,7 +215,7 @@ def test_check_holds_kept_answers_against_the_data(tmp_path):
     source, engine, more, _ = _duckdb(tmp_path)
     policy = policy_over(source, engine, tmp_path)
     path = tmp_path / "tacit.toml"
-    path.write_text(policy_text(policy).replace("[dataset]", '[dataset]\nledger = "d.ledger"', 1))
+    path.write_text(policy_text(policy))
     with closing(opened(load_policy(path), tmp_path)) as curator:
         ask(curator)
     told = [finding.reason for finding in examine(path)[1] if finding.path == ("dataset", "data_version")]

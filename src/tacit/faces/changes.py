@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from tacit.curator.reuse import data_version
-from tacit.engines import Engine
 from tacit.errors import TacitError
 from tacit.faces.books import kept_states
 from tacit.policy import Finding, Level, Policy
@@ -14,7 +13,7 @@ from tacit.policy import Finding, Level, Policy
 _PATH = ("dataset", "data_version")
 
 
-def changes_since(policy: Policy, engine: Engine) -> Iterator[Finding]:
+def changes_since(policy: Policy, engine: object) -> Iterator[Finding]:
     """Whether answers are kept of older data, and whether the source could tell."""
     now = data_version(policy, engine)
     if now == policy.dataset.data_version and policy.budget.reuse:
