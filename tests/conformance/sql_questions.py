@@ -82,15 +82,16 @@ KEYS = (
 PRIVATE = {"s", "LOWER(s)", "SUBSTRING(s, 1, 1)", "COALESCE(s, 'none')", "ROUND(x)", "n"}
 
 
-def question(rng: Rng, *, by_row: bool) -> str:
-    """One DP-SELECT with its price."""
+def question(rng: Rng, *, by_row: bool, bias: bool = False) -> str:
+    """One DP-SELECT with its price; with `bias`, one whose error bars cover what the bounds cut."""
     forms = rng.sample(KEYS, rng.choice((0, 0, 1, 1, 1, 2)))
     private = any(key in PRIVATE for key in forms)
     keys = [_written(rng, key, 0) for key in forms]
-    sums = rng.random() < 0.5  # a histogram beside it would settle how heavy units are bounded
+    sums = bias or rng.random() < 0.5  # a histogram beside it would settle how heavy units are bounded
     measured = [_aggregate(rng, by_row=by_row, sums=sums) for _ in range(rng.choice((1, 1, 2, 3)))]
     delta = f" DELTA {rng.choice(('1e-6', '0.01', '1/7'))}" if private or rng.random() < 0.5 else ""
-    text = f"DP-SELECT {rng.choice(('1', '1/3', '0.25', '8'))}{delta} {', '.join([*keys, *measured])} FROM t"
+    text = f"DP-SELECT {rng.choice(('1', '1/3', '0.25', '8'))}{delta}"
+    text += f"{' WITH BIAS' if bias else ''} {', '.join([*keys, *measured])} FROM t"
     if rng.random() < 0.5:
         text += f" WHERE {condition(rng, 2)}"
     if keys:

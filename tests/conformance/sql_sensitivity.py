@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from conformance.sql_questions import Rng, question
 from conformance.sql_tables import Table, random_table
+from tacit.curator.bias import cell_counts, excess_totals, level_scores
 from tacit.curator.measure import KeyTuple, encoded, listed  # what is looked at is what is noised
 from tacit.curator.ranks import quantile_scores
 from tacit.engines import Exact
@@ -22,6 +23,8 @@ from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 from tacit.policy import TableDomain
 from tacit.sql import Additive, Histogram, Measurement, Mode, Plan, Quantile
 from tacit.sql.bounding import MOST_GROUPS
+from tacit.sql.excess import SHARES
+from tacit.sql.plan import Excess
 from tacit.sql.rules import Spread
 
 FROM_TABLE = 'FROM "t"'
@@ -43,7 +46,9 @@ class Tried:
     seen: Counter[str] = field(default_factory=Counter)
 
 
-def fuzz(seed: int, *, pairs: int, questions: int = 6, rows: int = 40, units: int = 14) -> Iterator[Tried]:
+def fuzz(
+    seed: int, *, pairs: int, questions: int = 6, rows: int = 40, units: int = 14, bias: bool = False
+) -> Iterator[Tried]:
     """Random tables and questions until `pairs` of question and unit were tried. Raises Violation."""
     tried = Tried()
     world_seed = seed
@@ -53,7 +58,7 @@ def fuzz(seed: int, *, pairs: int, questions: int = 6, rows: int = 40, units: in
         connection = table.world.engine._connection.cursor()
         by_row = table.world.policy.tables[0].unit_column is None
         for _ in range(questions):
-            text = question(rng, by_row=by_row)
+            text = question(rng, by_row=by_row, bias=bias)
             try:
                 made = table.world.plan(text)
             except QueryRefused as error:
@@ -81,6 +86,8 @@ def _note(made: Plan, seen: Counter[str]) -> None:
         asked = measurement.measure
         seen[asked.counted.value if isinstance(asked, Additive) else type(asked).__name__] += 1
         seen[type(measurement.noise).__name__] += 1
+    seen["bias"] += len(made.bias)
+    seen["clamped bias"] += sum("v1" in excess.sums.canonical for excess in made.bias)
 
 
 def check(made: Plan, table: Table, *, connection: duckdb.DuckDBPyConnection) -> int:
@@ -97,6 +104,9 @@ def compare(made: Plan, whole: Sequence[Exact], without: Sequence[Exact]) -> Non
     """Whether what a plan's statements return with and without one unit is as near as the plan says."""
     for measurement in made.measurements:
         _compare(made, measurement, whole, without)
+    for number, excess in enumerate(made.bias):
+        place = len(made.statements) + 2 * number
+        _compare_excess(made, excess, whole[place : place + 2], without[place : place + 2])
     _compare_keys(made, whole, without)
 
 
@@ -104,7 +114,7 @@ def _read(made: Plan, table: Table, connection: duckdb.DuckDBPyConnection) -> li
     """For each world of the table what every statement returns in it."""
     count = len(table.units) + 2
     try:
-        columns = [_in_every_world(statement.sql("duckdb"), connection, count) for statement in made.statements]
+        columns = [_in_every_world(statement.sql("duckdb"), connection, count) for statement in made.runs]
     except Exception as error:
         raise Violation(f"the engine fails: {error}") from None
     return [list(world) for world in zip(*columns, strict=True)]
@@ -235,7 +245,26 @@ def _compare_scores(made: Plan, measurement: Measurement, one: Tally, other: Tal
 
 def _allowance(made: Plan, measurement: Measurement) -> Fraction:
     """The epsilon this measurement may cost when one unit is added or removed."""
-    return made.loss.epsilon / made.unit.adjacency.steps * measurement.share
+    left = made.loss.epsilon / made.unit.adjacency.steps
+    left -= sum(excess.epsilon + excess.choice.loss(1).epsilon for excess in made.bias)
+    return left * measurement.share
+
+
+def _compare_excess(made: Plan, excess: Excess, whole: Sequence[Exact], without: Sequence[Exact]) -> None:
+    """One unit is in one cell, moves no score by more than one, and the sums at any level by no more than its end."""
+    counts = [cell_counts(side[0], len(excess.ladder)) for side in (whole, without)]
+    _within(int(np.abs(counts[0] - counts[1]).sum()), 1, "units in the cells of a ladder")
+    scores = [level_scores(each, excess.choice) for each in counts]
+    _within(int(np.abs(scores[0] - scores[1]).max()), 1, "the score of a level")
+    keys = {key: place for place, key in enumerate({*_keys(made, whole[1]), *_keys(made, without[1])})}
+    places = [np.array([keys[key] for key in _keys(made, side[1])], dtype=np.int64) for side in (whole, without)]
+    for level, end in enumerate(excess.ladder):
+        sums = [
+            excess_totals(side[1], place, groups=len(keys), level=level)
+            for side, place in zip((whole, without), places, strict=True)
+        ]
+        moved = sum(abs(one - other) for one, other in zip(*(total.tolist() for total in sums), strict=True))
+        _within(moved, end << SHARES, f"excesses at level {level}")
 
 
 def _weight(measurement: Measurement) -> int:

@@ -14,11 +14,13 @@ from fractions import Fraction
 import pytest
 from sqlglot import exp
 
+from conformance import sql_sensitivity
 from conformance.sql_questions import Rng, question
 from conformance.sql_sensitivity import Violation, agrees_with_the_engine, fuzz
 from conformance.sql_tables import random_table
+from tacit.curator import bias
 from tacit.errors import TacitError
-from tacit.sql import bounding, planner, statements
+from tacit.sql import bounding, excess, planner, statements
 from tacit.sql.bounding import Reach
 from tacit.sql.measures import Quantile
 from tacit.sql.rules.clamp import clamp
@@ -29,6 +31,7 @@ from tacit.sql.rules.sample_rows import sample_rows
 
 PAIRS = 1_300  # in each of four runs: 5,200 in all
 ENOUGH = 4_000  # pairs within which every planted bug is found
+LADDER = range(excess.LEVELS)
 Patch = Callable[[pytest.MonkeyPatch], None]
 
 
@@ -41,6 +44,52 @@ def test_one_unit_moves_no_measurement_farther_than_its_plan_says(seed):
         assert tried.seen[kind] >= 2, kind
     for kind in ("Spread.SAMPLE", "Spread.WEIGH_L1", "Spread.WEIGH_L2", "Spread.NONE", "private keys", "public keys"):
         assert tried.seen[kind] >= 1, kind
+
+
+@pytest.mark.parametrize("seed", [7, 50_001])
+def test_one_unit_moves_what_the_bounds_cut_no_farther_than_the_level_says(seed):
+    *_, tried = fuzz(seed, pairs=PAIRS, bias=True)
+    assert tried.pairs >= PAIRS
+    assert tried.seen["bias"] >= 50
+    for kind in ("rows", "values", "units", "Laplace", "Gaussian", "private keys", "public keys", "clamped bias"):
+        assert tried.seen[kind] >= 1, kind
+    for kind in ("Spread.SAMPLE", "Spread.WEIGH_L1", "Spread.WEIGH_L2", "Spread.NONE"):
+        assert tried.seen[kind] >= 1, kind
+
+
+def norms_of_each_group(patch):
+    """The norm of one group in the place of that of all of them: a unit in many groups brings many times its end."""
+    whole = excess._sums
+
+    def apart(tree, facts, ladder):
+        made = whole(tree, facts, ladder)
+        for window in made.find_all(exp.Window):
+            window.args["partition_by"].extend(name(key) for key in facts.keys)
+        return made
+
+    patch.setattr(excess, "_sums", apart)
+
+
+def shares_that_are_not_shared(patch):
+    """A unit above the level brings all of its excess."""
+
+    def whole(sums, places, *, groups, level):
+        return bias.excess_totals(sums, places, groups=groups, level=len(LADDER))
+
+    patch.setattr(sql_sensitivity, "excess_totals", whole)
+
+
+def excess_of_every_unit_alike(patch):
+    """A norm that leaves out the sign adds up to nothing where a unit brings more here and less there."""
+    patch.setattr(excess, "absolute", lambda grid: grid)
+
+
+@pytest.mark.parametrize("planted", [norms_of_each_group, shares_that_are_not_shared, excess_of_every_unit_alike])
+def test_a_wrong_bound_on_what_was_cut_is_caught(planted, monkeypatch):
+    planted(monkeypatch)
+    with pytest.raises(Violation, match="seed"):
+        for _ in fuzz(1, pairs=ENOUGH, bias=True):
+            pass
 
 
 def test_the_short_cut_through_a_lateral_join_says_what_the_engine_says():

@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.curator.bias import taken_by_bounds
 from tacit.curator.noisy import Noisy, NoisyColumn
 from tacit.mechanisms import Gaussian, Laplace, strategy
 from tacit.mechanisms.sums import sum_reach
@@ -50,9 +51,10 @@ def answer(plan: Plan, noisy: Noisy) -> Table:
 
 def bands_of(plan: Plan, noisy: Noisy, refs: int) -> list[post.Band]:
     """The noised columns with their intervals; `refs` of them share the stated confidence."""
-    bands = []
+    bands: list[post.Band] = []
     width: float | NDArray[np.float64]
-    confidence = shared_confidence(plan.confidence, refs)
+    confidence = shared_confidence(plan.confidence, refs * (2 if plan.bias else 1))
+    one_sided = {excess.measurement: excess.one_sided for excess in plan.bias}
     for measurement, column in zip(plan.measurements, noisy.columns, strict=True):
         if column.numbers is not None:
             step = column.step
@@ -61,7 +63,11 @@ def bands_of(plan: Plan, noisy: Noisy, refs: int) -> list[post.Band]:
         else:
             value = column.values if column.values is not None else np.zeros(len(noisy.keys))
             width = _estimate_width(measurement, column, confidence)
-        bands.append(post.around(value, width))
+        band = post.around(value, width)
+        if column.cut is not None:
+            below, above = taken_by_bounds(column.cut, confidence, one_sided=one_sided[len(bands)])
+            band = post.Band(band.value, band.low + below, band.high + above)
+        bands.append(band)
     return bands
 
 

@@ -12,6 +12,7 @@ from tacit.curator.batch import Desk, ask_batch, asked_price
 from tacit.curator.batch_explain import BatchExplanation, explain_batch
 from tacit.curator.batch_plan import Question, batch_maker, made_batch
 from tacit.curator.batch_release import BatchRelease
+from tacit.curator.bias import bias_notes, covered
 from tacit.curator.caps import as_budget, caps
 from tacit.curator.execute import execute
 from tacit.curator.explain import Explanation, accuracy_notes, bounding_text, describe, explain, selection_text
@@ -30,6 +31,7 @@ from tacit.noise import SYSTEM, Source
 from tacit.policy import AnalystPolicy, Policy, TableDomain
 from tacit.sql import BoundQuery, Histogram, Mode, Parameters, Plan, Query, WithinError, bind, parse, plan
 from tacit.sql.dialects import values_of
+from tacit.sql.excess import refuse_bias
 from tacit.sql.planning_work import check_work
 
 
@@ -80,6 +82,7 @@ class Curator:
         try:
             bound = bind(query, self.policy, schema=self._schema)
             refuse_within(bound)
+            refuse_bias(bound)
             check_work(bound)
             if bound.sets is not None:
                 return plan_sets(bound, self.policy, price=price(bound, self.policy, session))
@@ -175,7 +178,7 @@ class Curator:
 
         def read() -> Noisy:
             with one_state(self._engine) as state:
-                exact: list[Exact] = [execute(statement, state) for statement in made.statements]
+                exact: list[Exact] = [execute(statement, state) for statement in made.runs]
             return measure(made, exact, public=self._public(made), source=self._source)
 
         return paid(self._ledger, reserved, read, what="the answer")
@@ -222,6 +225,7 @@ class Curator:
         chosen = selection_text(made)
         if chosen is not None:
             notes.append(f"keys are {chosen}; keys below it are left out")
+        notes += bias_notes(made, answered.noisy)
         if answered.age is not None:
             notes.append(answered.age)
         if pilot != NOTHING:
@@ -244,6 +248,7 @@ class Curator:
             reused=answered.reused,
             notes=tuple(notes),
             receipt=receipt,
+            covers=covered(made),
         )
 
     def balance(self, analyst: str) -> Balance:

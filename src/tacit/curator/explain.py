@@ -145,6 +145,8 @@ def nominal_notes(plans: Sequence[Plan]) -> tuple[str, ...]:
 def explain(plan: Plan, dialect: str) -> Explanation:
     """What `plan` will do."""
     notes = [*plan.notes, *nominal_notes([plan]), *accuracy_notes(plan)]
+    if plan.bias:
+        notes.append("the ± of the answer will be wider: it covers what the bounds cut, which is measured with it")
     return Explanation(
         loss=plan.loss,
         outputs=tuple(out.name for out in plan.outputs),
@@ -155,8 +157,8 @@ def explain(plan: Plan, dialect: str) -> Explanation:
         selection=selection_text(plan),
         bounding=bounding_text(plan),
         notes=tuple(notes),
-        sql=tuple(statement.sql(dialect) for statement in plan.statements),
-        pretty=tuple(statement.sql(dialect, pretty=True) for statement in plan.statements),
+        sql=tuple(statement.sql(dialect) for statement in plan.runs),
+        pretty=tuple(statement.sql(dialect, pretty=True) for statement in plan.runs),
         plan=plan.hash,
         exact=exact_outputs(plan.outputs),
     )

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from tacit.curator.bias import measure_cut
 from tacit.curator.noisy import KeyTuple, Noisy, NoisyColumn
 from tacit.curator.ranks import quantile_scores
 from tacit.engines import Exact
@@ -28,7 +29,7 @@ PublicTables = Mapping[TableDomain, tuple[object, ...]]
 def measure(plan: Plan, exact: Sequence[Exact], *, public: PublicTables, source: Source) -> Noisy:
     """Add noise to every measurement, and keep the private keys that pass their threshold.
 
-    `exact` holds one result per statement; `public` the values of domains that are columns of public tables.
+    `exact` holds one result for each of `plan.runs`; `public` the values of domains that are columns of public tables.
     """
     groups = _groups(plan, exact, public)
     numbers: dict[int, IntArray | WideArray] = {}
@@ -48,6 +49,11 @@ def measure(plan: Plan, exact: Sequence[Exact], *, public: PublicTables, source:
         else:
             known = replace(measurement, measure=_with_values(measurement.measure, public))
             columns.append(_chosen(plan, known, exact[measurement.statement], keys=keys, source=source))
+    others = exact[len(plan.statements) :]  # two for each measurement of the bias
+    for excess, cells, sums in zip(plan.bias, others[::2], others[1::2], strict=True):
+        places = _Groups(keys, groups.names).places(sums)
+        cut = measure_cut(plan, excess, (cells, sums), places=places, groups=len(keys), source=source)
+        columns[excess.measurement] = replace(columns[excess.measurement], cut=cut)
     return Noisy(_decoded(plan, keys), tuple(columns), plan.selection is not None)
 
 

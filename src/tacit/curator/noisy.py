@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,21 @@ from tacit.noise import IntArray, WideArray
 
 KeyTuple = tuple[object, ...]
 _ENDS = 1 << 63
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What bounds took from each group of a measurement, as far as noise lets it be known.
+
+    `numbers` count parts of `part` each, with Laplace noise of `scale` parts; of a unit whose excess is larger than
+    `level` in all, only a share is in them.
+    """
+
+    numbers: IntArray | WideArray
+    part: Fraction
+    scale: Fraction
+    level: Fraction
+    spare: Fraction  # what is added for the units above it
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +47,7 @@ class NoisyColumn:
     choices: tuple[tuple[object, ...], ...] | None = None
     variances: NDArray[np.float64] | None = None
     cells: int = 1  # how many noised numbers were added up for each of these, at most
+    cut: Cut | None = None  # what bounds took from it, where that was paid for
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +67,7 @@ class Noisy:
                 "numbers": None if column.numbers is None else column.numbers.tolist(),
                 "values": None if column.values is None else column.values.tolist(),
                 "choices": None if column.choices is None else [[_plain(v) for v in row] for row in column.choices],
+                **({} if column.cut is None else {"cut": _plain_cut(column.cut)}),
             }
             for column in self.columns
         ]
@@ -67,6 +85,7 @@ class Noisy:
                 None if item["numbers"] is None else noisy_numbers(item["numbers"]),
                 None if item["values"] is None else np.array(item["values"], dtype=np.float64),
                 None if item["choices"] is None else tuple(tuple(_value(v) for v in row) for row in item["choices"]),
+                cut=None if "cut" not in item else _cut(item["cut"]),
             )
             for item in plain["columns"]
         )
@@ -78,6 +97,16 @@ def noisy_numbers(numbers: list[int]) -> IntArray | WideArray:
     if all(-_ENDS <= number < _ENDS for number in numbers):
         return np.array(numbers, dtype=np.int64)
     return np.array(numbers, dtype=object)
+
+
+def _plain_cut(cut: Cut) -> dict[str, object]:
+    sizes = {"part": cut.part, "scale": cut.scale, "level": cut.level, "spare": cut.spare}
+    return {"numbers": cut.numbers.tolist(), **{name: decimal_text(size) for name, size in sizes.items()}}
+
+
+def _cut(plain: dict[str, Any]) -> Cut:
+    sizes = (Fraction(plain[name]) for name in ("part", "scale", "level", "spare"))
+    return Cut(noisy_numbers(plain["numbers"]), *sizes)
 
 
 def _plain(value: object) -> object:

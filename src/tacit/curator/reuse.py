@@ -44,6 +44,8 @@ def find(plan: Plan, ledger: Ledger, shelf: Shelf) -> Found | None:
         found = _same(plan, kept, ledger)
         if found is not None:
             return found
+    if plan.bias:  # what bounds cut from a part is not told by what they cut from the whole
+        return None
     for kept in ledger.kept(shelf, family=plan.family):
         found = derived(plan, kept, ledger)
         if found is not None:

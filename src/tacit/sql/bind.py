@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sqlglot import exp
@@ -16,11 +16,12 @@ from tacit.sql.clauses import refuse_clauses
 from tacit.sql.conditions import Condition, condition
 from tacit.sql.grouping_sets import Places, check_sets, distinct_sets, placed_sets, written_sets
 from tacit.sql.keys import Key, check_groups, key
-from tacit.sql.measures import Histogram, Measure, Mode
+from tacit.sql.measures import Additive, Histogram, Measure, Mode
 from tacit.sql.predicates import predicate
 from tacit.sql.query import Query
 from tacit.sql.relations import Reading, Relation, build, scope_of
 from tacit.sql.scope import Scope, name_of
+from tacit.sql.wider import MOST_STEPS, wider_policy
 
 MAX_COLUMNS = 100
 MAX_LIMIT = 1 << 31
@@ -59,6 +60,7 @@ class BoundQuery:
     offset: int
     notes: tuple[str, ...]
     sets: Places | None = None  # ROLLUP, CUBE, GROUPING SETS: the places of each set's keys among `keys`
+    wider: BoundQuery | None = None  # WITH BIAS: the same question, its columns clamped far more widely
 
     @property
     def table(self) -> TablePolicy:
@@ -68,6 +70,33 @@ class BoundQuery:
 
 def bind(query: Query, policy: Policy, *, schema: Schema) -> BoundQuery:
     """Resolve `query` against what the curator declared. Raises QueryRefused; touches no data."""
+    bound = _bind(query, policy, schema)
+    return replace(bound, wider=_wider(bound, policy, schema)) if query.bias else bound
+
+
+def _wider(bound: BoundQuery, policy: Policy, schema: Schema) -> BoundQuery | None:
+    """The same measurements of values that are clamped far more widely; None where that cannot be."""
+    declared = wider_policy(bound.relation.sql, bound.measures, [bound.where, *(key.sql for key in bound.keys)], policy)
+    if declared is None:
+        return None
+    try:
+        wider = _bind(bound.query, declared, schema)
+    except QueryRefused:  # so wide, a number could overflow
+        return None
+    same = [_kind(m) for m in wider.measures] == [_kind(m) for m in bound.measures]
+    return wider if same and all(_magnitude(m) < MOST_STEPS for m in wider.measures) else None
+
+
+def _magnitude(measure: Measure) -> int:
+    return measure.magnitude if isinstance(measure, Additive) else 0
+
+
+def _kind(measure: Measure) -> tuple[object, ...]:
+    """What two measurements must share for their difference to be what clamping does."""
+    return (type(measure), *((measure.counted, measure.step) if isinstance(measure, Additive) else ()))
+
+
+def _bind(query: Query, policy: Policy, schema: Schema) -> BoundQuery:
     select = query.select
     refuse_clauses(select)
     reading = Reading(policy, schema, query.parameters)

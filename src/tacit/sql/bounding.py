@@ -140,3 +140,14 @@ def _in_group(measure: Measure, caps: Caps, total: tuple[int, int] | None) -> in
     if total is not None:
         return max(1, abs(total[0]), abs(total[1]))
     return caps.max_rows * max(1, measure.magnitude)
+
+
+def unit_total(measure: Measure, bound: BoundQuery) -> tuple[int, int] | None:
+    """The bounds of a unit's own sum in a group, where the policy gives them for this column."""
+    if not isinstance(measure, Additive) or measure.column is None or bound.table.unit_column is None:
+        return None
+    total = bound.table.column(measure.column).unit_total
+    if total is None:
+        return None
+    low, high = (int(end / measure.step) for end in (total.lower, total.upper))
+    return min(low, 0), max(high, 0)

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from tacit.errors import TacitError
 from tacit.policy import ColumnType, NullUnit, Policy, Schema, TablePolicy
+from tacit.sql.aliases import qualified
 from tacit.sql.bind import BoundQuery, bind
 from tacit.sql.dialects import emit
 from tacit.sql.parse import parse
@@ -87,4 +88,4 @@ def _present(column: exp.Expression) -> exp.Expression:
 
 def _count(rows: exp.Expression, where: exp.Expression | None, dialect: str) -> str:
     counted = exp.select(exp.alias_(exp.Count(this=exp.Star()), COUNT)).from_(rows.copy())
-    return emit(counted if where is None else counted.where(where.copy()), dialect)
+    return emit(qualified(counted if where is None else counted.where(where.copy())), dialect)

@@ -53,6 +53,7 @@ def parse(text: str, parameters: Parameters = ()) -> Query:
         confidence=tag.confidence,
         explain=explain is not None,
         fresh=tag.fresh,
+        bias=tag.bias,
         unit=tag.unit,
         caps=tag.caps,
         parameters=named,

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from tacit.core import ApproximateEvent, ComposedEvent, Event, Loss, PrivacyUnit
+from tacit.core import ApproximateEvent, ComposedEvent, Event, LaplaceEvent, Loss, PrivacyUnit
 from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 from tacit.sql.bind import Ordering, Output
 from tacit.sql.conditions import Condition
@@ -95,6 +95,29 @@ class Caps:
 
 
 @dataclass(frozen=True, slots=True)
+class Excess:
+    """How much the bounds change one measurement: what each unit would bring, less what is counted of it.
+
+    Each unit has one norm: the sum, over all groups, of the sizes of its excesses. `cells` counts the units between the
+    ends of `ladder`, each end twice the one before; `sums` adds up, group by group, the excesses of the units in each
+    cell. `choice` picks an end T by how many units lie above it, and Laplace noise of scale T / `epsilon` is added to
+    the sums, of which a unit above T brings only so much that its norm is T (see tacit.curator.bias).
+    """
+
+    measurement: int
+    ladder: tuple[int, ...]
+    cells: Statement
+    sums: Statement
+    choice: Exponential
+    epsilon: Fraction  # of the sums, between neighbours that differ by adding or removing a unit
+    one_sided: bool  # whether no unit can bring less than is counted of it
+
+    def events(self, steps: int) -> tuple[Event, ...]:
+        """What an accountant needs to know: one unit is in one cell, and moves the sums by T."""
+        return self.choice.event(steps), LaplaceEvent(steps * self.epsilon)
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """One question, ready to be paid for."""
 
@@ -117,6 +140,7 @@ class Plan:
     notes: tuple[str, ...]
     policy_version: str
     size: int = NOMINAL_ROWS  # about how many rows a group has: what stated errors are stated for
+    bias: tuple[Excess, ...] = ()  # WITH BIAS: for each measurement that bounds can change, by how much they do
 
     @property
     def event(self) -> Event:
@@ -130,21 +154,31 @@ class Plan:
         """
         steps = self.unit.adjacency.steps
         parts: list[Event] = [measurement.event(steps) for measurement in self.measurements]
+        parts += [event for excess in self.bias for event in excess.events(steps)]
         if self.selection is not None:
             parts.append(ApproximateEvent(Loss(0, self.selection.delta)))
         return ComposedEvent(tuple((part, 1) for part in parts))
 
     @property
+    def runs(self) -> tuple[Statement, ...]:
+        """Every query that is run: those of the answer, then two for each measurement of its bias."""
+        return (*self.statements, *(statement for excess in self.bias for statement in (excess.cells, excess.sums)))
+
+    @property
     def family(self) -> str:
         """The same for questions about the same rows, bounded alike: their answers may serve each other."""
-        return _digest("family", self.table, self.policy_version, str(self.caps), self.where)
+        return _digest("family", self.table, self.policy_version, str(self.caps), self.where, *self._biased())
 
     @property
     def key(self) -> str:
         """The same for questions with the same measurements, whatever was made of them and whatever they cost."""
         trees = [statement.canonical for statement in self.statements]
         signatures = [key.signature for key in self.keys] + [m.measure.signature for m in self.measurements]
-        return _digest("key", self.table, self.policy_version, str(self.caps), *trees, *signatures)
+        return _digest("key", self.table, self.policy_version, str(self.caps), *trees, *signatures, *self._biased())
+
+    def _biased(self) -> list[str]:
+        """What tells answers with a measured bias from others, and from those that paid another price for it."""
+        return [f"{self.loss}|{e.measurement}|{e.ladder}|{e.cells.canonical}|{e.sums.canonical}" for e in self.bias]
 
     @property
     def hash(self) -> str:

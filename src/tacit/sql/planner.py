@@ -17,8 +17,19 @@ from tacit.noise.probability import exp_interval
 from tacit.policy import Accounting, Policy
 from tacit.sql import post
 from tacit.sql.bind import BoundQuery
-from tacit.sql.bounding import MOST_GROUPS, Reach, caps_of, is_wide, is_wide_noise, nominal_size, reach, weight_of
+from tacit.sql.bounding import (
+    MOST_GROUPS,
+    Reach,
+    caps_of,
+    is_wide,
+    is_wide_noise,
+    nominal_size,
+    reach,
+    unit_total,
+    weight_of,
+)
 from tacit.sql.errors_expected import expected, nominal
+from tacit.sql.excess import SLIVER, can_be_biased, refuse_bias, with_bias
 from tacit.sql.measures import Additive, Counted, Histogram, Measure, Mode, Quantile
 from tacit.sql.notes import notes_on
 from tacit.sql.plan import Caps, Measurement, Noise, Plan, Selection, Statement
@@ -46,9 +57,18 @@ class Planner:
     def __post_init__(self) -> None:
         if self.bound.sets is not None:
             raise TypeError("grouping sets are planned one by one: see tacit.sql.workload_sets")
+        refuse_bias(self.bound)
 
     def at(self, price: Loss) -> Plan:
-        """The best plan at this price: Laplace or Gaussian noise, whichever states the smaller error."""
+        """The best plan at this price. WITH BIAS a sliver of ε, and nothing of δ, pays for what the bounds cut."""
+        bound = self.bound
+        if not bound.query.bias or not any(can_be_biased(bound, measure) for measure in bound.measures):
+            return self._answer(price)
+        answer = self._answer(Loss(price.epsilon * (1 - SLIVER), price.delta))
+        return with_bias(answer, bound, whole=price)
+
+    def _answer(self, price: Loss) -> Plan:
+        """Laplace or Gaussian noise, whichever states the smaller error."""
         bound, policy = self.bound, self.policy
         private = any(not key.is_public for key in bound.keys)
         if private and price.is_pure:
@@ -69,7 +89,7 @@ class Planner:
         measures = [m.measure for m in made.measurements]
         key = (made.caps, len(measures))  # a count that chooses keys may be measured beside those that are asked for
         if key not in self._written:
-            totals = [_unit_total(measure, self.bound) for measure in measures]
+            totals = [unit_total(measure, self.bound) for measure in measures]
             self._written[key] = statements(self.bound, made.caps, measures=measures, totals=totals)
         return replace(made, statements=self._written[key])
 
@@ -111,7 +131,7 @@ class _Maker:
         caps = caps_of(self.bound, l2=self.gaussian)
         measures = list(self.bound.measures)
         selector = self._selector(measures, caps)
-        totals = [_unit_total(measure, self.bound) for measure in measures]
+        totals = [unit_total(measure, self.bound) for measure in measures]
         reaches = [reach(measure, caps, total=total) for measure, total in zip(measures, totals, strict=True)]
         shares = self._shares(measures, reaches, selector=selector, caps=caps)
         noises, rho = self._noises(measures, reaches, shares)
@@ -246,14 +266,3 @@ def _rho_for(loss: Loss) -> Fraction:
 
 def _step(measure: Measure) -> Fraction:
     return measure.step if isinstance(measure, Additive) else Fraction(1)
-
-
-def _unit_total(measure: Measure, bound: BoundQuery) -> tuple[int, int] | None:
-    """The bounds of a unit's own sum in a group, where the policy gives them for this column."""
-    if not isinstance(measure, Additive) or measure.column is None or bound.table.unit_column is None:
-        return None
-    total = bound.table.column(measure.column).unit_total
-    if total is None:
-        return None
-    low, high = (int(end / measure.step) for end in (total.lower, total.upper))
-    return min(low, 0), max(high, 0)

@@ -75,11 +75,15 @@ class Quotient:
 
 @dataclass(frozen=True, slots=True)
 class Clamped:
-    """Held between two ends that are known in advance; None leaves an end open."""
+    """Held between two ends that are known in advance; None leaves an end open.
+
+    The interval is held too, unless it covers values that were clamped (`loose`): the truth may lie beyond the ends.
+    """
 
     inner: Post
     low: Fraction | None
     high: Fraction | None
+    loose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +145,16 @@ def substitute(post: Post, replacements: Mapping[int, Post]) -> Post:
     return _mapped(post, lambda leaf: replacements.get(leaf.measure, leaf) if isinstance(leaf, Ref) else leaf)
 
 
+def loosened(post: Post) -> Post:
+    """The expression whose intervals may reach beyond the ends that its values are held between."""
+    if isinstance(post, (Ref, Number, Grouping)):
+        return post
+    if isinstance(post, (Sum, Product, Quotient)):
+        return replace(post, left=loosened(post.left), right=loosened(post.right))
+    inner = loosened(post.inner)
+    return replace(post, inner=inner, loose=True) if isinstance(post, Clamped) else replace(post, inner=inner)
+
+
 def grouped_by(post: Post, keys: Collection[int]) -> Post:
     """The expression in the rows of one grouping set, whose keys these are."""
 
@@ -183,8 +197,11 @@ def evaluate(post: Post, bands: Sequence[Band]) -> Band:
 
 def _unary(post: Clamped | Root | Absolute | Rounded, band: Band) -> Band:
     match post:
-        case Clamped(_, low, high):
+        case Clamped(_, low, high, loose):
             ends = (-np.inf if low is None else float(low), np.inf if high is None else float(high))
+            if loose:
+                held = np.clip(band.value, *ends)
+                return Band(held, np.minimum(band.low, held), np.maximum(band.high, held))
             return Band(*(np.clip(part, *ends) for part in (band.value, band.low, band.high)))
         case Root(_):
             return Band(*(np.sqrt(np.maximum(part, 0.0)) for part in (band.value, band.low, band.high)))

@@ -14,6 +14,7 @@ from tacit.sql.query import AtEpsilon, Caps, DefaultPrice, Price, WithinError
 from tacit.sql.tokens import Cursor
 
 MAX_CAP = 1_000_000
+_PRICED = "give an epsilon: DP-SELECT 1 WITH BIAS …"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +25,14 @@ class PriceTag:
     delta: Fraction | None = None
     confidence: Fraction | None = None
     fresh: bool = False
+    bias: bool = False
     unit: str | None = None
     caps: Caps = field(default_factory=Caps)
     parameters_used: int = 0
 
 
 def written_price(cursor: Cursor, named: Mapping[str, object]) -> PriceTag:
-    """`0.5`, `1/3`, `?`, `WITHIN 5%`; then DELTA, CONFIDENCE and FRESH in any order."""
+    """`0.5`, `1/3`, `?`, `WITHIN 5%`; then DELTA, CONFIDENCE, FRESH and WITH BIAS in any order."""
     used = 0
     if cursor.takes("WITHIN"):
         bound = positive(_number(cursor, "a bound on the error after WITHIN"), "the bound after WITHIN")
@@ -46,7 +48,10 @@ def written_price(cursor: Cursor, named: Mapping[str, object]) -> PriceTag:
             f"the price is missing: expected epsilon after DP-SELECT, found {cursor.next_text()[:40] or 'the end'}",
             hint="write DP-SELECT 0.5 …, DP-SELECT 1/3 … or DP-SELECT WITHIN 10 …",
         )
-    return _modifiers(cursor, PriceTag(price=price, parameters_used=used))
+    tag = _modifiers(cursor, PriceTag(price=price, parameters_used=used))
+    if tag.bias and isinstance(tag.price, WithinError):
+        raise QueryRefused("WITHIN is refused with BIAS: how wide a bias is cannot be known beforehand", hint=_PRICED)
+    return tag
 
 
 def _modifiers(cursor: Cursor, tag: PriceTag) -> PriceTag:
@@ -57,6 +62,13 @@ def _modifiers(cursor: Cursor, tag: PriceTag) -> PriceTag:
             tag = replace(tag, confidence=probability(_number(cursor, "a confidence"), "the confidence"))
         elif not tag.fresh and cursor.takes("FRESH"):
             tag = replace(tag, fresh=True)
+        elif not tag.bias and cursor.takes("WITH"):
+            if not cursor.takes("BIAS"):
+                raise QuerySyntaxError(
+                    f"the query cannot be read: expected BIAS after WITH, found {cursor.next_text()[:40] or 'the end'}",
+                    hint="write DP-SELECT 1 WITH BIAS …; a WITH that names subqueries stands before DP-SELECT",
+                )
+            tag = replace(tag, bias=True)
         else:
             return tag
 

@@ -50,6 +50,7 @@ class Query:
     confidence: Fraction | None = None
     explain: bool = False
     fresh: bool = False
+    bias: bool = False  # whether the error bars are to cover what contribution bounds and clamping do to the answer
     unit: str | None = None
     caps: Caps = field(default_factory=Caps)
     parameters: Mapping[str, object] = field(default_factory=dict)

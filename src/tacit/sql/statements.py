@@ -10,12 +10,15 @@ from sqlglot import exp
 
 from tacit.policy import ColumnType, NullUnit, UnitForm
 from tacit.sql.aliases import qualified
+from tacit.sql.arithmetic import integer
 from tacit.sql.bind import BoundQuery
 from tacit.sql.bounding import MOST_GROUPS, is_wide, weight_of
 from tacit.sql.measures import Additive, Counted, Measure
 from tacit.sql.plan import Caps, Statement
 from tacit.sql.rules import (
     DISTINCT_RULES,
+    GRID_RULES,
+    ROW_RULES,
     SUM_RULES,
     TALLY_RULES,
     Facts,
@@ -26,6 +29,10 @@ from tacit.sql.rules import (
     apply,
     grids_of,
 )
+from tacit.sql.rules.add_per_unit import add_per_unit
+from tacit.sql.rules.keep_public_keys import keep_public_keys
+
+MOST_ROWS = (1 << 31) - 1  # of a unit in a group, where what it brings is looked at whole
 
 
 def statements(
@@ -65,6 +72,36 @@ def _is_summed(measure: Measure) -> bool:
     return isinstance(measure, Additive) and measure.counted is not Counted.DISTINCT
 
 
+def counted_of_units(
+    bound: BoundQuery, caps: Caps, *, measures: Sequence[Measure], totals: Sequence[tuple[int, int] | None]
+) -> tuple[exp.Select, Facts]:
+    """What is counted of each unit in each group: the rows that a statement of sums adds up."""
+    facts = _facts(bound, caps)
+    columns = [(_column(i, m, total), _value(m)) for i, (m, total) in enumerate(zip(measures, totals, strict=True))]
+    return _tree(bound, SUM_RULES[:-1], columns, facts), facts
+
+
+def brought_by_units(bound: BoundQuery, caps: Caps, *, measures: Sequence[Measure]) -> exp.Select:
+    """What each unit brings to each group, however many rows and groups it has."""
+    whole = replace(
+        _facts(bound, caps), max_rows=MOST_ROWS, spread=Spread.NONE, sample_rows=False, weight=1, most_groups=None
+    )
+    columns = [(_column(i, m, None), _value(m)) for i, m in enumerate(measures)]
+    return _tree(bound, (*ROW_RULES, add_per_unit), columns, whole)
+
+
+def cells_of_rows(bound: BoundQuery, wider: BoundQuery, caps: Caps, *, place: int) -> tuple[exp.Select, Facts]:
+    """Of each row one value, clamped as it is counted (v0) and far more widely (v1), beside its keys."""
+    facts = _facts(bound, caps)
+    pairs = [(bound.measures[place], facts), (wider.measures[place], _facts(wider, caps))]
+    cells: list[tuple[MeasureFacts, exp.Expression | None]] = []
+    for number, (measure, grids) in enumerate(pairs):
+        value = exp.select(measure.value or integer(1))
+        settled = apply(GRID_RULES, value, facts=grids)  # each on the grid of its own bounds
+        cells.append((MeasureFacts(f"m{number}", Counted.VALUES, f"v{number}"), settled.expressions[0]))
+    return _tree(bound, (keep_public_keys, *GRID_RULES), cells, facts), facts
+
+
 def _value(measure: Measure) -> exp.Expression | None:
     return measure.value
 
@@ -82,6 +119,17 @@ def _statement(
     *,
     settled: Statement | None = None,
 ) -> Statement:
+    tree = qualified(_tree(bound, rules, columns, facts))
+    return Statement(tree, tuple(column.name for column, _ in columns), settled)
+
+
+def _tree(
+    bound: BoundQuery,
+    rules: tuple[Rule, ...],
+    columns: list[tuple[MeasureFacts, exp.Expression | None]],
+    facts: Facts,
+) -> exp.Select:
+    """The rows of a question after every rule; its names are still those of the rules."""
     keys = [exp.alias_(key.sql.copy(), name) for key, name in zip(bound.keys, facts.keys, strict=True)]
     keeps = [
         exp.Anonymous(this="IN_DOMAIN", expressions=[key.keep.copy()]) for key in bound.keys if key.keep is not None
@@ -94,8 +142,7 @@ def _statement(
     rows.set("expressions", [*rows.expressions, *keeps])
     if bound.where is not None:
         rows = rows.where(bound.where.copy())
-    tree = apply(rules, rows, facts=replace(facts, measures=tuple(column for column, _ in columns)))
-    return Statement(qualified(tree), tuple(column.name for column, _ in columns), settled)
+    return apply(rules, rows, facts=replace(facts, measures=tuple(column for column, _ in columns)))
 
 
 def _facts(bound: BoundQuery, caps: Caps) -> Facts:
