@@ -24,6 +24,7 @@ from tacit.ledger import SqliteLedger
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.policy import BudgetPolicy
 from tacit.sql import Measurement, Quantile
+from tacit.sql.plan import Excess
 
 plan_module = sys.modules[Measurement.__module__]
 ANA = Session("ana")
@@ -159,6 +160,25 @@ def test_a_pilot_and_the_answer_after_it_are_each_charged_what_their_noise_costs
         is_charged(paid, price, typed=paid.charge.loss, keys_delta=Fraction(0))
 
 
+@given(KINDS, EPSILONS, DELTAS)
+@ALL
+def test_a_question_with_its_bias_is_charged_what_its_noise_costs(curators, kind, epsilon, delta):
+    ask_with_bias(curators, kind, Loss(epsilon, delta))
+
+
+def ask_with_bias(curators, kind, typed: Loss) -> None:
+    """After the noise of the answer a choice, which one unit moves by one, and sums, which it moves by the level."""
+    tail = f"DELTA {typed.delta} " if typed.delta else ""
+    with overheard() as heard:
+        text = f"DP-SELECT {typed.epsilon} {tail}FRESH WITH BIAS COUNT(*), COUNT(*) FILTER (WHERE insured) FROM visits"
+        answer = curators[(*kind, False)].ask(text, session=ANA)
+    (paid,) = heard
+    levels = [int(note.split("up to ")[1].split(" of")[0].replace(",", "")) for note in answer.notes if "± of" in note]
+    excesses = [move for level in levels for move in (Moves(1), Moves(level * 64))]  # counted in 64ths of a step
+    price = priced(paid, [Moves(3), Moves(3), *excesses], steps=STEPS[kind[0]])
+    is_charged(paid, price, typed=typed, keys_delta=Fraction(0))
+
+
 CAP = Target("visits", Quantity.MAX_ROWS, edges=(1, 2, 4, 8))
 UPPER = Target("visits", Quantity.UPPER, ("age",), edges=(10, 50, 100))
 DOMAIN = Target("visits", Quantity.DOMAIN, ("city",))
@@ -237,6 +257,25 @@ def test_a_planted_wrong_charge_is_caught(curators, planted, monkeypatch):
     with pytest.raises(AssertionError):  # noqa: PT012 - whichever question shows it
         for kind, asked in product(EVERY_KIND, QUESTIONS):
             ask(curators, kind, asked, Loss(Fraction(1, 3), Fraction(1, 10**6)))
+
+
+def a_bias_for_nothing(patch):
+    patch.setattr(Excess, "events", lambda self, steps: ())
+
+
+def a_replaced_bias_as_cheap_as_a_removed_one(patch):
+    whole = Excess.events
+    patch.setattr(Excess, "events", lambda self, steps: whole(self, 1))
+
+
+@pytest.mark.parametrize(
+    "planted", [a_bias_for_nothing, a_replaced_bias_as_cheap_as_a_removed_one, half_the_noise_of_a_sum]
+)
+def test_a_planted_wrong_charge_for_a_bias_is_caught(curators, planted, monkeypatch):
+    planted(monkeypatch)
+    with pytest.raises(AssertionError):  # noqa: PT012 - whichever question shows it
+        for kind in EVERY_KIND:
+            ask_with_bias(curators, kind, Loss(Fraction(1, 3)))
 
 
 @pytest.mark.parametrize("lost", [0, 1])

@@ -1,0 +1,155 @@
+"""WITH BIAS: what it refuses, what it says, and that it is an answer like any other."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from conformance.sql_clinic import clinic, row_clinic
+from conformance.sql_noiseless import switch_off
+from tacit.curator import Session
+from tacit.curator.bias import level_scores, taken_by_bounds
+from tacit.curator.noisy import Noisy
+from tacit.errors import QueryRefused, QuerySyntaxError
+from tacit.sql import parse
+from tacit.sql.excess import SLIVER
+
+ANA = Session("ana")
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["1 WITH BIAS", "1 with bias", "1 FRESH WITH BIAS", "1 WITH BIAS DELTA 1e-6", "1 CONFIDENCE 0.9 WITH BIAS FRESH"],
+)
+def test_with_bias_stands_anywhere_in_the_price(head):
+    assert parse(f"DP-SELECT {head} COUNT(*) FROM visits").bias
+    assert parse(f"WITH t AS (SELECT * FROM visits) DP-SELECT {head} COUNT(*) FROM t").bias
+
+
+@pytest.mark.parametrize("head", ["1", "1 FRESH", "WITHIN 5"])
+def test_without_the_words_there_is_no_bias(head):
+    assert not parse(f"DP-SELECT {head} bias, COUNT(*) FROM t GROUP BY bias").bias
+
+
+@pytest.mark.parametrize("head", ["1 WITH", "1 WITH t AS (SELECT 1)", "1 WITH BIAS WITH BIAS"])
+def test_with_and_anything_else_is_no_price(head):
+    with pytest.raises((QuerySyntaxError, QueryRefused)):
+        parse(f"DP-SELECT {head} COUNT(*) FROM visits")
+
+
+@pytest.mark.parametrize(
+    ("body", "word"),
+    [
+        ("MEDIAN(age) FROM visits", "MEDIAN(age)"),
+        ("COUNT(*), MODE(dept) FROM visits", "MODE(dept)"),
+        ("HISTOGRAM(dept) FROM visits", "HISTOGRAM(dept)"),
+        ("COUNT(DISTINCT city) FROM visits", "COUNT(DISTINCT city)"),
+        ("dept, COUNT(*) FROM visits GROUP BY ROLLUP (dept)", "ROLLUP"),
+    ],
+)
+def test_what_has_no_bias_that_is_a_sum_is_refused_before_any_charge(tmp_path, body, word):
+    curator = clinic().curator(tmp_path)
+    with pytest.raises(QueryRefused, match="WITH BIAS is refused") as caught:
+        curator.ask(f"DP-SELECT 1 WITH BIAS {body}", session=ANA)
+    assert word in caught.value.message
+    assert curator.balance("ana").total.spent.epsilon == 0
+    with pytest.raises(QueryRefused, match="WITHIN is refused with BIAS"):
+        curator.ask("DP-SELECT WITHIN 5 WITH BIAS COUNT(*) FROM visits", session=ANA)
+
+
+def test_the_price_is_what_was_typed_and_the_sliver_comes_out_of_it(tmp_path):
+    world = clinic()
+    plain, biased = (world.plan(f"DP-SELECT 1 {words}COUNT(*) FROM visits") for words in ("", "WITH BIAS "))
+    assert plain.loss == biased.loss
+    assert biased.measurements[0].noise.scale == plain.measurements[0].noise.scale / (1 - SLIVER)
+    assert sum(e.epsilon + e.choice.loss(1).epsilon for e in biased.bias) == SLIVER
+    assert clinic().curator(tmp_path).ask("DP-SELECT 1 WITH BIAS COUNT(*) FROM visits", session=ANA).cost.epsilon == 1
+
+
+def test_where_nothing_can_be_cut_nothing_is_paid_for_it():
+    """A row that is a unit counts once, whatever the bounds; and so does a unit that is counted in no groups."""
+    for made in (
+        row_clinic().plan("DP-SELECT 1 WITH BIAS COUNT(*) FROM visits"),
+        clinic().plan("DP-SELECT 1 WITH BIAS COUNT(DISTINCT patient_id) FROM visits"),
+    ):
+        assert made.bias == ()
+        assert made.measurements[0].noise.scale == 1
+
+
+@pytest.mark.parametrize("bounding", ["sample", "weigh"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "COUNT(*) FROM visits",
+        "dept, COUNT(*) FROM visits GROUP BY dept",
+        "dept, SUM(amount) FROM visits GROUP BY dept",
+        "dept, AVG(amount), STDDEV(age) FROM visits WHERE insured GROUP BY dept",
+        "SUM(weight * 2) FROM visits",
+    ],
+)
+def test_without_noise_the_interval_holds_what_all_rows_say(tmp_path, monkeypatch, bounding, body):
+    """Every excess is below the level, so that what the bounds cut is known to the last row."""
+    switch_off(monkeypatch)
+    world = clinic(bounding=bounding, columns=(*clinic().policy.tables[0].columns[:7], _weight()))
+    monkeypatch.setattr("tacit.mechanisms.Exponential.release", lambda self, scores, source=None: len(scores) - 1)
+    answer = world.curator(tmp_path).ask(f"DP-SELECT 400 WITH BIAS {body}", session=ANA)
+    exact = world.engine._connection.cursor().execute(f"SELECT {body}").fetchall()
+    known = {row[:-1] if "GROUP" not in body else row[0]: row for row in exact}
+    for row, errors in zip(answer.rows, answer.errors, strict=True):
+        whole = known[row[0]] if "GROUP" in body else exact[0]
+        for shown, error, true in zip(row, errors, whole, strict=True):
+            assert error is None or abs(shown - float(true)) <= error + 1e-6
+
+
+def _weight():
+    from tacit.policy import ColumnPolicy
+
+    return ColumnPolicy("weight", lower=0, upper=20, step=1)  # most weights are far above
+
+
+def test_the_answer_says_what_its_error_bars_cover(tmp_path):
+    answer = clinic().curator(tmp_path).ask("DP-SELECT 1 WITH BIAS AVG(amount) FROM visits", session=ANA)
+    assert "± covers the noise and what the bounds cut, 95% of the time" in answer.footer()
+    assert answer.to_dict()["covers"] == "the noise and what the bounds cut"
+    assert sum(note.startswith("± of") for note in answer.notes) == 2
+    assert any("± covers values of amount within" in note for note in answer.notes)
+
+
+def test_the_same_question_is_free_again_and_another_is_not_served_from_it(tmp_path):
+    curator = clinic().curator(tmp_path)
+    asked = "DP-SELECT 1 WITH BIAS dept, COUNT(*) FROM visits GROUP BY dept"
+    first, again = curator.ask(asked, session=ANA), curator.ask(asked, session=ANA)
+    assert (again.rows, again.errors) == (first.rows, first.errors)
+    assert again.cost.epsilon == 0
+    for other in (
+        asked.replace(" WITH BIAS", ""),
+        asked.replace("SELECT 1", "SELECT 1/2"),
+        "DP-SELECT 1/2 WITH BIAS COUNT(*) FROM visits",
+    ):
+        assert curator.ask(other, session=ANA).cost.epsilon > 0
+
+
+def test_what_was_cut_survives_the_shelf(tmp_path, monkeypatch):
+    kept = []
+    curator = clinic().curator(tmp_path)
+    whole = curator._read
+    monkeypatch.setattr(curator, "_read", lambda *args: kept.append(whole(*args)) or kept[-1])
+    curator.ask("DP-SELECT 1 WITH BIAS dept, COUNT(*) FROM visits GROUP BY dept", session=ANA)
+    back = Noisy.from_bytes(kept[0].to_bytes())
+    one, other = kept[0].columns[0].cut, back.columns[0].cut
+    assert one.numbers.tolist() == other.numbers.tolist()
+    assert (one.part, one.scale, one.level, one.spare) == (other.part, other.scale, other.level, other.spare)
+    low, high = taken_by_bounds(other, Fraction(95, 100), one_sided=True)
+    assert (low == 0).all()
+    assert (high > 0).all()
+
+
+def test_a_level_is_preferred_by_the_units_it_leaves_fewer_above_it():
+    import numpy as np
+
+    choice = clinic().plan("DP-SELECT 400 WITH BIAS COUNT(*) FROM visits").bias[0].choice
+    counts = np.array([900, 40, 50, 0, 0, 10, 0, 0])
+    assert int(np.argmax(level_scores(counts, choice))) == 5
+    counts = np.array([1000, 0, 0, 0])
+    assert int(np.argmax(level_scores(counts, choice))) == 0
