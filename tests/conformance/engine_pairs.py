@@ -90,11 +90,13 @@ def _nearer(text: str, *, tame: bool) -> str:
     return text
 
 
-def questions(rng: Rng, script: Script, *, schema: object, count: int) -> Iterator[tuple[str, Plan]]:
+def questions(
+    rng: Rng, script: Script, *, schema: object, count: int, bias: bool = False
+) -> Iterator[tuple[str, Plan]]:
     """Questions that are not refused, and their plans."""
     by_row = script.policy.tables[0].unit_column is None
     while count:
-        text = question(rng, by_row=by_row)
+        text = question(rng, by_row=by_row, bias=bias)
         try:
             yield text, planned(text, script.policy, schema=schema)
         except TacitError:  # refused, before anything is charged
