@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from tacit.core import Adjacency, ComposedEvent, Event, Loss, decimal_text
+from tacit.curator.cuts import CutNoise, cuts_sql, shares
 from tacit.curator.measure import measure
 from tacit.curator.paid import paid
 from tacit.curator.pricing import caps, concentrated
@@ -32,7 +33,7 @@ from tacit.sql.rules.own_rows import own_rows
 
 ACCOUNT = "curator"  # who is charged: nobody's own cap, the dataset's total
 Edge = int | Fraction | date | datetime
-Outcome = int | list[str]  # the chosen cell, or the keys that qualified
+Outcome = int | list[str] | list[int]  # the chosen cell, the keys that qualified, or the noisy sums behind a cut
 
 
 class Quantity(Enum):
@@ -43,6 +44,7 @@ class Quantity(Enum):
     LOWER = "lower"
     UPPER = "upper"
     DOMAIN = "domain"
+    CUT = "cut"
 
     def __str__(self) -> str:
         return self.value
@@ -77,11 +79,14 @@ class Step:
     noise: Exponential | None = None
     share: Fraction = Fraction(0)
     keys: Plan | None = None
+    cut: CutNoise | None = None
 
     def event(self, steps: int) -> Event:
         """What an accountant needs to know of it, between neighbours this many additions or removals apart."""
         if self.keys is not None:
             return self.keys.event
+        if self.cut is not None:
+            return self.cut.event(steps)
         if self.noise is None:
             raise TypeError("a measurement has no mechanism")
         return self.noise.event(steps * _weight(self.share))
@@ -102,7 +107,7 @@ class CalibrationPlan:
     @property
     def hash(self) -> str:
         """The same for plans that measure and cost the same."""
-        parts = [f"{s.target}|{s.loss}|{s.noise}|{s.share}|{';'.join(s.sql)}" for s in self.steps]
+        parts = [f"{s.target}|{s.loss}|{s.cut or s.noise}|{s.share}|{';'.join(s.sql)}" for s in self.steps]
         return hashlib.sha256("\x1f".join(["calibration", self.policy_version, *parts]).encode()).hexdigest()
 
 
@@ -111,7 +116,7 @@ class Measured:
     """One result, and what it cost. `at_end`: it lies at an end of its grid, which may be too narrow."""
 
     target: Target
-    value: Edge | tuple[str, ...]
+    value: Edge | tuple[str, ...] | tuple[Fraction, Fraction]  # of a cut, the shares of rows and of units
     loss: Loss
     at_end: bool = False
 
@@ -150,6 +155,8 @@ def plan_calibration(
         loss = Loss(price.epsilon / len(targets), price.delta / domains if target.quantity is Quantity.DOMAIN else 0)
         if target.quantity is Quantity.DOMAIN:
             steps.append(_domain_step(target, policy, schema=schema, loss=loss, dialect=dialect))
+        elif target.quantity is Quantity.CUT:
+            steps.append(_cut_step(target, policy, schema=schema, loss=loss, dialect=dialect))
         else:
             share = 1 - coverage if target.quantity is Quantity.LOWER else coverage
             steps.append(_cell_step(target, policy, schema=schema, loss=loss, share=share, dialect=dialect))
@@ -214,6 +221,8 @@ def _outcome(step: Step, exact: list[Exact], source: Source) -> Outcome:
     if step.keys is not None:
         noisy = measure(step.keys, exact, public={}, source=source)
         return [str(key) for (key,) in noisy.keys if key is not None]
+    if step.cut is not None:
+        return step.cut.release(exact[0], source)
     if step.noise is None:
         raise EngineError("a measurement has no mechanism")
     counts = np.zeros(len(step.target.edges) + 1, dtype=np.int64)
@@ -249,7 +258,9 @@ def _calibration(made: CalibrationPlan, outcomes: list[Outcome], *, entry: str, 
 def _measured(step: Step, outcome: Outcome) -> Measured:
     """From the cell to the value: the end of the cell that leaves the wanted share untouched."""
     if isinstance(outcome, list):
-        return Measured(step.target, tuple(sorted(outcome)), step.loss)
+        if step.cut is not None:
+            return Measured(step.target, shares([int(number) for number in outcome]), step.loss)
+        return Measured(step.target, tuple(sorted(map(str, outcome))), step.loss)
     edges = step.target.edges
     place = outcome - 1 if step.target.quantity is Quantity.LOWER else outcome
     inside = min(max(place, 0), len(edges) - 1)
@@ -331,6 +342,14 @@ def _literal(edge: Edge) -> str:
 def _raw_types(schema: Schema, table: TablePolicy) -> dict[str, str]:
     found = next(columns for name, columns in schema.items() if name.casefold() == table.name.casefold())
     return {name.casefold(): kind for name, kind in found.items()}
+
+
+def _cut_step(target: Target, policy: Policy, *, schema: Schema, loss: Loss, dialect: str) -> Step:
+    """What the declared bounds cut: each unit is one row of what is summed, its numbers held to what they may be."""
+    table = _owned_table(policy, target.table)
+    text = cuts_sql(table, _owned_sql(target, table, policy, schema), columns=len(target.columns))
+    noise = CutNoise.costing(Loss(loss.epsilon / policy.adjacency.steps), table.max_rows or 1)
+    return Step(target, loss, (emit(parse(text).select, dialect),), cut=noise)
 
 
 # ── domains ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from fractions import Fraction
 
 from tacit.core import Loss, Number, decimal_text, probability, rational
@@ -23,6 +23,7 @@ from tacit.faces.grids import bound_edges, cap_edges, rounded_outward, typed_edg
 from tacit.faces.opening import source_and_books
 from tacit.policy import ColumnPolicy, ColumnType, Policy, Schema, TablePolicy, fold, resolve_types
 from tacit.policy.amend import Change
+from tacit.policy.cut import CutShares
 
 COVERAGE = Fraction(95, 100)
 _FINEST_COVERAGE = 1_000
@@ -98,6 +99,8 @@ def _missing(table: TablePolicy, grids: Mapping[str, tuple[Edge, ...]], *, domai
     for cap in _CAPS:
         if table.unit_column is not None and getattr(table, cap.value) is None and _can_have(table, cap):
             yield _cap(table, cap)
+    if table.unit_column is not None and table.max_rows is not None and table.max_groups is not None and not table.cut:
+        yield Target(table.name, Quantity.CUT, _keys(table))
     for column in table.visible:
         if table.is_unit(column.name) or column.type is None or column.domain is not None:
             continue
@@ -112,6 +115,8 @@ def _named(name: str, policy: Policy, grids: Mapping[str, tuple[Edge, ...]]) -> 
     if not dot:
         raise InvalidParameter(f"{name[:60]!r} names no quantity", hint="write visits.max_rows or visits.amount")
     table = policy.table(table_name)
+    if rest == Quantity.CUT.value and table.unit_column is None and not table.public:
+        raise PolicyError(f'{table.name} has unit = "row": nothing is cut from a row')
     if table.public:
         raise PolicyError(f"{table.name} is public: there is nobody to hide, so there is nothing to measure privately")
     for cap in _CAPS:
@@ -121,6 +126,8 @@ def _named(name: str, policy: Policy, grids: Mapping[str, tuple[Edge, ...]]) -> 
             if not _can_have(table, cap):
                 raise PolicyError(f"{table.name} has no column that questions could group by")
             return [_cap(table, cap)]
+    if rest == Quantity.CUT.value:
+        return [Target(table.name, Quantity.CUT, _keys(table))]
     return _of_column(table, table.column(rest), grids)
 
 
@@ -177,6 +184,8 @@ def changes(result: Calibration, policy: Policy) -> list[Change]:
         target = item.target
         if target.quantity in _CAPS:
             made.append(Change(target.table, {target.quantity.value: item.value}, note=_note([item])))
+        elif target.quantity is Quantity.CUT and isinstance(item.value, tuple):
+            made.append(Change(target.table, {"cut": _cut(item).plain()}, note=_note([item])))
         elif target.quantity is Quantity.DOMAIN and isinstance(item.value, tuple) and item.value:
             made.append(Change(target.table, {"domain": list(item.value)}, target.columns[0], note=_note([item])))
         elif target.quantity is Quantity.UPPER:
@@ -184,6 +193,12 @@ def changes(result: Calibration, policy: Policy) -> list[Change]:
             column = policy.table(target.table).column(target.columns[0])
             made.append(_bounds_change(column, lower, item))
     return made
+
+
+def _cut(item: Measured) -> CutShares:
+    """As of today: the shares are of the bounds that the policy has now."""
+    rows, units = item.value if isinstance(item.value, tuple) else (0, 0)
+    return CutShares(Fraction(rows), Fraction(units), datetime.now(UTC).date())
 
 
 def _is_lower_of(item: Measured, upper: Target) -> bool:

@@ -104,6 +104,12 @@ TABLE = (
         "unknown",
         "about how many rows there are, as anybody may know: EXPLAIN and WITHIN reckon with it; it bounds nothing",
     ),
+    Key(
+        "cut",
+        "table",
+        "unknown",
+        "{ rows, units, measured }: what share the bounds cut, as `tacit calibrate TABLE.cut` found; answers say so",
+    ),
     Key("description", "text", "none", "shown to analysts"),
     Key(
         "format",

@@ -12,6 +12,7 @@ from tacit.core import Bounds
 from tacit.policy import keys
 from tacit.policy.budget import AnalystPolicy, BudgetPolicy, GroupPolicy
 from tacit.policy.column import ColumnPolicy
+from tacit.policy.cut import CutShares
 from tacit.policy.dataset import DatabaseSource, Dataset, FileSource
 from tacit.policy.domain import ListDomain, RangeDomain, TableDomain
 from tacit.policy.limits import LimitsPolicy
@@ -80,6 +81,7 @@ def _plain(value: object) -> object:
 _RENDERINGS: tuple[tuple[type, Callable[[Any], object]], ...] = (
     (Enum, lambda word: word.value),
     (timedelta, duration_text),
+    (CutShares, lambda cut: cut.plain()),
     (Bounds, lambda bounds: {"lower": bounds.lower, "upper": bounds.upper}),
     (RangeDomain, lambda _: "range"),
     (ListDomain, lambda domain: list(domain.values)),

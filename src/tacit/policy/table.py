@@ -9,6 +9,7 @@ from enum import Enum
 from tacit.core import Adjacency, PrivacyUnit
 from tacit.errors import UnknownName
 from tacit.policy.column import ColumnPolicy
+from tacit.policy.cut import CutShares, cut_of
 from tacit.policy.fault import Fault, KeyPath
 from tacit.policy.link import Link, link_of, unit_name
 from tacit.policy.names import all_different, fold, meant, table_name
@@ -84,6 +85,7 @@ class TablePolicy:
     max_distinct: int | None
     bounding: Bounding
     rows: int | None
+    cut: CutShares | None
     description: str | None
     format: TextFormat | None
 
@@ -101,6 +103,7 @@ class TablePolicy:
         max_distinct: int | None = None,
         bounding: Bounding | str = Bounding.AUTO,
         rows: int | None = None,
+        cut: CutShares | Mapping[str, object] | None = None,
         description: str | None = None,
         format: TextFormat | Mapping[str, object] | None = None,  # noqa: A002 - the policy's word for it
     ) -> None:
@@ -109,6 +112,7 @@ class TablePolicy:
         hold(
             self, place, _READERS, null_unit=null_unit, unit_form=unit_form, bounding=bounding, rows=rows, format=format
         )
+        hold(self, place, _READERS, cut=cut)
         hold(self, place, _READERS, max_groups=max_groups, max_rows=max_rows, max_distinct=max_distinct)
         all_different([column.name for column in self.columns], path=(name, "columns"))
         if self.public:
@@ -183,6 +187,8 @@ class TablePolicy:
         for key in ("null_unit", "unit_form"):
             if getattr(self, key) is not _UNTOUCHED[key]:
                 raise Fault('cannot be: unit = "row" has no identifier', path=(self.name, key))
+        if self.cut is not None:
+            raise Fault('cannot be: unit = "row", so nothing is cut', path=(self.name, "cut"))
         for column in self.columns:
             if column.unit_total is not None:
                 why = 'cannot be: unit = "row", so the total of a unit is the value itself'
@@ -209,6 +215,7 @@ _READERS = {
     "max_distinct": optional(count),
     "bounding": one_of(Bounding),
     "rows": optional(size),
+    "cut": optional(cut_of),
     "description": optional(text),
     "format": format_of,
 }
@@ -220,4 +227,5 @@ _UNTOUCHED = {
     "max_rows": None,
     "max_distinct": None,
     "bounding": Bounding.AUTO,
+    "cut": None,
 }

@@ -22,13 +22,13 @@ def version_of(policy: Mapping[str, object]) -> str:
 
 
 def _promise(policy: Mapping[str, object]) -> dict[str, object]:
-    """The policy without what promises nothing: words for people, limits of the machine, the debits and their notes."""
+    """The policy without what promises nothing: words for people, what was measured, limits of the machine, debits."""
     tables = {}
     for name, table in _items(policy["tables"]):
         columns = {
             column: _without(keys, "description") for column, keys in _items(dict(_items(table)).get("columns", {}))
         }
-        tables[name] = {**_without(table, "description"), "columns": columns}
+        tables[name] = {**_without(_without(table, "description"), "cut"), "columns": columns}
     dataset = _without(_without(policy["dataset"], "ledger"), "keep_words")
     return {**_without(policy, "limits"), "dataset": dataset, "tables": tables}
 

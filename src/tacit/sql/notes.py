@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from sqlglot import exp
 
 from tacit.policy import NullUnit
@@ -9,11 +11,12 @@ from tacit.sql.bind import BoundQuery
 from tacit.sql.grid import grid_columns
 from tacit.sql.keys import Key
 from tacit.sql.measures import Histogram, Mode
+from tacit.sql.query import Caps
 
 
 def notes_on(bound: BoundQuery) -> tuple[str, ...]:
     """Everything that is done to the rows before they are counted, and that no error bar says."""
-    return (*bound.notes, *_clamped(bound), *_listed(bound), *_left_out(bound))
+    return (*bound.notes, *_clamped(bound), *_listed(bound), *_left_out(bound), *_cut(bound))
 
 
 def _clamped(bound: BoundQuery) -> list[str]:
@@ -40,6 +43,14 @@ def _left_out(bound: BoundQuery) -> list[str]:
         if key.is_public and not _holds_every_row(key)
     ]
     return [f"left out: {'; '.join(rows)}"] if rows else []
+
+
+def _cut(bound: BoundQuery) -> list[str]:
+    """What the policy's own bounds were once measured to cut, and how long ago; not where the question has others."""
+    cut = bound.table.cut
+    if cut is None or bound.query.bias or bound.query.caps != Caps():
+        return []
+    return [cut.text(datetime.now(UTC).date())]
 
 
 def _holds_every_row(key: Key) -> bool:

@@ -24,7 +24,7 @@ def calibrate(  # noqa: PLR0913 - the options of a command
         list[str] | None,
         typer.Argument(
             metavar="QUANTITY",
-            help="visits.max_rows, visits.max_groups, visits.amount …; without any, all that is missing.",
+            help="visits.max_rows, visits.max_groups, visits.cut, visits.amount …; without any, all that is missing.",
             show_default=False,
         ),
     ] = None,
@@ -113,6 +113,11 @@ def _expected(step: Step) -> str:
     """How far off a result may be, from public numbers alone."""
     if step.keys is not None and step.keys.selection is not None:
         return f"keys that fewer than about {step.keys.selection.threshold} units have are left out"
+    if step.cut is not None:
+        units = max(
+            noise.error(Fraction(95, 100)) / move for noise, move in zip(step.cut.noises, step.cut.moves, strict=True)
+        )
+        return f"within what {math.ceil(units):,} units bring"
     if step.noise is None:
         return ""
     ranks = step.noise.error(Fraction(95, 100), candidates=len(step.target.edges) + 1) / step.share.denominator
@@ -142,6 +147,9 @@ def _show_result(result: Calibration, diff: list[str], form: Plain) -> None:
 
 
 def _value(value: object, *, at_end: bool) -> str:
+    if isinstance(value, tuple) and value and isinstance(value[0], Fraction):
+        rows, units = (f"{float(share):.1%}" for share in value)
+        return f"{rows} of the rows, {units} of the units"
     if isinstance(value, tuple):
         return f"{len(value)} keys" if value else "no key is shared by enough units"
     text = decimal_text(Fraction(value)) if isinstance(value, int | Fraction) else str(value)

@@ -299,6 +299,7 @@ def _described(parts: Sequence[Named]) -> tuple[TablePolicy, dict[str, str]]:
         max_distinct=_most([part.table.max_distinct for part in private]),
         bounding=next(iter(ways)) if len(ways) == 1 else Bounding.AUTO,
         rows=_most([part.table.rows for part in private]),
+        cut=private[0].table.cut if len(private) == 1 else None,
     )
     return table, sql_types
 
