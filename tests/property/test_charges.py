@@ -182,9 +182,10 @@ def ask_with_bias(curators, kind, typed: Loss) -> None:
 CAP = Target("visits", Quantity.MAX_ROWS, edges=(1, 2, 4, 8))
 UPPER = Target("visits", Quantity.UPPER, ("age",), edges=(10, 50, 100))
 DOMAIN = Target("visits", Quantity.DOMAIN, ("city",))
+CUT = Target("visits", Quantity.CUT, ("city", "dept"))
 
 
-@given(KINDS, st.sampled_from([(CAP,), (CAP, UPPER), (CAP, DOMAIN), (DOMAIN,)]), EPSILONS)
+@given(KINDS, st.sampled_from([(CAP,), (CAP, UPPER), (CAP, DOMAIN), (DOMAIN,), (CUT,), (CAP, CUT, DOMAIN)]), EPSILONS)
 @settings(ALL, max_examples=10)
 def test_calibrating_is_charged_what_its_choices_cost(tmp_path_factory, kind, targets, epsilon):
     world = WORLDS[(*kind, False)]
@@ -202,7 +203,9 @@ def test_calibrating_is_charged_what_its_choices_cost(tmp_path_factory, kind, ta
         calibrate(made, world.policy, engine=world.engine, ledger=ledger, fresh=True)
     ledger.close()
     (paid,) = heard
-    moves = [Moves(1) if target is DOMAIN else Moves(19) for target in targets]
+    cut = [Moves(1), Moves(1), Moves(3), Moves(27)]  # units, those that are touched, 3 rows, and up to 30
+    known = {DOMAIN: [Moves(1)], CUT: cut}
+    moves = [move for target in targets for move in known.get(target, [Moves(19)])]
     price = priced(paid, moves, steps=STEPS[kind[0]])
     inner = Loss(epsilon / len(targets), typed.delta)
     is_charged(
