@@ -12,7 +12,7 @@ from tacit.engines.dummy import dummy_engine
 from tacit.engines.exact import Exact, IntArray
 from tacit.engines.looking import Looked, look_at_files
 from tacit.engines.owner import run_owner_sql
-from tacit.engines.reading import advice_on, shared_keys, unreadable_tables
+from tacit.engines.reading import advice_on, holds_identifiers, shared_keys, unreadable_tables
 from tacit.engines.snapshot import State, one_state
 from tacit.engines.watching import Mark, mark_of
 from tacit.errors import EngineError, PolicyError
@@ -30,6 +30,7 @@ __all__ = [
     "State",
     "advice_on",
     "dummy_engine",
+    "holds_identifiers",
     "limits_of",
     "look_at_files",
     "mark_of",

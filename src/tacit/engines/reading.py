@@ -76,3 +76,24 @@ class Advised(Protocol):
 def advice_on(engine: Engine) -> tuple[tuple[str, str], ...]:
     """What a careful curator would change about the source, and how: nothing, for most engines."""
     return engine.advice() if isinstance(engine, Advised) else ()
+
+
+_FEWEST = 10  # values that must be found again before a column is said to hold identifiers
+_SHARE = 2  # one in so many
+
+
+def holds_identifiers(engine: Engine, column: tuple[str, str], unit: tuple[str, str]) -> bool:
+    """Whether at least half of the values of a column are identifiers of units, and more than a few.
+
+    Like `unreadable_tables` it reads the rows, and is for the curator alone. Both are (table, column).
+    """
+    name_of = name_in(engine)
+    table, name = map(name_of, column)
+    other, key = map(name_of, unit)
+    values = f"SELECT DISTINCT {name} AS v FROM {table} WHERE {name} IS NOT NULL"
+    known = f"SELECT {key} FROM {other} WHERE {key} IS NOT NULL"
+    count = "SELECT CAST(COUNT(*) AS BIGINT) AS n FROM ({}) AS each_value{}"
+    total, found = (
+        int(engine.execute(count.format(values, where)).integers("n")[0]) for where in ("", f" WHERE v IN ({known})")
+    )
+    return found >= _FEWEST and _SHARE * found >= total

@@ -12,7 +12,9 @@ from urllib.parse import urlsplit
 from tacit.engines import (
     OPENERS,
     UNLIMITED,
+    Engine,
     advice_on,
+    holds_identifiers,
     look_at_files,
     open_engine,
     read_schema,
@@ -40,6 +42,8 @@ from tacit.policy import (
     load_policy,
     read_policy,
 )
+from tacit.policy.check import two_owners
+from tacit.policy.second_owner import second_owners
 from tacit.policy.servers import is_server
 from tacit.sql import bind, parse
 
@@ -149,7 +153,8 @@ def _examined(policy: Policy) -> list[Finding]:
         ]
         unfit = map(_unfit, unfit_in(policy))
         changes = changes_since(policy, engine)
-        return [*cells, *owners, *role, *unfit, *changes, *([] if cells or owners else rows_left_out(policy, engine))]
+        rows = [] if cells or owners else [*rows_left_out(policy, engine), *_second_owners(policy, engine)]
+        return [*cells, *owners, *role, *unfit, *changes, *rows]
     finally:
         engine.close()
 
@@ -165,6 +170,16 @@ def _unfit(found: Unfit) -> Finding:
     why = f"{of} cells are not of its type, {found.kind}, and are read as NULL: {example}"
     hint = "mend them, or state another type, or the format of dates or numbers"
     return Finding(Level.WARNING, ("tables", found.table, "columns", found.column), why, hint)
+
+
+def _second_owners(policy: Policy, engine: Engine) -> list[Finding]:
+    """Columns whose values are identifiers of units, though their names do not say so."""
+    found = []
+    for each in second_owners(policy, engine.schema()):
+        column, unit = (each.table, each.column), (each.unit_table, each.unit_column)
+        if each.likely and not each.alike and holds_identifiers(engine, column, unit):
+            found.append(two_owners(each))
+    return found
 
 
 def direct(policy: Path, database: Path | None, *, sql: str, parameters: Sequence[object]) -> Rows:

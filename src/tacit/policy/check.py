@@ -12,6 +12,7 @@ from tacit.policy.fault import Fault, KeyPath, place
 from tacit.policy.model import Policy
 from tacit.policy.names import fold, meant
 from tacit.policy.resolve import as_typed, spelling
+from tacit.policy.second_owner import SecondOwner, second_owners
 from tacit.policy.table import TablePolicy, UnitForm
 from tacit.policy.types import ColumnType, Schema, compares_exactly
 
@@ -54,8 +55,16 @@ def check_policy(policy: Policy, schema: Schema) -> list[Finding]:
     found = [*_whole(policy)]
     for table in policy.tables:
         found += _table(policy, table, schema)
+    found += [two_owners(each) for each in second_owners(policy, schema) if each.alike]
     placed = [_placed(finding, policy) for finding in found]
     return sorted(placed, key=lambda finding: list(Level).index(finding.level))
+
+
+def two_owners(found: SecondOwner) -> Finding:
+    """The warning that a row may belong to somebody else as well."""
+    why = f"looks like a key of {found.unit_table}.{found.unit_column}: whom it names is not hidden in this table"
+    hint = "see `Rows with two owners` in docs/how-to/write-a-policy.md"
+    return Finding(Level.WARNING, ("tables", found.table, "columns", found.column), why, hint)
 
 
 def _placed(finding: Finding, policy: Policy) -> Finding:
