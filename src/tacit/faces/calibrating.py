@@ -99,8 +99,6 @@ def _missing(table: TablePolicy, grids: Mapping[str, tuple[Edge, ...]], *, domai
     for cap in _CAPS:
         if table.unit_column is not None and getattr(table, cap.value) is None and _can_have(table, cap):
             yield _cap(table, cap)
-    if table.unit_column is not None and table.max_rows is not None and table.max_groups is not None and not table.cut:
-        yield Target(table.name, Quantity.CUT, _keys(table))
     for column in table.visible:
         if table.is_unit(column.name) or column.type is None or column.domain is not None:
             continue

@@ -72,6 +72,10 @@ def calibrate(  # noqa: PLR0913 - the options of a command
         write_over(policy, new)
     if form is Plain.TABLE:
         print_lines(_next_step(policy, written=write))
+        if any(item.target.quantity.value in {"max_rows", "max_groups"} for item in result.measured):
+            print_lines(
+                "What these bounds cut can be measured next: tacit calibrate TABLE.cut, and answers will say so."
+            )
 
 
 def _next_step(policy: Path, *, written: bool) -> str:
