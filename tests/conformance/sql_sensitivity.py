@@ -122,7 +122,7 @@ def _read(made: Plan, table: Table, connection: duckdb.DuckDBPyConnection) -> li
 
 def _in_every_world(sql: str, connection: duckdb.DuckDBPyConnection, count: int) -> list[Exact]:
     """One statement run in all worlds at once: each is a copy of the table, told apart by a lateral join."""
-    one_world = "FROM (FROM alive WHERE alive.w = worlds.w) AS t"
+    one_world = "FROM (FROM alive WHERE alive.w = worlds.w)"
     lateral = f"SELECT worlds.w, found.* FROM worlds, LATERAL ({sql.replace(FROM_TABLE, one_world)}) AS found"
     columns = fetch(connection, lateral)
     worlds = np.asarray(columns.pop("w"))
@@ -137,7 +137,7 @@ def agrees_with_the_engine(made: Plan, table: Table, *, connection: duckdb.DuckD
     """Whether one world, run on its own, says what it said among the others: the lateral join is only a short cut."""
     rids = [[], *table.units.values(), table.unowned][place]
     gone = ", ".join(map(str, rids)) or "-1"
-    one_world = f"FROM (FROM base WHERE rid NOT IN ({gone})) AS t"
+    one_world = f"FROM (FROM base WHERE rid NOT IN ({gone}))"
     for place_of, statement in enumerate(made.statements):
         alone = fetch(connection, statement.sql("duckdb").replace(FROM_TABLE, one_world))
         among = _read(made, table, connection)[place][place_of]

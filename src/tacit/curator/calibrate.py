@@ -349,7 +349,7 @@ def _cut_step(target: Target, policy: Policy, *, schema: Schema, loss: Loss, dia
     table = _owned_table(policy, target.table)
     text = cuts_sql(table, _owned_sql(target, table, policy, schema), columns=len(target.columns))
     noise = CutNoise.costing(Loss(loss.epsilon / policy.adjacency.steps), table.max_rows or 1)
-    return Step(target, loss, (emit(parse(text).select, dialect),), cut=noise)
+    return Step(target, loss, (emit(qualified(parse(text).select), dialect),), cut=noise)
 
 
 # ── domains ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -190,7 +190,7 @@ def cast_to(value: exp.Expression, kind: exp.DataType) -> exp.Expression:
 
 def typed(text: str, kind: str) -> exp.Expression:
     """A constant of this type, which holds it: converted once, by no row."""
-    return exp.Cast(this=exp.Literal.string(text), to=exp.DataType.build(kind, dialect="duckdb"))
+    return exp.cast(exp.Literal.string(text), kind, dialect="duckdb")  # which knows UBIGINT and UHUGEINT
 
 
 def operand(sql: exp.Expression) -> exp.Expression:
