@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,13 +143,22 @@ def _range_line(found: ColumnPolicy, kind: ColumnType, raw: str) -> Line | None:
         return None
     if bounds.magnitude >= _LARGEST:
         return None
-    units = range(bounds.lower_units, bounds.upper_units + 1)
     if kind is ColumnType.INTEGER:
-        return Line(found.name, tuple(units), ordered=True)
+        return Line(found.name, _numbers(bounds.lower_units, bounds.upper_units), ordered=True)
     if kind is ColumnType.DATE:
-        days = tuple(date(1970, 1, 1) + timedelta(days=day) for day in units)
+        days = _days(bounds.lower_units, bounds.upper_units)
         return Line(found.name, days, ordered=True) if date.min < days[0] and days[-1] < date.max else None
     return None
+
+
+@lru_cache(maxsize=64)  # the questions of a batch share them: two thousand copies would take gigabytes
+def _numbers(first: int, last: int) -> tuple[int, ...]:
+    return tuple(range(first, last + 1))
+
+
+@lru_cache(maxsize=64)
+def _days(first: int, last: int) -> tuple[date, ...]:
+    return tuple(date(1970, 1, 1) + timedelta(days=day) for day in range(first, last + 1))
 
 
 def joined(fits: Sequence[Fitting]) -> Cells | None:
@@ -191,18 +201,21 @@ class _Axis:
 
 
 def _axis(line: Line, fits: Sequence[Fitting]) -> _Axis:
-    labels = np.zeros(line.cells, dtype=np.int64)
-    counted = np.zeros(line.cells, dtype=bool)
+    every = np.ones(line.cells, dtype=bool)
     inside = np.arange(line.cells) < len(line.domain)
+    counted, alone = ~every, ~every
+    told = [alone]  # what tells cells apart: the masks of the questions
     for fit in fits:
-        mask = fit.masks.get(line.column, np.ones(line.cells, dtype=bool))
+        mask = fit.masks.get(line.column, every)
         if line.column in fit.keys:
             mask = mask & inside
-            told = np.where(mask, 1 + np.arange(line.cells), 0)
+            alone = alone | mask  # a cell that somebody groups by is a class of its own
         else:
-            told = mask.astype(np.int64)
-        counted |= mask
-        labels = np.unique(labels * (line.cells + 1) + told, return_inverse=True)[1]
+            told.append(mask)
+        counted = counted | mask
+    rows = np.packbits(np.array(told), axis=0).T  # (cell, eight masks in a byte)
+    labels = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+    labels = np.where(alone, line.cells + np.arange(line.cells), labels)
     order: dict[int, int] = {}
     for place in np.flatnonzero(counted).tolist():  # classes in the order of their first values
         order.setdefault(int(labels[place]), len(order))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -84,12 +85,13 @@ def _is(node: object, line: Line) -> bool:
 def _listed(node: exp.Expression, line: Line) -> Truth | None:
     if not _is(node.this, line) or not node.expressions:
         return None
-    found = [_compared(exp.EQ, constant(item), line) for item in node.expressions]
-    parts = [part for part in found if part is not None]
-    if len(parts) < len(found):
-        return None
-    true = np.logical_or.reduce([part.true for part in parts])
-    return Truth(true, np.logical_and.reduce([part.false for part in parts]))
+    values = [constant(item) for item in node.expressions]
+    places = {value: place for place, value in enumerate(line.domain)}
+    if any(value is None or not _alike(value, line) or value not in places for value in values):
+        return None  # some value outside might be it
+    true = np.zeros(line.cells, dtype=bool)
+    true[[places[value] for value in values]] = True
+    return _told(true)
 
 
 def _is_null(node: exp.Expression, line: Line) -> Truth | None:
@@ -116,17 +118,24 @@ def _compared(kind: type[exp.Expression], value: Value, line: Line) -> Truth | N
     """`column <kind> value`. A cell outside the domain must be all on one side."""
     if value is None or not _alike(value, line):
         return None
-    order = [_ORDER[kind](each, value) for each in line.domain]
     if kind in _EQUALITIES:
         if value not in line.domain:
             return None  # some value outside might be it
-        beyond = [kind is exp.NEQ] * (line.outside - 1)
-    else:
-        ends = _ends(kind, value, line)
-        if ends is None:
-            return None
-        beyond = ends
-    true = np.array([*order, *beyond, False])
+        true = np.full(line.cells, kind is exp.NEQ)
+        true[line.domain.index(value)] = kind is exp.EQ
+        return _told(true)
+    ends = _ends(kind, value, line)
+    if ends is None:
+        return None
+    below = bisect_right if kind in _AFTER_EQUALS else bisect_left
+    first = below(line.domain, value)  # type: ignore[type-var]  # `_alike` says that they compare
+    inside = np.arange(len(line.domain)) < first
+    return _told(np.array([*(inside if kind in _BELOW else ~inside), *ends, False]))
+
+
+def _told(true: Mask) -> Truth:
+    """True there, and false elsewhere, but for NULL, which is neither."""
+    true[-1] = False
     false = ~true
     false[-1] = False
     return Truth(true, false)
@@ -195,6 +204,8 @@ _ORDER: dict[type[exp.Expression], _Compare] = {
     exp.GTE: lambda a, b: a >= b,  # type: ignore[operator]  # likewise
 }
 _EQUALITIES: set[type[exp.Expression]] = {exp.EQ, exp.NEQ}
+_AFTER_EQUALS: set[type[exp.Expression]] = {exp.LTE, exp.GT}  # the line is cut behind the values that are equal
+_BELOW: set[type[exp.Expression]] = {exp.LT, exp.LTE}
 _MIRRORED: dict[type[exp.Expression], type[exp.Expression]] = {
     exp.EQ: exp.EQ,
     exp.NEQ: exp.NEQ,
