@@ -16,6 +16,7 @@ from tacit.core import Budget, Loss
 from tacit.errors import LedgerError
 from tacit.ledger import Caps, Charge, Reservation, accept_ledger, has_ledger, open_ledger, verify_ledger
 from tacit.ledger.postgres import PostgresLedger
+from tacit.ledger.postgres_schema import FIRST_LOCK, LOCK
 
 CAPS = Caps(total=Budget(10), analyst=None, window=None, groups=())
 
@@ -109,6 +110,111 @@ def test_a_change_behind_its_back_is_found(ledger: PostgresLedger, url: str, cha
 def test_a_ledger_with_another_rule_is_not_opened(ledger: PostgresLedger, url: str, mark: Path) -> None:
     behind_its_back(url, "DROP INDEX request")
     with pytest.raises(LedgerError, match="a rule was added or taken away"):
+        PostgresLedger(url, create=False, mark=mark)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE account SET epsilon = '0/1'",
+        "UPDATE account SET epsilon = '0/1' WHERE scope = 'total'",
+        "DELETE FROM account",
+        "UPDATE entry SET state = (SELECT state FROM entry WHERE seq = 0) WHERE seq = (SELECT max(seq) FROM entry)",
+    ],
+)
+@pytest.mark.parametrize("opened", ["before", "after"])
+def test_no_total_that_was_changed_is_charged_upon(
+    ledger: PostgresLedger, url: str, mark: Path, change: str, opened: str
+) -> None:
+    behind_its_back(url, change)
+    with PostgresLedger(url, create=False, mark=mark) if opened == "after" else ledger as asked:
+        for ask in (lambda: asked.reserve(charge(), CAPS), lambda: asked.balance("clinic", CAPS, analyst="ana")):
+            with pytest.raises(LedgerError, match="cannot be trusted"):
+                ask()
+
+
+# ── who else may write ───────────────────────────────────────────────────────────────────────────────────────────────
+
+STRANGER = "stranger_of_the_ledger"
+
+
+@pytest.fixture
+def stranger(url: str) -> Iterator[str]:
+    """A role that can connect, and nothing else."""
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute(f"DROP ROLE IF EXISTS {STRANGER}".encode())
+        owner.execute(f"CREATE ROLE {STRANGER} LOGIN".encode())
+    yield url.replace(f"{OWNER}@", f"{STRANGER}@")
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute(f"REASSIGN OWNED BY {STRANGER} TO {OWNER}".encode())
+        owner.execute(f"DROP OWNED BY {STRANGER}".encode())
+        owner.execute(f"DROP ROLE {STRANGER}".encode())
+
+
+def test_nobody_who_can_merely_connect_can_stop_a_charge(ledger: PostgresLedger, stranger: str) -> None:
+    """Not by the lock that writers once queued for, nor by any other they can name."""
+    with psycopg.connect(stranger) as other:
+        other.execute(f"SELECT pg_advisory_lock({FIRST_LOCK})".encode())
+        for attempt in (LOCK, "LOCK TABLE tacit_ledger.entry", "SELECT 1 FROM tacit_ledger.turn FOR UPDATE"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                other.execute(attempt.encode())
+            other.rollback()
+        other.execute(f"SELECT pg_advisory_lock({FIRST_LOCK})".encode())
+        ledger.reserve(charge(), CAPS)
+
+
+@pytest.mark.parametrize(
+    ("grant", "said"),
+    [
+        ("GRANT UPDATE ON account TO {role}", "granted UPDATE"),
+        ("GRANT UPDATE (epsilon) ON account TO {role}", "granted UPDATE"),
+        ("GRANT INSERT ON entry TO {role}", "granted INSERT"),
+        ("GRANT TRIGGER ON entry TO {role}", "granted TRIGGER"),
+        ("GRANT DELETE ON answer TO PUBLIC", "granted DELETE"),
+        ("GRANT SELECT ON answer TO PUBLIC", "granted SELECT"),
+        ("GRANT UPDATE ON turn TO {role}", "granted UPDATE"),
+        ("GRANT CREATE ON SCHEMA tacit_ledger TO {role}", "granted CREATE"),
+    ],
+)
+def test_a_ledger_that_others_may_write_is_not_opened(
+    ledger: PostgresLedger, url: str, mark: Path, stranger: str, grant: str, said: str
+) -> None:
+    behind_its_back(url, grant.format(role=STRANGER))
+    with pytest.raises(LedgerError, match=said):
+        PostgresLedger(url, create=False, mark=mark)
+    assert any(said in problem for problem in verify_ledger(url, mark=mark).problems)
+
+
+def test_an_auditor_may_read(ledger: PostgresLedger, url: str, mark: Path, stranger: str) -> None:
+    behind_its_back(
+        url, f"GRANT USAGE ON SCHEMA tacit_ledger TO {STRANGER}; GRANT SELECT ON ALL TABLES IN SCHEMA tacit_ledger"
+        f" TO {STRANGER}",
+    )  # fmt: skip
+    PostgresLedger(url, create=False, mark=mark).close()
+
+
+def test_a_table_that_belongs_to_somebody_else_is_refused(url: str, mark: Path, stranger: str) -> None:
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute(f"GRANT CREATE ON DATABASE {conninfo_to_dict(url)['dbname']} TO {STRANGER}".encode())
+    with PostgresLedger(stranger, create=True, mark=mark) as opened:
+        opened.reserve(charge(), CAPS)
+    behind_its_back(url, f"ALTER TABLE account OWNER TO {OWNER}; GRANT ALL ON account TO {STRANGER}")
+    with pytest.raises(LedgerError, match="belongs to a role that the one who connects is no member of"):
+        PostgresLedger(stranger, create=False, mark=mark)
+
+
+@pytest.mark.parametrize("change", [TRIGGER, "CREATE RULE r AS ON UPDATE TO account DO INSTEAD NOTHING",
+                                    "ALTER TABLE account ENABLE ROW LEVEL SECURITY"])  # fmt: skip
+def test_a_trigger_is_refused_though_the_seal_was_renewed(
+    ledger: PostgresLedger, url: str, mark: Path, change: str
+) -> None:
+    from tacit.ledger import postgres_schema
+
+    behind_its_back(url, change)
+    with psycopg.connect(url) as owner:
+        row = owner.execute(f"{postgres_schema._SEAL}{postgres_schema._RULES}) AS rules".encode()).fetchone()
+        owner.execute(f"COMMENT ON SCHEMA tacit_ledger IS 'tacit ledger 2 {row[0] if row else ''}'".encode())
+    with pytest.raises(LedgerError, match="a rule was added"):
         PostgresLedger(url, create=False, mark=mark)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tacit.core import Budget, Loss
 from tacit.errors import LedgerError
-from tacit.ledger import Caps, Charge, Keep, Reservation, Shelf, SqliteLedger, accept_rollback, verify_file
+from tacit.ledger import Caps, Charge, Inquiry, Keep, Reservation, Shelf, SqliteLedger, accept_rollback, verify_file
 from tacit.ledger.chain import SEALED, seal
 
 WIDE = Budget(10, "1e-6")
@@ -20,7 +20,7 @@ COLUMNS = [
     ("entry", column)
     for column in (
         "seq", "at", "act", "dataset", "analyst", "groups", "epsilon", "delta", "rho", "slack", "plan_hash",
-        "policy_version", "request_id", "kind", "note", "charge", "digest", "prev", "hash",
+        "policy_version", "request_id", "kind", "note", "charge", "digest", "asked", "state", "prev", "hash",
     )
 ] + [
     ("account", column)
@@ -36,6 +36,7 @@ def ask(ledger: SqliteLedger, number: int) -> None:
         Charge(
             dataset="clinic", analyst="ana", groups=("staff",), loss=Loss("0.1", "1e-9"), zcdp=None,
             plan_hash=f"plan {number}", policy_version="1", kind="query", request_id=f"request {number}", note="n",
+            asked=Inquiry(questions=("DP-SELECT 0.1 COUNT(*) FROM visits",), parameters=("{}",), tables=("visits",)),
         ),
         CAPS,
     )  # fmt: skip
