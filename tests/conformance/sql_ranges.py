@@ -217,11 +217,12 @@ class _Walk:
 
     def _rows(self, scope: Scope) -> Fraction:
         """How many rows the group has that a sum is of."""
-        counted = [
-            (name, value) for columns in scope.tables.values() for name, value in columns.items() if value.counts
-        ]
-        ends = [scope.known.get(name, (-_FAR, _FAR))[1] for name, _ in counted] + [value.high for _, value in counted]
-        return min(ends, default=Fraction(ROWS))
+        ends = [Fraction(ROWS)]
+        for alias, columns in scope.tables.items():
+            for name, value in columns.items():
+                known = [scope.known[text][1] for text in (name, f"{alias}.{name}") if text in scope.known]
+                ends += [value.high, *known] if value.counts else []
+        return min(ends)
 
     def _value(self, node: exp.Expression, scope: Scope) -> Value:
         self.looked_at += 1
@@ -464,7 +465,9 @@ def _bare(node: exp.Expression) -> exp.Expression:
 
 def _text(node: exp.Expression) -> str:
     node = _bare(node)
-    return node.name if isinstance(node, exp.Column) and not node.table else node.sql()
+    if isinstance(node, exp.Column):
+        return f"{node.table}.{node.name}" if node.table else node.name
+    return node.sql()
 
 
 _OPERATIONS = {

@@ -327,7 +327,7 @@ def test_parameters_of_other_kinds_become_exact_constants(over):
     assert "CAST('2024-02-29' AS DATE)" in where
     assert "CAST('2024-01-01 12:00:00' AS TIMESTAMP)" in where
     assert "0.3333333333333333" in where
-    assert '"age" <= 2147483647' in where  # whatever is below 10^30: an INTEGER holds no more
+    assert '"age" = "age"' in where  # below 10^30 is every INTEGER there is
 
 
 @pytest.mark.parametrize("value", [object(), b"x", [1], {"a": 1}, float("nan"), float("inf"), complex(1)])

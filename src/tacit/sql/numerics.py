@@ -97,10 +97,12 @@ def compared(
         return operator(this=column, expression=constant(value, kind))
     steps = value / kind.step
     if operator in _EQUALITIES:  # no cell has it
-        return _all_or_none(column, kind, all_of_them=operator is exp.NEQ)
+        return _all_or_none(column, all_of_them=operator is exp.NEQ)
     below = min(max(math.floor(steps), kind.low - 1), kind.high)  # the last value that is less
     if below < kind.low:
-        return _all_or_none(column, kind, all_of_them=operator in _ABOVE)
+        return _all_or_none(column, all_of_them=operator in _ABOVE)
+    if below == kind.high and not kind.is_decimal:  # a NUMERIC may be NaN, which is above it
+        return _all_or_none(column, all_of_them=operator not in _ABOVE)
     last = constant(below * kind.step, kind)
     return (exp.GT if operator in _ABOVE else exp.LTE)(this=column, expression=last)
 
@@ -110,13 +112,12 @@ def among(column: exp.Expression, values: Iterable[Fraction | None], *, kind: Nu
     kept = [
         exp.null() if value is None else constant(value, kind) for value in values if value is None or kind.holds(value)
     ]
-    return exp.In(this=column, expressions=kept) if kept else _all_or_none(column, kind, all_of_them=False)
+    return exp.In(this=column, expressions=kept) if kept else _all_or_none(column, all_of_them=False)
 
 
-def _all_or_none(column: exp.Expression, kind: Numeric, *, all_of_them: bool) -> exp.Expression:
+def _all_or_none(column: exp.Expression, *, all_of_them: bool) -> exp.Expression:
     """What holds for every number, or for none, and is NULL for NULL."""
-    least = constant(kind.low * kind.step, kind)
-    return (exp.GTE if all_of_them else exp.LT)(this=column, expression=least)
+    return (exp.EQ if all_of_them else exp.NEQ)(this=column, expression=column.copy())
 
 
 def aligned(
