@@ -15,6 +15,7 @@ import pytest
 
 from tacit.core import Budget, Loss
 from tacit.curator import Receipt, Release
+from tacit.curator.batch_release import BatchRelease
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -81,6 +82,20 @@ def test_csv_reads_back_and_runs_no_formula(hostile):
     for key, row in zip(HOSTILE, rows[1:], strict=True):
         assert row[0] in {key, f"'{key}"}
         assert row[0][:1] not in {"=", "+", "-", "@", "\t", "\r"}
+
+
+CONTROLS = ["\x1b[2J", "\x07", "\x9b31m", "\x7f", "a\rb", "\x00", "\ud800", "\x0c", "\x85"]
+
+
+@pytest.mark.parametrize("key", CONTROLS, ids=ascii)
+def test_no_text_that_leaves_holds_what_a_terminal_would_obey(key):
+    made = release(((key, 1),), columns=(f"k{key}", "n"))
+    batch = BatchRelease((made,), made.cost, made.left, None, (), made.receipt)
+    for text in (made.to_csv(), made.to_markdown(), made.to_json(), batch.to_json(), batch.to_markdown()):
+        assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]|\r(?!\n)", text)
+        assert text.encode()
+    if key != "\ud800":  # which JSON can spell, and no text can hold
+        assert json.loads(made.to_json())["rows"] == [[key, 1]]
 
 
 def test_numbers_in_csv_stay_numbers():

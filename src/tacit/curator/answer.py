@@ -6,13 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.curator.bias import taken_by_bounds
 from tacit.curator.noisy import Noisy, NoisyColumn
+from tacit.curator.ordering import ranks
 from tacit.mechanisms import Gaussian, Laplace, strategy
 from tacit.mechanisms.sums import sum_reach
 from tacit.sql import Additive, Counted, Measurement, Plan, post
@@ -145,9 +146,6 @@ def in_order(places: NDArray[np.int64], values: Sequence[object], *, descending:
     """The places of rows in the order of their values: a stable sort, NULL last."""
     present = [place for place in places.tolist() if values[place] is not None]
     absent = [place for place in places.tolist() if values[place] is None]
-    present.sort(key=lambda place: _comparable(values[place]), reverse=descending)
+    order = ranks(values)
+    present.sort(key=lambda place: order[place], reverse=descending)
     return np.array([*present, *absent], dtype=np.int64)
-
-
-def _comparable(value: object) -> Any:  # values of one column have one type, and every type of ours has an order
-    return float(value) if isinstance(value, Fraction) else value

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.core import NOTHING, Budget, Loss, Number, positive, probability
+from tacit.core.rational import MAX_EXPONENT
 from tacit.curator.answer import answer
 from tacit.curator.batch_pieces import Joint, Lone, Piece
 from tacit.curator.batch_plan import BatchPlan, Question, batch_maker, made_batch
@@ -23,7 +24,9 @@ from tacit.curator.paid import paid
 from tacit.curator.pricing import Session, concentrated
 from tacit.curator.release import Receipt, Release
 from tacit.curator.reuse import age_note, data_version
+from tacit.curator.unexpected import planning, showing
 from tacit.engines import Engine, Exact, State, one_state
+from tacit.errors import InvalidParameter
 from tacit.ledger import Charge, Inquiry, Keep, Ledger, Replay, Reservation, Shelf
 from tacit.mechanisms.strategy.plan import bars
 from tacit.noise import IntArray, Source, WideArray
@@ -69,19 +72,24 @@ def ask_batch(
     """Answer every question for one price. Raises QueryRefused and BudgetExceeded, at no charge."""
     analyst = desk.policy.analyst(session.analyst)
     price = asked_price(epsilon, delta)
-    maker = batch_maker(questions, desk.policy, schema=desk.schema, session=session, price=price)
-    made = made_batch(maker)
-    words = [question if isinstance(question, str) else question[0] for question in questions]
-    said = inquiry([bound.query for bound in maker.bounds], desk.policy, loss=None, words=words)
+    with planning():
+        maker = batch_maker(questions, desk.policy, schema=desk.schema, session=session, price=price)
+        made = made_batch(maker)
+        words = [question if isinstance(question, str) else question[0] for question in questions]
+        said = inquiry([bound.query for bound in maker.bounds], desk.policy, loss=None, words=words)
     note = f"a batch of {len(made.places)} questions"
     asked = Asking(f"batch {made.hash}", made.hash, note, "the same batch", request_id, said)
     answered = answered_batch(desk, made, analyst, asked=asked)
-    return _released(desk, made, answered, left=desk.left(analyst))
+    with showing():
+        return _released(desk, made, answered, left=desk.left(analyst))
 
 
 def asked_price(epsilon: Number, delta: Number | None) -> Loss:
     """The price of a batch, as it is named."""
-    return Loss(positive(epsilon, "epsilon"), 0 if delta is None else probability(delta, "delta"))
+    asked = positive(epsilon, "epsilon")
+    if asked >= 10**MAX_EXPONENT:
+        raise InvalidParameter("epsilon is too large a number", hint=f"stay below 1e{MAX_EXPONENT}")
+    return Loss(asked, 0 if delta is None else probability(delta, "delta"))
 
 
 def answered_batch(desk: Desk, made: BatchPlan, analyst: AnalystPolicy, *, asked: Asking) -> Answered:

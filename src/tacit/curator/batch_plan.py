@@ -10,7 +10,7 @@ from typing import TypeVar
 from tacit.core import ComposedEvent, Event, Loss
 from tacit.curator.batch_pieces import Fits, Joint, Maker, Piece
 from tacit.curator.pricing import Session, check_limit
-from tacit.errors import QueryRefused
+from tacit.errors import InvalidParameter, QueryRefused
 from tacit.policy import Policy, Schema
 from tacit.sql import BoundQuery, DefaultPrice, Parameters, Planner, bind, parse
 from tacit.sql.planning_budget import MOST_IN_BATCH, PlanningBudget
@@ -65,6 +65,7 @@ def batch_maker(
     questions: Sequence[Question], policy: Policy, *, schema: Schema, session: Session, price: Loss
 ) -> Maker:
     """The questions, bound, each of them planned at the price of all."""
+    check_questions(questions)
     if not 1 <= len(questions) <= MAX_QUESTIONS:
         raise QueryRefused(f"a batch has 1 to {MAX_QUESTIONS:,} questions: it has {len(questions):,}")
     check_limit(price.epsilon, policy)
@@ -92,6 +93,17 @@ def _fits(bounds: Sequence[BoundQuery]) -> Fits:
         names={place: frozenset(fit.lines) for place, fit in found.items()},
         joined=lambda places: joined([found[place] for place in places]),
     )
+
+
+def check_questions(questions: object) -> None:
+    """Refuse what is no list of questions: each is a text, or a text and its parameters."""
+    hint = 'db.batch(["SELECT …", ("SELECT … WHERE age > ?", [30])], epsilon=1)'
+    if not isinstance(questions, Sequence) or isinstance(questions, (str, bytes)):
+        raise InvalidParameter("a batch is a list of questions", hint=hint)
+    for place, question in enumerate(questions, 1):
+        pair = isinstance(question, tuple) and len(question) == 2 and isinstance(question[0], str)
+        if not pair and not isinstance(question, str):
+            raise InvalidParameter(f"question {place} is neither a text nor a text and its parameters", hint=hint)
 
 
 def _bound(question: Question, policy: Policy, schema: Schema, budget: PlanningBudget) -> BoundQuery:

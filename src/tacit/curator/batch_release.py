@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tacit.core import Budget, Loss, decimal_text
-from tacit.curator.release import NOISE, Receipt, Release, covering
+from tacit.curator.release import NOISE, Receipt, Release, covering, in_one_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class BatchRelease:
 
     def to_json(self, *, indent: int | None = None) -> str:
         """One JSON object."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+        return in_one_text(json.dumps(self.to_dict(), indent=indent, ensure_ascii=False))
 
     def to_markdown(self) -> str:
         """A table for each question, and one line of what they cost."""

@@ -23,9 +23,9 @@ from tacit.curator.noisy import Noisy
 from tacit.curator.paid import paid
 from tacit.curator.pricing import Session, concentrated, price
 from tacit.curator.release import Receipt, Release
+from tacit.curator.unexpected import planning, showing
 from tacit.curator.within import Planned, least_price, needs_pilot, pilot_price, planner_of
 from tacit.engines import Engine, Exact, one_state
-from tacit.errors import QueryRefused
 from tacit.ledger import Balance, Charge, Entry, Ledger, Replay, Reservation, Shelf
 from tacit.noise import SYSTEM, Source
 from tacit.policy import AnalystPolicy, Policy, TableDomain
@@ -78,8 +78,8 @@ class Curator:
 
     def prepare(self, text: str, parameters: Parameters = (), *, session: Session) -> Asked | SetsPlan:
         """Parse, bind and plan. Data-free; raises QueryRefused."""
-        query = parse(text, parameters)
-        try:
+        with planning():
+            query = parse(text, parameters)
             bound = bind(query, self.policy, schema=self._schema)
             refuse_within(bound)
             refuse_bias(bound)
@@ -92,17 +92,16 @@ class Curator:
             if needs_pilot(bound):
                 return Asked(bound, planned(pilot_price(bound, self.policy, planned=planned)), planned)
             return Asked(bound, least_price(bound, self.policy, planned=planned))
-        except RecursionError:
-            raise QueryRefused("the query is nested too deeply") from None
 
     def explain(self, text: str, parameters: Parameters = (), *, session: Session) -> Explanation:
         """What the question would cost and run, free of charge."""
         return self._explained(self.prepare(text, parameters, session=session))
 
     def _explained(self, asked: Asked | SetsPlan) -> Explanation:
-        if isinstance(asked, SetsPlan):
-            return explain_sets(asked, self._engine.dialect)
-        shown = explain(asked.plan, self._engine.dialect)
+        with planning():
+            if isinstance(asked, SetsPlan):
+                return explain_sets(asked, self._engine.dialect)
+            shown = explain(asked.plan, self._engine.dialect)
         if asked.planned is None:
             return shown
         note = "this is the pilot: it finds out, privately, what the accuracy costs; the answer is charged on top"
@@ -122,7 +121,9 @@ class Curator:
         first = self._answered(asked.plan, analyst, wish)
         if asked.planned is None:
             return self._release(first, analyst)
-        made = least_price(asked.bound, self.policy, planned=asked.planned, pilot=first.noisy, paid=first.cost.epsilon)
+        paid = first.cost.epsilon
+        with planning():
+            made = least_price(asked.bound, self.policy, planned=asked.planned, pilot=first.noisy, paid=paid)
         if made.loss.epsilon <= asked.plan.loss.epsilon:
             return self._release(first, analyst)
         second = self._answered(made, analyst, replace(wish, request_id=request_id))
@@ -146,8 +147,9 @@ class Curator:
         """What a batch would cost, how it would be answered, and what that gains: free of charge."""
         self.policy.analyst(session.analyst)
         asked = asked_price(epsilon, delta)
-        maker = batch_maker(questions, self.policy, schema=self._schema, session=session, price=asked)
-        return explain_batch(maker, questions, dialect=self._engine.dialect)
+        with planning():
+            maker = batch_maker(questions, self.policy, schema=self._schema, session=session, price=asked)
+            return explain_batch(maker, questions, dialect=self._engine.dialect)
 
     def _desk(self) -> Desk:
         return Desk(
@@ -220,7 +222,8 @@ class Curator:
 
     def _release(self, answered: _Answered, analyst: AnalystPolicy, *, pilot: Loss = NOTHING) -> Release:
         made = answered.plan
-        table = answer(made, answered.noisy)
+        with showing():
+            table = answer(made, answered.noisy)
         notes = [*made.notes, *accuracy_notes(made), f"counts {bounding_text(made)}"]
         chosen = selection_text(made)
         if chosen is not None:

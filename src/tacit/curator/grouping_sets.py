@@ -23,6 +23,7 @@ from tacit.curator.explain import (
 from tacit.curator.grouping_rows import one_table, resolved
 from tacit.curator.inquiry import inquiry
 from tacit.curator.release import Receipt, Release
+from tacit.curator.unexpected import showing
 from tacit.errors import QueryRefused
 from tacit.policy import AnalystPolicy, Policy
 from tacit.sql import BoundQuery, Planner, WithinError
@@ -103,7 +104,8 @@ def ask_sets(desk: Desk, made: SetsPlan, analyst: AnalystPolicy, *, words: str, 
     said = inquiry([made.bound.query], desk.policy, loss=made.loss, words=[words])
     asked = Asking(made.key, made.hash, note, "the same question", request_id, said)
     answered = answered_batch(desk, made.batch, analyst, asked=asked)
-    table = one_table(made.bound, made.questions.sets, answers_of(made.batch, answered))
+    with showing():
+        table = one_table(made.bound, made.questions.sets, answers_of(made.batch, answered))
     receipt = Receipt(
         plan=made.hash,
         policy=desk.policy.version,

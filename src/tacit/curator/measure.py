@@ -6,13 +6,13 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import date
 from fractions import Fraction
 
 import numpy as np
 
 from tacit.curator.bias import measure_cut
 from tacit.curator.noisy import KeyTuple, Noisy, NoisyColumn
+from tacit.curator.ordering import rank
 from tacit.curator.ranks import quantile_scores
 from tacit.engines import Exact
 from tacit.errors import EngineError
@@ -154,22 +154,8 @@ def _in_key_order(keys: Sequence[KeyTuple], kept: IntArray) -> IntArray:
     places = kept.tolist()
     columns = list(zip(*(keys[place] for place in places), strict=True))
     alike = all(set(map(type, column)) in ({str}, {int}) for column in columns)  # then tuples compare as they are
-    order = keys.__getitem__ if alike else lambda place: tuple(_sortable(value) for value in keys[place])
+    order = keys.__getitem__ if alike else lambda place: tuple(rank(value) for value in keys[place])
     return np.array(sorted(places, key=order), dtype=np.int64)
-
-
-def _sortable(value: object) -> tuple[int, object]:
-    if value is None:
-        return (0, 0)
-    if isinstance(value, bool):
-        return (1, value)
-    if isinstance(value, str):
-        return (3, value)
-    if isinstance(value, date):
-        return (4, value.isoformat())
-    if isinstance(value, float) and math.isnan(value):
-        return (5, 0)
-    return (2, value)  # Python compares whole numbers, fractions and infinities exactly
 
 
 def _chosen(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 NOISE = "the noise alone"  # what ± covers, unless more was paid for
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]|\r(?!\n)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ class Release:
 
     def to_json(self, *, indent: int | None = None) -> str:
         """One JSON object."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+        return in_one_text(json.dumps(self.to_dict(), indent=indent, ensure_ascii=False))
 
     def to_csv(self) -> str:
         """Rows with a header; each noised column is followed by its half-width."""
@@ -92,7 +93,7 @@ class Release:
         noised = self._noised()
         writer.writerow(
             [
-                name
+                visible(name)
                 for i, column in enumerate(self.columns)
                 for name in ([column, f"{column}_error"] if noised[i] else [column])
             ]
@@ -225,9 +226,21 @@ def _with_error(value: object, error: float | None) -> str:
 
 def _escape(text: str) -> str:
     """A key is a stranger's text: in Markdown it must be neither the end of a cell nor a tag."""
-    return re.sub(r"([\\|`\[\]])", r"\\\1", html.escape(" ".join(text.split()), quote=False))
+    return re.sub(r"([\\|`\[\]])", r"\\\1", html.escape(visible(" ".join(text.split())), quote=False))
+
+
+def visible(text: str) -> str:
+    """A text whose control characters, which a terminal would obey, are spelled out; line ends and tabs stay."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def in_one_text(written: str) -> str:
+    """JSON without the control characters that JSON lets pass: spelled as JSON spells the others."""
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
 
 
 def _safe(cell: object) -> object:
-    """A text that a spreadsheet would run as a formula is quoted."""
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in {"=", "+", "-", "@", "\t", "\r"} else cell
+    """A text that a spreadsheet would run as a formula is quoted, and one that a terminal would obey spelled out."""
+    if not isinstance(cell, str):
+        return cell
+    return visible(f"'{cell}" if cell[:1] in {"=", "+", "-", "@", "\t", "\r"} else cell)

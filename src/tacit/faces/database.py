@@ -13,7 +13,7 @@ from typing import NoReturn, Protocol, Self
 from tacit.core import NOTHING, Budget, Number, positive, probability
 from tacit.curator import Curator, Explanation, Release, Session
 from tacit.curator.batch_explain import BatchExplanation
-from tacit.curator.batch_plan import Question
+from tacit.curator.batch_plan import Question, check_questions
 from tacit.curator.batch_release import BatchRelease
 from tacit.errors import InvalidParameter
 from tacit.faces.catalogue import Catalogue, catalogue
@@ -96,7 +96,7 @@ class Database:
         Raises QueryRefused and BudgetExceeded, at no charge.
         """
         self.__check_process()
-        _check_list(questions)
+        check_questions(questions)
         answers = self.__answers.batch(
             list(questions), session=self.__session, epsilon=epsilon, delta=delta, request_id=request_id
         )
@@ -114,7 +114,7 @@ class Database:
         self, questions: Sequence[Question], *, epsilon: Number, delta: Number | None = None
     ) -> BatchExplanation:
         """How a batch would be answered: the strategy and what it gains, each question's error, the SQL. Free."""
-        _check_list(questions)
+        check_questions(questions)
         return self.__books.explain_batch(list(questions), session=self.__session, epsilon=epsilon, delta=delta)
 
     @property
@@ -194,7 +194,7 @@ class Database:
 def open_database(
     policy: Policy | Path | str,
     *,
-    analyst: str,
+    analyst: str | None = None,
     default_epsilon: Number | None = None,
     default_delta: Number | None = None,
     timeout: float | None = None,
@@ -221,11 +221,6 @@ def open_database(
         catalogue=catalogue(declared, opened.schema),
         rehearse=opened.rehearse,
     )
-
-
-def _check_list(questions: Sequence[Question]) -> None:
-    if isinstance(questions, str):
-        raise InvalidParameter("a batch is a list of questions", hint='db.batch(["SELECT …", "SELECT …"], epsilon=1)')
 
 
 def _marked(answer: Release, *, left: object) -> Release:

@@ -50,7 +50,9 @@ def print_lines(*lines: str, dim: bool = False) -> None:
 
 def show_json(value: object) -> None:
     """One JSON object on a line of its own."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    from tacit.curator.release import in_one_text  # not needed for most of what is printed
+
+    sys.stdout.write(in_one_text(json.dumps(value, ensure_ascii=False)) + "\n")
 
 
 def print_error(error: TacitError) -> None:

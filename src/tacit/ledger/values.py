@@ -25,7 +25,7 @@ def dataset_key(name: str) -> str:
 
 def checked(text: str, what: str) -> str:
     """`text`, if it is short and printable."""
-    if not 0 < len(text) <= LONGEST_NAME or not text.isprintable():
+    if not isinstance(text, str) or not 0 < len(text) <= LONGEST_NAME or not text.isprintable():
         raise InvalidParameter(f"{what} must be 1 to {LONGEST_NAME} printable characters")
     return text
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from tacit.core.rational import MAX_EXPONENT
 from tacit.errors import InvalidParameter, QueryRefused, QuerySyntaxError
 from tacit.policy.names import RESERVED, is_reserved
 from tacit.sql.price import PriceTag, google_options, written_price
@@ -61,6 +63,8 @@ def parse(text: str, parameters: Parameters = ()) -> Query:
 
 
 def _check_size(text: str) -> None:
+    if not isinstance(text, str):
+        raise QuerySyntaxError(f"the query is not a text: it is a {type(text).__name__}", hint=_FORM)
     if len(text) > MAX_CHARACTERS:
         raise QuerySyntaxError(f"the query is too long: at most {MAX_CHARACTERS:,} characters are read")
     if "\x00" in text:
@@ -95,10 +99,18 @@ def _tokens(text: str) -> list[Token]:
 def _named(parameters: Parameters) -> dict[str, object]:
     """Parameters by name; those given in order are called 1, 2, 3 …"""
     if isinstance(parameters, Mapping):
-        return {str(name): value for name, value in parameters.items()}
-    if isinstance(parameters, (str, bytes)):
-        raise InvalidParameter("the parameters are a text: give a list", hint='query(sql, ["CS"])')
-    return {str(index): value for index, value in enumerate(parameters, start=1)}
+        found = {str(name): value for name, value in parameters.items()}
+    elif isinstance(parameters, (str, bytes)) or not isinstance(parameters, Iterable):
+        kind = "text" if isinstance(parameters, (str, bytes)) else type(parameters).__name__
+        raise InvalidParameter(f"the parameters are a {kind}: give a list", hint='query(sql, ["CS"])')
+    else:
+        found = {str(index): value for index, value in enumerate(parameters, start=1)}
+    for value in found.values():
+        if isinstance(value, (int, Fraction)) and value and not 10**-MAX_EXPONENT < abs(value) < 10**MAX_EXPONENT:
+            raise InvalidParameter(
+                "a parameter is too large or too small a number", hint=f"exponents are within ±{MAX_EXPONENT}"
+            )
+    return found
 
 
 def _price_tag(cursor: Cursor, named: Mapping[str, object]) -> PriceTag:

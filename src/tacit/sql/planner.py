@@ -255,7 +255,9 @@ class _Maker:
         reach_of = chosen.noise.error if isinstance(chosen.noise, (Laplace, Gaussian)) else None
         if reach_of is None:
             raise ArithmeticError("keys are chosen by a count")
-        beyond = reach_of(1 - 2 * delta / chances)  # P(noise > t) is half of P(|noise| > t)
+        chance = delta / chances
+        half = Fraction(1, 2)  # noise is above zero less often than that: so large a delta needs no more
+        beyond = 0 if chance >= half else reach_of(1 - 2 * chance)  # P(noise > t) is half of P(|noise| > t)
         return Selection(selector, chosen.in_group + int(beyond) + 1, delta)
 
 

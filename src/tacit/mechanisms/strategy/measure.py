@@ -21,6 +21,7 @@ from tacit.mechanisms.strategy.plan import Strategy, bars, inverse, precision
 from tacit.noise import SYSTEM, IntArray, Source, WideArray, is_wide, whole_numbers, wide_numbers
 
 _LOWER = 0xFFFFFFFF
+_RAREST = 1e-300  # a chance that a double still holds
 _LATTICE = 0.25  # in steps²: what a half-width needs on top where noise is a whole number
 
 
@@ -98,8 +99,8 @@ def half_width(variance: Floats, *, noise: Laplace | Gaussian, confidence: Numbe
     A weighted sum of Laplace noises is a mixture of normal laws. Of all with one variance, its quantile is largest for
     a single summand or for very many, whichever is larger at this confidence (found numerically; the tests repeat it).
     """
-    beyond = 1 - float(Fraction(confidence))
-    normal = NormalDist().inv_cdf(1 - beyond / 2)
+    beyond = max(float(1 - Fraction(confidence)), _RAREST)
+    normal = -NormalDist().inv_cdf(beyond / 2)
     reach = max(normal, math.log(1 / beyond) / math.sqrt(2)) if isinstance(noise, Laplace) else normal
     return np.asarray(reach * np.sqrt(variance))
 

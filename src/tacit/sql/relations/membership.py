@@ -109,7 +109,7 @@ def scalar(node: exp.Expression, asker: Asker) -> tuple[exp.Expression, ColumnTy
         raise QueryRefused("a subquery is refused here: it may have more than one row", hint="write IN (SELECT …)")
     inner = Correlated(select, asker)
     inner.take_apart()
-    plain = isinstance(call, _ONE) and not call.expressions and not isinstance(call.this, (exp.Distinct, exp.Star))
+    plain = isinstance(call, _ONE) and not call.expressions and _is_of_a_value(call)
     value = call.this.copy() if plain else exp.Literal.number(1)
     part = inner.derived([exp.Alias(this=value, alias=exp.to_identifier("value"))])
     if _is_untied(part, inner):
@@ -126,6 +126,10 @@ def scalar(node: exp.Expression, asker: Asker) -> tuple[exp.Expression, ColumnTy
     made = type(call)(this=_raw(inner, column) if exact else _cell(inner, part, column))
     found = exp.Subquery(this=inner.over(part, listed=[made], names=[column]))
     return found, ColumnType.INTEGER if counted else kind, part.types[column] if exact and not counted else ""
+
+
+def _is_of_a_value(call: exp.Expression) -> bool:
+    return isinstance(call.this, exp.Expression) and not isinstance(call.this, (exp.Distinct, exp.Star))
 
 
 def _is_plain_equality(condition: exp.Expression) -> bool:
