@@ -5,23 +5,34 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.errors import InvalidParameter
-from tacit.release.anonymise import METHODS, Bands, anonymise
+from tacit.release.anonymise import METHODS, Bands, Hierarchy, Tree, anonymise, refining, tuples
 
 pd = pytest.importorskip("pandas")
 
-Row = tuple[int, str, str, str]
+Row = tuple[int | None, str | None, str, str]
+TOWNS = ("a", "b", "c", "d", "e", "=1+1", "(missing)")  # a formula, and what a gap would read like
 rows = st.lists(
     st.tuples(
-        st.integers(-5, 40), st.sampled_from("abcdefg"), st.sampled_from(["x", "y"]), st.sampled_from(["p", "q", "r"])
+        st.one_of(st.none(), st.integers(-5, 40)), st.sampled_from([*TOWNS, None]), st.sampled_from(["x", "y"]),
+        st.sampled_from(["p", "q", "r"]),
     ),
     min_size=1,
     max_size=60,
+)  # fmt: skip
+LEVELS: tuple[dict[str, Hierarchy], ...] = (
+    {},
+    {"age": Bands((5, 10, 20))},
+    {
+        "town": Tree({town: (f"county {place // 3}",) for place, town in enumerate(TOWNS)}),
+        "sex": Tree({"x": (), "y": ()}),
+    },
 )
 COLUMNS = ["age", "town", "sex", "ill"]
 QUASI = COLUMNS[:3]
@@ -38,6 +49,8 @@ def covers(cell: str, value: object) -> bool:
     """Whether a cell of a table that is cut into intervals may stand for a value, read as a reader reads it."""
     if cell in {"*", str(value)}:
         return True
+    if value is None or value != value:
+        return any("(missing)" in part for part in cell.split("|"))
     if isinstance(value, str):
         return value in cell.split("|")
     found = re.fullmatch(r"(-?\d+)(?:-| to )(-?\d+)", cell)
@@ -62,6 +75,8 @@ def apart(values: list[object], everything: list[object]) -> float:
     entropic=st.booleans(),
     t=st.sampled_from([None, 0.0, 0.2, 0.6]),
     suppression=st.sampled_from([0.0, 0.2]),
+    levels=st.sampled_from(LEVELS),
+    wide=st.booleans(),
 )
 def test_every_class_keeps_every_model_and_no_row_is_lost(
     table: list[Row],
@@ -71,14 +86,17 @@ def test_every_class_keeps_every_model_and_no_row_is_lost(
     entropic: bool,
     t: float | None,
     suppression: float,
+    levels: dict[str, Hierarchy],
+    wide: bool,
 ) -> None:
     frame = pd.DataFrame(table, columns=COLUMNS)
     entropic = entropic and l is not None
     try:
-        result = anonymise(
-            frame, QUASI, k=k, sensitive="ill", l=l, diversity="entropy" if entropic else "distinct", t=t,
-            method=method, suppression=suppression, hierarchies={"age": Bands((5, 10, 20))},
-        )  # fmt: skip
+        with patch.object(tuples, "WIDE", 0 if wide else 64), patch.object(refining, "WIDE", 0 if wide else 64):
+            result = anonymise(
+                frame, QUASI, k=k, sensitive="ill", l=l, diversity="entropy" if entropic else "distinct", t=t,
+                method=method, suppression=suppression, hierarchies=levels,
+            )  # fmt: skip
     except InvalidParameter:
         ills = [row[3] for row in table]
         enough = math.exp(entropy(ills)) if entropic else len(set(ills))
@@ -117,3 +135,6 @@ def test_a_cell_that_covers_too_little_would_be_noticed() -> None:
     assert not covers("3-5", 6)
     assert not covers("a|b", "c")
     assert not covers("7", 8)
+    assert covers("a|((missing))", None)
+    assert not covers("3-5", None)
+    assert not covers("(missing)", 5)
