@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from conformance.sql_clinic import clinic, row_clinic
@@ -12,6 +13,7 @@ from tacit.curator import Session
 from tacit.curator.bias import level_scores, taken_by_bounds
 from tacit.curator.noisy import Noisy
 from tacit.errors import QueryRefused, QuerySyntaxError
+from tacit.policy import ColumnPolicy
 from tacit.sql import parse
 from tacit.sql.excess import SLIVER
 
@@ -103,8 +105,6 @@ def test_without_noise_the_interval_holds_what_all_rows_say(tmp_path, monkeypatc
 
 
 def _weight():
-    from tacit.policy import ColumnPolicy
-
     return ColumnPolicy("weight", lower=0, upper=20, step=1)  # most weights are far above
 
 
@@ -146,10 +146,16 @@ def test_what_was_cut_survives_the_shelf(tmp_path, monkeypatch):
 
 
 def test_a_level_is_preferred_by_the_units_it_leaves_fewer_above_it():
-    import numpy as np
-
     choice = clinic().plan("DP-SELECT 400 WITH BIAS COUNT(*) FROM visits").bias[0].choice
     counts = np.array([900, 40, 50, 0, 0, 10, 0, 0])
     assert int(np.argmax(level_scores(counts, choice))) == 5
     counts = np.array([1000, 0, 0, 0])
     assert int(np.argmax(level_scores(counts, choice))) == 0
+
+
+def test_bounds_that_cannot_be_wider_leave_clamping_uncovered_and_say_so(tmp_path):
+    """A thousand times as wide, a trillion rows of this column, weighed, could leave 128 bits."""
+    columns = (ColumnPolicy("age", lower=-(2**45), upper=2**45, step=1), *clinic().policy.tables[0].columns[2:5])
+    answer = clinic(columns=columns).curator(tmp_path).ask("DP-SELECT 1 WITH BIAS SUM(age) FROM visits", session=ANA)
+    assert "± does not cover what clamping does" in answer.notes
+    assert any(note.startswith("± of SUM(age)") for note in answer.notes)

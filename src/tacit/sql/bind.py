@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from tacit.errors import QueryRefused
+from tacit.errors import QueryRefused, TacitError
 from tacit.policy import Policy, Schema, TablePolicy
 from tacit.sql import post
 from tacit.sql.aggregates import Measures, aggregate, has_aggregate, is_aggregate
@@ -76,12 +76,13 @@ def bind(query: Query, policy: Policy, *, schema: Schema) -> BoundQuery:
 
 def _wider(bound: BoundQuery, policy: Policy, schema: Schema) -> BoundQuery | None:
     """The same measurements of values that are clamped far more widely; None where that cannot be."""
-    declared = wider_policy(bound.relation.sql, bound.measures, [bound.where, *(key.sql for key in bound.keys)], policy)
-    if declared is None:
-        return None
+    deciding = [bound.where, *(key.sql for key in bound.keys)]
     try:
-        wider = _bind(bound.query, declared, schema)
-    except QueryRefused:  # so wide, a number could overflow
+        declared = wider_policy(bound.relation.sql, bound.measures, deciding, policy)
+        wider = None if declared is None else _bind(bound.query, declared, schema)
+    except TacitError:  # so wide, a bound has no place on its grid, or a number could overflow
+        return None
+    if wider is None:
         return None
     same = [_kind(m) for m in wider.measures] == [_kind(m) for m in bound.measures]
     return wider if same and all(_magnitude(m) < MOST_STEPS for m in wider.measures) else None
