@@ -225,8 +225,19 @@ def test_check_tells_the_curator_which_columns_hold_something_else(opened):
         "INSERT INTO t VALUES (1, 'a', '2024-01-01', x'00'), (2, NULL, NULL, NULL), (3, 'b', 'CANARY', x'01')",
     )
     (advice,) = advice_on(engine)
-    assert advice[0] == "t.day holds cells that are not of its type, date: they are read as NULL"
-    assert "CANARY" not in str(advice)
+    told = "t.day holds 1 of 2 cells that are not of its type (row 3 has 'CANARY'), date: they are read as NULL"
+    assert advice[0] == told
+
+
+def test_the_example_is_the_first_of_its_column(opened, monkeypatch):
+    monkeypatch.setattr(sqlite_tables, "BATCH", 2)
+    engine = opened(
+        "CREATE TABLE t (id INTEGER, n INTEGER, at DATETIME)",
+        "INSERT INTO t VALUES (1, 1, '2024-01-01 10:00'), (2, NULL, NULL), (3, 2, NULL), (4, 'x', 7), (5, 'y', 'z')",
+    )
+    told = [why for why, _ in advice_on(engine)]
+    assert ["2 of 4 cells" in told[0], "row 4 has 'x'" in told[0]] == [True, True]
+    assert ["2 of 3 cells" in told[1], "row 4 has '7'" in told[1]] == [True, True]
 
 
 # ── a file that changes ──────────────────────────────────────────────────────────────────────────────────────────────

@@ -25,7 +25,7 @@ from tacit.engines.duckdb import DuckDB, build
 from tacit.engines.exact import Exact, log, unanswered
 from tacit.engines.files import readable
 from tacit.engines.sources import Exposed, holds_sqlite
-from tacit.engines.sqlite_tables import Table, find_tables, load
+from tacit.engines.sqlite_tables import Table, find_tables, first_unfit, load
 from tacit.engines.watching import Mark, changed_tables, mark_of_files
 from tacit.errors import EngineError, PolicyError
 from tacit.policy import ColumnType, DatabaseSource, Dataset, Schema, TablePolicy
@@ -135,23 +135,30 @@ class SQLite:
         """Which columns hold cells that are read as NULL. Reads the rows: it is for the curator alone."""
         hint = "mend them, or state another type in the policy"
         return tuple(
-            (f"{table.name}.{name} holds cells that are not of its type, {kind}: they are read as NULL", hint)
+            (f"{table.name}.{name} holds {told}, {kind}: they are read as NULL", hint)
             for table in self._tables
-            for name in self._misread(table)
+            for name, told in self._misread(table)
             for kind in (ColumnType.from_sql(table.columns[name].type),)
         )
 
-    def _misread(self, table: Table) -> list[str]:
+    def _misread(self, table: Table) -> list[tuple[str, str]]:
+        """The columns with cells of another type: how many, and the first of them."""
         names = [name for name, kind in table.columns.items() if kind.type != "BLOB"]
         counts = ", ".join(f"COUNT({quoted(name)}) AS n{place}" for place, name in enumerate(names))
+        found = []
         try:
             copied = self.execute(f"SELECT {counts or 1} FROM {quoted(table.name)}")
             with self._lock:
                 (reader,) = self._readers
                 there = reader.connection.execute(f"SELECT {counts or 1} FROM main.{quoted(table.origin)}").fetchone()
+                for place, name in enumerate(names):
+                    unfit = there[place] - int(copied.integers(f"n{place}")[0])
+                    if unfit:
+                        example = first_unfit(reader.connection, table, name)
+                        found.append((name, f"{unfit:,} of {there[place]:,} cells that are not of its type{example}"))
         except (EngineError, sqlite3.Error):  # which is for `unreadable_tables` to find
             return []
-        return [name for place, name in enumerate(names) if there[place] != copied.integers(f"n{place}")[0]]
+        return found
 
     def _newest(self) -> DuckDB:
         """The copy, made anew where the file is no longer what was copied."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from tacit.engines.text_cells import AS_DATE, AS_TIMESTAMP
 from tacit.errors import PolicyError
 from tacit.policy import ColumnType, TablePolicy, fold, identifiers, named_in
 
+_EXAMPLE = 40  # letters of a cell that does not fit, as the curator sees it
 BATCH = 65_536  # rows that are in Python at once
 _NUMERIC = {ColumnType.INTEGER, ColumnType.NUMBER}
 _TEXT = "CASE typeof({0}) WHEN 'text' THEN {0} END"
@@ -163,6 +164,32 @@ def load(connection: sqlite3.Connection, table: Table, *, into: duckdb.DuckDBPyC
                 arrays[f"v{place}"] = np.array([cell is not None for cell in cells], dtype=np.bool_)
                 arrays[f"c{place}"] = np.array([kind.empty if c is None else c for c in cells], dtype=kind.array)
             _insert(into, table, arrays)
+
+
+def first_unfit(connection: sqlite3.Connection, table: Table, column: str) -> str:
+    """The first cell of a column that is read as NULL, for the curator: which row it is in, and what it holds."""
+    kind, name = table.columns[column], f"t.{quoted(column)}"
+    select = f"SELECT {name}, {kind.select.replace('{0}', name)} FROM main.{quoted(table.origin)} AS t"
+    before = 0
+    with _without_bad_text(connection), closing(duckdb.connect()) as judge:
+        cursor = connection.execute(select)
+        while rows := cursor.fetchmany(BATCH):
+            fits = [fit for _, fit in rows]
+            unfit = (
+                _nulls(judge, kind, fits) if kind.array is object else {i for i, fit in enumerate(fits) if fit is None}
+            )
+            place = min((i for i in unfit if rows[i][0] is not None), default=None)
+            if place is not None:
+                return f" (row {before + place + 1} has {str(rows[place][0])[:_EXAMPLE]!r})"
+            before += len(rows)
+    return ""
+
+
+def _nulls(judge: duckdb.DuckDBPyConnection, kind: Kind, texts: list[str | None]) -> set[int]:
+    """Which texts are no value of a type."""
+    numbered = "SELECT unnest(CAST($1 AS VARCHAR[])) AS c, unnest(range(len($1))) AS i"
+    found = judge.execute(f"SELECT i FROM ({numbered}) WHERE {kind.cell.replace('{0}', 'c')} IS NULL", [texts])
+    return {int(place) for (place,) in found.fetchall()}
 
 
 def _insert(into: duckdb.DuckDBPyConnection, table: Table, arrays: Mapping[str, NDArray[Any]]) -> None:
