@@ -20,6 +20,8 @@ from tacit.policy.table import TablePolicy
 from tacit.policy.version import version_of
 from tacit.policy.view import ViewPolicy
 
+_TEXTS = (".csv", ".tsv", ".json", ".ndjson")
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class Policy:
@@ -126,6 +128,7 @@ def contradictions(policy: Policy) -> Iterator[Fault]:
     checks: tuple[Callable[[Policy], Iterator[Fault]], ...] = (
         _same_names,
         _sources,
+        _formats,
         _domains,
         _memberships,
         _links,
@@ -164,6 +167,15 @@ def _sources(policy: Policy) -> Iterator[Fault]:
             path: KeyPath = ("dataset", "source", name)
             hint = f"add [tables.{name}] with a unit or public = true, or take it out of source"
             yield Fault("is not declared among the tables", path=path, hint=hint, rooted=True)
+
+
+def _formats(policy: Policy) -> Iterator[Fault]:
+    source = policy.dataset.source
+    for table in policy.tables:
+        location = source.location(table.name) if isinstance(source, FileSource) else None
+        if table.format is not None and not (location and any(word in location.lower() for word in _TEXTS)):
+            path: KeyPath = ("tables", table.name, "format")
+            yield Fault("cannot be: only CSV and JSON have one", path=path, hint="take it out", rooted=True)
 
 
 def _domains(policy: Policy) -> Iterator[Fault]:
