@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from support.sources_of_rows import KINDS
 from tacit.engines import Engine, open_engine
-from tacit.engines.columns import quoted
+from tacit.engines.reading import name_in
 from tacit.errors import TacitError
 from tacit.policy import BudgetPolicy, ColumnPolicy, Dataset, Policy, TablePolicy, check_policy
 from tacit.sql import bind, parse
@@ -37,7 +37,8 @@ QUESTIONS = [
 
 def policy_over(kind: str, base: Path) -> Policy:
     table = TablePolicy("v", "id", columns=COLUMNS, max_groups=1, max_rows=1)
-    dataset = Dataset("d", KINDS[kind].source, base=base, engine=KINDS[kind].engine)
+    source = KINDS[kind].source
+    dataset = Dataset("d", source() if callable(source) else source, base=base, engine=KINDS[kind].engine)
     return Policy(dataset, BudgetPolicy(10), tables=[table])
 
 
@@ -64,7 +65,7 @@ def refusal(text: str, policy: Policy, engine: Engine) -> str:
 
 def everything(engine: Engine) -> Counter[str]:
     names = list(engine.schema()["v"])
-    exact = engine.execute(f"SELECT {', '.join(map(quoted, names))} FROM v")
+    exact = engine.execute(f"SELECT {', '.join(map(name_in(engine), names))} FROM v")
     return Counter(map(repr, zip(*(exact.keys(name) for name in names), strict=True)))
 
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import duckdb
+import psycopg
 
+from support import sail
+from support.postgres import server
 from tacit.policy.dataset import SourceLike
 
 NAMES = ("id", "name", "n", "whole", "day", "moment", "ok", "undeclared")
@@ -21,7 +26,7 @@ Row = Sequence[str | None]  # one text for each name
 class Kind:
     """A kind of source: what it is called, how rows are written, and how one row is made that was written by hand."""
 
-    source: SourceLike
+    source: SourceLike | Callable[[], SourceLike]
     write: Callable[[Path, Sequence[object]], None]
     engine: str = "duckdb"
     by_hand: Callable[[bytes], object] | None = None  # any bytes as one line of the file
@@ -74,6 +79,14 @@ def _parquet(base: Path, rows: Sequence[object]) -> None:
             owner.execute(f"COPY v{place} TO '{base}/{place}/v.parquet' (FORMAT parquet)")
 
 
+def _one_parquet(base: Path, rows: Sequence[object]) -> None:
+    os.environ["SPARK_REMOTE"] = sail.server()
+    (base / "a").mkdir(exist_ok=True)
+    with duckdb.connect() as owner:
+        _fill(owner, "v", rows)
+        owner.execute(f"COPY v TO '{base}/a/v.parquet' (FORMAT parquet)")
+
+
 def _duckdb(base: Path, rows: Sequence[object]) -> None:
     (base / "v.duckdb").unlink(missing_ok=True)
     with duckdb.connect(str(base / "v.duckdb")) as owner:
@@ -101,6 +114,26 @@ def _sqlite(base: Path, rows: Sequence[object]) -> None:
     owner.close()
 
 
+def _postgres(base: Path, rows: Sequence[object]) -> None:
+    """As DuckDB casts them, but for what PostgreSQL cannot store."""
+    with duckdb.connect() as owner:
+        _fill(owner, "v", rows)
+        cells = owner.execute(f"SELECT {', '.join(f'CAST({name} AS VARCHAR)' for name in NAMES)} FROM v").fetchall()
+    types = ("TEXT", "TEXT", "DOUBLE PRECISION", "BIGINT", "DATE", "TIMESTAMP", "BOOLEAN", "TEXT")
+    listed = ", ".join(f"{name} {kind}" for name, kind in zip(NAMES, types, strict=True))
+    given = ", ".join(f"CAST(CAST(%s AS TEXT) AS {kind})" for kind in types)
+    with psycopg.connect(_database()) as writer:
+        writer.execute(f"DROP TABLE IF EXISTS v; CREATE TABLE v ({listed})".encode())
+        for row in cells:
+            stored = [None if cell is None or "\0" in cell or "(BC)" in cell else cell for cell in row]
+            writer.execute(f"INSERT INTO v VALUES ({given})".encode(), stored)
+
+
+@cache
+def _database() -> str:
+    return server().database()
+
+
 KINDS = {
     "csv": Kind({"v": "v.csv"}, _csv("v.csv", ","), by_hand=Line),
     "tsv": Kind({"v": "v.tsv"}, _csv("v.tsv", "\t"), by_hand=Line),
@@ -110,4 +143,6 @@ KINDS = {
     "parquet": Kind({"v": "*/v.parquet"}, _parquet),
     "duckdb": Kind("v.duckdb", _duckdb),
     "sqlite": Kind("v.sqlite", _sqlite, engine="sqlite"),
+    "postgres": Kind(_database, _postgres, engine="postgres"),
+    "sail": Kind({"v": "a/v.parquet"}, _one_parquet, engine="spark"),
 }
