@@ -141,7 +141,7 @@ def _tree(
     rows = exp.select(*listed).from_(bound.relation.sql.copy())
     rows.set("expressions", [*rows.expressions, *keeps])
     if bound.where is not None:
-        rows = rows.where(bound.where.copy())
+        rows = rows.where(bound.where.copy(), copy=False)
     return apply(rules, rows, facts=replace(facts, measures=tuple(column for column, _ in columns)))
 
 

@@ -29,7 +29,8 @@ def add_per_unit(tree: exp.Select, facts: Facts) -> exp.Select:
     groups = [name(OWNER), *(name(key) for key in facts.keys)]
     totals = [exp.alias_(_total(m), m.name) for m in facts.measures if m.value is not None]  # the others are n, or one
     rows = exp.alias_(exp.Count(this=exp.Star()), ROWS)
-    pairs = exp.select(*groups, rows, *totals).from_(nested(tree, "owned")).group_by(*(g.copy() for g in groups))
+    pairs = exp.select(*groups, rows, *totals).from_(nested(tree, "owned"))
+    pairs = pairs.group_by(*(g.copy() for g in groups), copy=False)
     carried = [m for m in facts.measures if not (m.is_presence and facts.weighs)]  # a weighed presence is the weight
     capped = [exp.alias_(_capped(measure, facts), measure.name) for measure in carried]
     return exp.select(*(g.copy() for g in groups), *capped).from_(nested(pairs, "pairs"))

@@ -28,10 +28,10 @@ def add_up(tree: exp.Select, facts: Facts) -> exp.Select:
     result = exp.select(*(name(key) for key in facts.keys), *totals).from_(nested(tree, "bounded"))
     if not facts.keys:
         return result
-    result = result.group_by(*(name(key) for key in facts.keys))
+    result = result.group_by(*(name(key) for key in facts.keys), copy=False)
     if facts.weighs and facts.most_groups is not None:
         counted = next(measure.name for measure in facts.measures if measure.is_count)
-        return result.having(exp.GT(this=exp.Sum(this=name(counted)), expression=integer(0)))
+        return result.having(exp.GT(this=exp.Sum(this=name(counted)), expression=integer(0)), copy=False)
     return result
 
 

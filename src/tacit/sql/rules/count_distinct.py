@@ -33,7 +33,7 @@ def keep_distinct(tree: exp.Select, facts: Facts) -> exp.Select:
     )
     ranked = exp.select(*(name(c) for c in columns), exp.alias_(rank, "r")).from_(nested(each, "each"))
     kept = exp.LTE(this=name("r"), expression=integer(facts.max_values))
-    return exp.select(*(name(c) for c in columns)).from_(nested(ranked, "ranked")).where(kept)
+    return exp.select(*(name(c) for c in columns)).from_(nested(ranked, "ranked")).where(kept, copy=False)
 
 
 def count_distinct(tree: exp.Select, facts: Facts) -> exp.Select:

@@ -43,5 +43,5 @@ def sample_groups(tree: exp.Select, facts: Facts) -> exp.Select:
     kept = exp.select(*(name(c) for c in columns)).from_(nested(ranked, "ranked"))
     if facts.hash_only:
         number, place = (Whole(name(each), 1, MOST_ROWS, Width.BIGINT) for each in (NUMBER, PLACE))
-        kept = kept.select(exp.alias_(arithmetic.subtract(number, place).sql, TIES))
-    return kept.where(exp.LTE(this=name(PLACE), expression=integer(facts.max_groups)))
+        kept = kept.select(exp.alias_(arithmetic.subtract(number, place).sql, TIES), copy=False)
+    return kept.where(exp.LTE(this=name(PLACE), expression=integer(facts.max_groups)), copy=False)

@@ -30,7 +30,7 @@ def sample_rows(tree: exp.Select, facts: Facts) -> exp.Select:
     )
     ranked = exp.select(*(name(column) for column in columns), exp.alias_(rank, RANK)).from_(nested(tree, "owned"))
     kept = exp.LTE(this=name(RANK), expression=exp.Literal.number(facts.max_rows))
-    return exp.select(*(name(column) for column in columns)).from_(nested(ranked, "ranked")).where(kept)
+    return exp.select(*(name(column) for column in columns)).from_(nested(ranked, "ranked")).where(kept, copy=False)
 
 
 def _ties(columns: list[str], facts: Facts) -> list[exp.Expression]:
