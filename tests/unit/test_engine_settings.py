@@ -10,6 +10,8 @@ from tacit.engines import UNLIMITED, Limits
 from tacit.engines.duckdb import _read_back, instance
 from tacit.engines.postgres import Postgres, _hold, open_postgres
 from tacit.engines.postgres_settings import differing, milliseconds_text, settings
+from tacit.engines.spark import _SETTINGS as SPARK
+from tacit.engines.spark import _settle
 from tacit.errors import EngineError, InvalidParameter
 from tacit.policy import ColumnPolicy, Dataset, TablePolicy
 
@@ -195,3 +197,35 @@ def test_a_setting_of_duckdb_that_does_not_hold_is_noticed(tmp_path, change):
 def test_limits_that_duckdb_does_not_know_are_refused(tmp_path):
     with pytest.raises(InvalidParameter, match="does not start with these limits"):
         instance(Limits(memory="much"), scratch=str(tmp_path))
+
+
+# ── Spark ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Stubborn:
+    """A session that keeps one setting of its own, whatever is set."""
+
+    def __init__(self, kept: str | None) -> None:
+        self.conf, self._kept, self._held = self, kept, {}
+
+    def set(self, name: str, value: str) -> None:
+        self._held[name] = "the server's own" if name == self._kept else value
+
+    def get(self, name: str) -> str:
+        return self._held[name]
+
+
+@pytest.mark.parametrize("name", [None, *SPARK])
+def test_a_setting_of_spark_that_does_not_hold_is_noticed(name):
+    if name is None:
+        _settle(Stubborn(None))
+        return
+    with pytest.raises(ValueError, match=name):
+        _settle(Stubborn(name))
+
+
+def test_a_date_before_the_calendar_was_changed_and_a_slow_broadcast_fail_nobodys_question():
+    """As Spark 3 has them by default, each is an error if and only if somebody's row is there."""
+    assert SPARK["spark.sql.parquet.datetimeRebaseModeInRead"] == "CORRECTED"
+    assert SPARK["spark.sql.parquet.int96RebaseModeInRead"] == "CORRECTED"
+    assert SPARK["spark.sql.broadcastTimeout"] == "-1"
