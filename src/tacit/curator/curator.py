@@ -33,6 +33,7 @@ from tacit.sql import BoundQuery, Histogram, Mode, Parameters, Plan, Query, With
 from tacit.sql.dialects import values_of
 from tacit.sql.excess import refuse_bias
 from tacit.sql.planning_work import check_work
+from tacit.sql.relations import CountedSchema
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Curator:
 
     def __init__(self, policy: Policy, engine: Engine, ledger: Ledger, *, source: Source = SYSTEM) -> None:
         self.policy, self._engine, self._ledger, self._source = policy, engine, ledger, source
-        self._schema = engine.schema()
+        self._schema = CountedSchema(engine.schema(), dialect=engine.dialect, count=self._count)
 
     def prepare(self, text: str, parameters: Parameters = (), *, session: Session) -> Asked | SetsPlan:
         """Parse, bind and plan. Data-free; raises QueryRefused."""
@@ -193,6 +194,10 @@ class Curator:
             if isinstance(domain, TableDomain):
                 found[domain] = self._public_values(domain)
         return found
+
+    def _count(self, sql: str) -> int:
+        """A number that public tables alone decide: it may be read before anything is charged."""
+        return int(self._engine.execute(sql).integers("n")[0])
 
     def _public_values(self, domain: TableDomain) -> tuple[object, ...]:
         result = self._engine.execute(values_of(domain.table, domain.column, dialect=self._engine.dialect))

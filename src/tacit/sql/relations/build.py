@@ -12,6 +12,7 @@ from tacit.policy import Bounding, ColumnPolicy, ColumnType, Policy, Schema, Tab
 from tacit.sql.planning_budget import PlanningBudget, size_of
 from tacit.sql.predicates import predicate
 from tacit.sql.relations.derived import Derivation, ctes_of
+from tacit.sql.relations.growth import MOST, MOST_PUBLIC, Fan, factors, growth
 from tacit.sql.relations.joins import Joins
 from tacit.sql.relations.membership import Asker, member, scalar
 from tacit.sql.relations.parts import Named, Part, base, named_apart, unlike
@@ -72,6 +73,7 @@ class Reading:
     named: Mapping[str, Subquery] = field(default_factory=dict)
     work: Work = field(default_factory=Work)
     views: frozenset[str] = frozenset()  # those that are being read, folded
+    names_only: bool = False  # nothing of what is read will run
 
     def inside(self, select: exp.Query) -> Reading:
         """The same with what this select's WITH names; each of those sees the ones before it."""
@@ -196,14 +198,17 @@ def scope_of(relation: Relation, reading: Reading) -> Scope:
     def derive(select: exp.Expression) -> Part:
         return _subquery(select, "s", reading)
 
+    def bounded(fan: Fan) -> None:
+        growth([("the subquery", fan)], reading.schema, start=relation.growth)
+
     def names(select: exp.Select) -> Scope:
-        inside = read(select, reading)
+        inside = read(select, replace(reading, names_only=True))
         first = inside.sources[0]  # FROM orders AS z: inside, orders is the one outside
         own = [source for source in inside.sources if source is first or source.columns is not first.columns]
         return Scope(inside.table, tuple(own), reading.parameters, inside.sql_types)
 
     scope = Scope(relation.table, relation.sources, reading.parameters, relation.sql_types, bound, one)
-    asker = Asker(relation, scope, derive, names)
+    asker = Asker(relation, scope, derive, names, bounded)
     return scope
 
 
@@ -255,8 +260,13 @@ def _joined(asked: _Asked, reading: Reading) -> Relation:
         return Scope(table, _sources(parts[:count], joins), reading.parameters, sql_types)
 
     conditions = list(asked.conditions)
+    where = [condition.copy() for condition in conditions]
     rows = [named.rows(reading.policy, schema=reading.schema) for named in parts]
     tree = joins.tree(rows, asked.joins, where=conditions)
+    each = () if reading.names_only else factors(parts, joins, where=where, policy=reading.policy)
+    times = growth(each, reading.schema, most=MOST_PUBLIC if table.public else MOST)
+    for plain in _before_subqueries(conditions):
+        tree = tree.where(exp.paren(joins.qualified(predicate(plain, scope(len(parts))))))
     owners: list[exp.Expression] = [named.owner for named in parts if named.part.is_private]
     if owners:
         owner = owners[0] if len(owners) == 1 else exp.Coalesce(this=owners[0], expressions=owners[1:])
@@ -267,7 +277,19 @@ def _joined(asked: _Asked, reading: Reading) -> Relation:
     keys = [named.key(name) for named in parts for name in named.part.keys]
     sql = exp.Subquery(this=tree.select(*listed, *keys), alias=exp.TableAlias(this=exp.to_identifier("joined")))
     owned = next((named.part.owner for named in parts if named.part.is_private), None)
-    return Relation(sql, table, sql_types, sources, owned, all_of(conditions))
+    return Relation(sql, table, sql_types, sources, owned, all_of(conditions), 1 if table.public else times)
+
+
+def _before_subqueries(conditions: list[exp.Expression]) -> list[exp.Expression]:
+    """Take out the conditions to hold before any subquery is looked at: all others, where there is one at all.
+
+    An engine that answers EXISTS for every row first, as DuckDB does, would do so for rows that these leave out: for
+    the whole product of the tables, where a comma stands between them.
+    """
+    asking = [condition for condition in conditions if condition.find(exp.Select)]
+    plain = [condition for condition in conditions if asking and not condition.find(exp.Select)]
+    conditions[:] = asking or conditions
+    return plain
 
 
 def _described(parts: Sequence[Named]) -> tuple[TablePolicy, dict[str, str]]:

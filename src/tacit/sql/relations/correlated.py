@@ -11,6 +11,7 @@ from tacit.errors import QueryRefused
 from tacit.policy import Owner, TablePolicy, fold
 from tacit.sql.aliases import OUTSIDE
 from tacit.sql.predicates import predicate
+from tacit.sql.relations.growth import Fan, fan
 from tacit.sql.relations.parts import OWNER, Part, key_column, unlike
 from tacit.sql.relations.relation import Relation
 from tacit.sql.rules import GRID_RULES, Facts, apply, grids_of
@@ -28,6 +29,7 @@ class Asker:
     scope: Scope
     derive: Callable[[exp.Expression], Part]  # the subquery as rows: of one unit each, or public
     names: Callable[[exp.Select], Scope]  # the names that are known inside the subquery
+    bounded: Callable[[Fan], None]  # refuses to look at so many rows for each row outside
 
 
 @dataclass(slots=True)
@@ -87,6 +89,8 @@ class Correlated:
             conditions = self._same_owner(part)
         elif self.ties:
             raise QueryRefused("a key stands against a public table: it tells one person from another", hint=NEAREST)
+        if not part.is_private and self.conditions:
+            self.asker.bounded(fan(part, self._held_equal()))
         table, types = self._described(part)
         source = Source("", {fold(self.called(name)): self.called(name) for name in columns})
         both = Scope(table, (source, *self.asker.scope.sources), self.asker.scope.parameters, types)
@@ -106,6 +110,18 @@ class Correlated:
                 made, lambda name: self.asker.scope.table_has(name) or fold(name) in map(fold, self.shown.values())
             )
         return self.shown[name]
+
+    def _held_equal(self) -> set[str]:
+        """The columns that are compared by = with something that is known outside: an engine looks those up."""
+        shown = {fold(self.called(name)): fold(name) for name in self.columns}
+        found: set[str] = set()
+        for node in map(bare, self.conditions):
+            sides = (node.this, node.expression) if isinstance(node, exp.EQ) else ()
+            for side, other in zip(map(bare, sides), reversed(sides), strict=True):
+                known = not any(fold(column.name) in shown for column in _columns(other))
+                if isinstance(side, exp.Column) and fold(side.name) in shown and known:
+                    found.add(shown[fold(side.name)])
+        return found
 
     def _described(self, part: Part) -> tuple[TablePolicy, dict[str, str]]:
         outside = self.asker.scope.table

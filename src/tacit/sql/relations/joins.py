@@ -49,6 +49,8 @@ class Joins:
     bind: Bind
     merged: dict[str, int] = field(default_factory=dict)  # USING: which part's column is meant without a qualifier
     missing: set[int] = field(default_factory=set)  # parts whose columns an outer join may leave NULL
+    sames: list[Same] = field(default_factory=list)  # the keys that are held equal
+    written: list[tuple[int, exp.Expression]] = field(default_factory=list)  # the conditions of each join, by its part
     _together: dict[int, int] = field(default_factory=dict)
     _holders: dict[str, str] = field(default_factory=dict)  # the alias of the part that has a column
 
@@ -106,6 +108,7 @@ class Joins:
         written += self._using(join, place)
         conditions: list[exp.Expression] = []
         keyed = False
+        self.written += [(place, condition) for condition in written]
         for condition in written:
             same = self._same(condition)
             if same is not None and place == max(same.left.place, same.right.place):
@@ -221,6 +224,7 @@ class Joins:
         return (holders[0], node.name) if holders else None
 
     def _tie(self, same: Same) -> None:
+        self.sames.append(same)
         self._together[self._head(same.left.place)] = self._head(same.right.place)
 
     def _head(self, place: int) -> int:

@@ -27,6 +27,7 @@ class Relation:
     sources: tuple[Source, ...]
     owner: Owner | None
     remaining: exp.Expression | None = None
+    growth: int = 1  # how many rows one row of a table can have become
 
     @property
     def text(self) -> str:

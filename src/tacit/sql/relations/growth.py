@@ -1,0 +1,155 @@
+"""How many rows one row can become in its joins: bounded beforehand, by numbers that are public.
+
+A join that only one person's rows enter is a clock, or a hang, where it multiplies them without end. What a public
+table multiplies by is counted in it, for it is public: the most of its rows that agree in the columns that are held
+equal, or all of them where none is. What a person's own rows multiply by nobody may count: each join that can pair them
+freely is taken to multiply by `OWN`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tacit.errors import QueryRefused
+from tacit.policy import Policy, fold
+from tacit.sql.aliases import qualified
+from tacit.sql.dialects import emit
+from tacit.sql.relations.joins import Joins
+from tacit.sql.relations.parts import Named, Part
+from tacit.sql.scope import bare
+
+MOST = 1_000_000  # rows that one row may become
+MOST_PUBLIC = 100_000_000  # rows of public tables joined with each other, which are the same for everybody
+OWN = 100  # what a join of a person's own rows with each other is taken to multiply by
+
+Factor = tuple[str, "Fan | int"]  # what a part is called, and what it multiplies by
+
+
+class CountedSchema(dict[str, Mapping[str, str]]):
+    """A schema whose public tables can be counted. `count` runs a query over them that returns one number, `n`."""
+
+    def __init__(self, schema: Mapping[str, Mapping[str, str]], *, dialect: str, count: Callable[[str], int]) -> None:
+        super().__init__(schema)
+        self._dialect, self._count = dialect, count
+        self._known: dict[str, int] = {}
+
+    def most(self, fan: Fan) -> int:
+        """How many rows that is, read once."""
+        sql = emit(fan.query(), self._dialect)
+        if sql not in self._known:
+            self._known[sql] = self._count(sql)
+        return self._known[sql]
+
+
+@dataclass(frozen=True, slots=True)
+class Fan:
+    """The most rows of a public table, or of a subquery of public tables, that agree in some columns."""
+
+    rows: exp.Expression
+    columns: tuple[str, ...]
+
+    def query(self) -> exp.Select:
+        """The query for that number, as `n`."""
+        source = self.rows.copy()
+        source = source if isinstance(source, exp.Table) else exp.Subquery(this=source)
+        source.set("alias", exp.TableAlias(this=exp.to_identifier("f")))
+        names = [exp.column(exp.to_identifier(name, quoted=True), table="f") for name in self.columns]
+        counted = exp.select(exp.alias_(exp.Count(this=exp.Star()), "n")).from_(source)
+        for name in names:  # what is NULL is equal to nothing
+            counted = counted.where(exp.Not(this=exp.Is(this=name.copy(), expression=exp.null())))
+        counted = counted.group_by(*names) if names else counted
+        most = exp.Coalesce(this=exp.Max(this=exp.column("n", table="f")), expressions=[exp.Literal.number(0)])
+        inner = exp.Subquery(this=counted, alias=exp.TableAlias(this=exp.to_identifier("f")))
+        return qualified(exp.select(exp.alias_(exp.cast(most, "BIGINT"), "n")).from_(inner))
+
+
+def growth(
+    factors: Iterable[Factor], schema: Mapping[str, Mapping[str, str]], *, start: int = 1, most: int = MOST
+) -> int:
+    """How many rows one row can become. Refuses more than `most`."""
+    for name, factor in factors:
+        times = factor if isinstance(factor, int) else _counted(factor, schema)
+        start *= max(1, times)
+        if start > most:
+            raise QueryRefused(
+                f"one row could become {start:,} rows: {name} multiplies it by {times:,}, and {most:,} are the most",
+                hint=f"hold {name} equal (=) to the other tables by a column whose values it has once, or leave it out",
+            )
+    return start
+
+
+def _counted(factor: Fan, schema: Mapping[str, Mapping[str, str]]) -> int:
+    return schema.most(factor) if isinstance(schema, CountedSchema) else 1
+
+
+def factors(
+    parts: Sequence[Named], joins: Joins, *, where: Sequence[exp.Expression], policy: Policy
+) -> Iterator[Factor]:
+    """What each part multiplies a row by: people's rows first, then public ones, those that are tied to them before."""
+    private = [named for named in parts if named.part.is_private]
+    known = {named.place for named in private}
+    for named in private[1:]:
+        yield named.part.alias, 1 if _is_once(named, joins, policy) else OWN
+    equal = list(_equalities(parts, joins, where))
+    left = [named for named in parts if named.place not in known]
+    while left:
+        ties = {named.place: _tied(named, equal, known) for named in left}
+        named = next((each for each in left if ties[each.place]), left[0])
+        left.remove(named)
+        known.add(named.place)
+        yield named.part.alias, fan(named.part, ties[named.place])
+
+
+def fan(part: Part, columns: Iterable[str]) -> Fan:
+    """What a public part multiplies by where these columns of it, folded, are held equal."""
+    written = {fold(name): name for name in part.types}
+    rows = part.derived or exp.Table(this=exp.to_identifier(part.table.name, quoted=True))
+    return Fan(rows, tuple(sorted(written.get(name, name) for name in columns)))
+
+
+def _is_once(named: Named, joins: Joins, policy: Policy) -> bool:
+    """Whether a part has one row for the key that it is joined by: other tables find their owners there."""
+    part = named.part
+    if part.derived is not None:
+        return part.table.max_rows == 1
+    links = [link for table in policy.tables if (link := table.link) is not None]
+    targets = {fold(link.key) for link in links if fold(link.table) == fold(part.table.name)}
+    sides = [side for same in joins.sames for side in ((same.left, same.left_column), (same.right, same.right_column))]
+    return any(side.place == named.place and fold(column) in targets for side, column in sides)
+
+
+def _equalities(
+    parts: Sequence[Named], joins: Joins, where: Sequence[exp.Expression]
+) -> Iterator[tuple[int, str, set[int]]]:
+    """(a part, a column of it, the parts whose values it is held equal to) for every equality that always holds.
+
+    One in WHERE says nothing of what an outer join makes before it.
+    """
+    plain = [(condition, set(range(len(parts))) - joins.missing) for condition in where]
+    for condition, heeded in (*((each, {place}) for place, each in joins.written), *plain):
+        node = bare(condition)
+        if not isinstance(node, exp.EQ) or node.find(exp.Select):
+            continue
+        for side, other in ((node.this, node.expression), (node.expression, node.this)):
+            holder = _holder(bare(side), parts)
+            against = {_holder(column, parts) for column in bare(other).find_all(exp.Column)}
+            if holder is not None and holder in heeded and holder not in against and None not in against:
+                yield holder, fold(bare(side).name), {place for place in against if place is not None}
+
+
+def _tied(named: Named, equal: Sequence[tuple[int, str, set[int]]], known: set[int]) -> set[str]:
+    return {column for place, column, against in equal if place == named.place and against <= known}
+
+
+def _holder(node: exp.Expression, parts: Sequence[Named]) -> int | None:
+    if not isinstance(node, exp.Column):
+        return None
+    name = fold(node.name)
+    for named in parts:
+        here = not node.table or fold(node.table) == fold(named.part.alias)
+        if here and (name in named.columns or name in named.part.keys):
+            return named.place
+    return None
