@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,6 +64,38 @@ def test_a_query_that_is_refused_says_why_at_no_charge(query: Query, db: tacit.D
     with pytest.raises(tacit.QueryRefused, match=re.escape(query.refused or "")):
         db.query(query.text)
     assert db.budget.total.spent == spent
+
+
+@pytest.mark.parametrize("query", [query for query in RUNNING if "SELECT" in str(query.runs)[10:]], ids=_name)
+def test_no_query_needs_more_room_than_its_tables(query: Query, wide: tuple[World, duckdb.DuckDBPyConnection]) -> None:
+    """Every supplier and nation beside every item would be 17 GB: subqueries look at what the conditions leave."""
+    world, raw = wide
+    for statement in world.plan(str(query.runs)).statements:
+        raw.execute(statement.sql("duckdb")).fetchall()
+
+
+def test_a_product_of_all_tables_would_be_noticed(
+    wide: tuple[World, duckdb.DuckDBPyConnection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["tacit.sql.relations.build"], "_before_subqueries", lambda conditions: [])
+    with pytest.raises(duckdb.OutOfMemoryException):
+        test_no_query_needs_more_room_than_its_tables(QUERIES[20], wide)
+
+
+@pytest.fixture(scope="module")
+def wide() -> Iterator[tuple[World, duckdb.DuckDBPyConnection]]:
+    """Plans, and sixty thousand items in a database that may use little memory and no disk."""
+
+    def filled(connection: duckdb.DuckDBPyConnection) -> Exposed:
+        tpch.fill(connection, tpch.Size(customers=3, orders=5, parts=3, suppliers=3))
+        return Exposed(tuple(table.name for table in policy.tables))
+
+    policy = parse_policy(tpch.policy())
+    world = World(policy, build(filled, Limits(threads=1)))
+    with duckdb.connect(config={"threads": 1, "memory_limit": "400MB", "temp_directory": ""}) as raw:
+        tpch.fill(raw, tpch.scale(0.01))
+        yield world, raw
+    world.engine.close()
 
 
 def test_fifteen_of_the_queries_or_more_run() -> None:
