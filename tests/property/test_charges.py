@@ -119,6 +119,20 @@ def test_every_kind_of_question_is_charged_what_its_noise_costs(curators, kind, 
     ask(curators, kind, asked, Loss(Fraction(1, 3), Fraction(1, 10**6)))
 
 
+@pytest.mark.parametrize("kind", EVERY_KIND, ids=" ".join)
+def test_an_answer_with_its_bias_is_charged_what_its_noise_costs(curators, kind):
+    """The noise of the excesses is as large as the level that was chosen: one of a ladder, 1, 2, 4 … in 64ths."""
+    typed = Loss(Fraction(1, 3))
+    with overheard() as heard:
+        text = f"DP-SELECT {typed.epsilon} WITH BIAS FRESH COUNT(*) FROM visits"
+        curators[(*kind, False)].ask(text, session=ANA)
+    (paid,) = heard
+    levels = [[Moves(3), Moves(1), Moves(64 << level)] for level in range(16)]
+    prices = [priced(paid, moves, steps=STEPS[kind[0]]) for moves in levels]
+    (price,) = [price for price in prices if price.epsilon == typed.epsilon]
+    is_charged(paid, price, typed=typed, keys_delta=Fraction(0))
+
+
 BATCHES = (
     (["SELECT dept, COUNT(*) FROM visits GROUP BY dept", "SELECT COUNT(*) FROM visits WHERE dept = 'CS'"], 1),
     (["SELECT COUNT(*) FROM visits", "SELECT MEDIAN(age) FROM visits", "SELECT COUNT(*) FROM visits WHERE insured"], 1),
