@@ -99,7 +99,9 @@ class Rules:
         if self.dialect == "duckdb" and literals[0] != literals[1]:  # a constant that fits takes the other's type
             constant, typed = (one, other) if literals[0] else (other, one)
             return typed if constant.size <= 32 or constant.size <= typed.size else constant
-        return Type(INTEGER, max(one.size, other.size))
+        if one.unsigned != other.unsigned:  # the signed type that holds both
+            return Type(INTEGER, min(128, max(side.size * (2 if side.unsigned else 1) for side in (one, other))))
+        return Type(INTEGER, max(one.size, other.size), unsigned=one.unsigned)
 
     def _decimal(self, one: Type, other: Type) -> Type:
         if self.dialect == "postgres":
