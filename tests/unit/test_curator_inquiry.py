@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -14,7 +14,7 @@ from tacit.core import Loss
 from tacit.curator import Curator, Session
 from tacit.errors import QueryRefused
 from tacit.ledger import Entry, Inquiry
-from tacit.sql import parse
+from tacit.sql import Query, parse
 from tacit.sql.question import parameters_text, question_text, read_parameters
 
 ANA = Session("ana", Fraction(1, 4), Fraction(1, 10**6))
@@ -31,6 +31,7 @@ QUESTIONS = [
     ("DP-SELECT 0.3 DELTA 1e-6 city, COUNT(DISTINCT patient_id) AS n FROM visits GROUP BY city HAVING n > 3", ()),
     ("DP-SELECT 0.3 city, COUNT(*) FROM visits GROUP BY city", ()),
     ("DP-SELECT WITHIN 100 COUNT(*) FROM visits", ()),
+    ("DP-SELECT 0.5 WITH BIAS COUNT(*) FROM visits", ()),
     ("DP-SELECT 0.4 FRESH MEDIAN(age) FROM visits", ()),
     ("WITH old AS (SELECT * FROM visits WHERE age > ?) DP-SELECT 0.1 COUNT(*) FROM old", (50,)),
     (f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS({OPTIONS}) dept, COUNT(*) FROM visits GROUP BY dept", ()),
@@ -71,6 +72,26 @@ def test_the_canonical_question_is_its_own_canonical_form(curator, text, values)
     assert parameters_text(again) == parameters_text(asked)
     assert "\n" not in written
     assert "how many" not in written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DP-SELECT 0.5 DELTA 1e-6 CONFIDENCE 0.9 FRESH WITH BIAS dept, COUNT(*) FROM visits GROUP BY dept",
+        f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS({OPTIONS}, privacy_unit_column=patient_id) COUNT(*) FROM visits",
+    ],
+)
+def test_no_part_of_a_question_is_forgotten(text):
+    """A field that a question gains is written down as well, or this fails."""
+    asked = parse(text)
+    again = parse(question_text(asked, Loss("0.5", asked.delta or 0)))
+    for field in fields(Query):
+        if field.name != "explain":  # which is free, and charged to nobody
+            assert getattr(again, field.name) == getattr(asked, field.name), field.name
+    unset = {"explain", "unit", "caps", "parameters"} if "DP-" in text else {"explain", "delta", "confidence", "fresh",
+                                                                            "bias", "parameters"}  # fmt: skip
+    bare = parse("SELECT 1")
+    assert {field.name for field in fields(Query) if getattr(asked, field.name) == getattr(bare, field.name)} == unset
 
 
 def test_a_batch_can_be_replayed(curator):

@@ -57,7 +57,8 @@ def _price(query: Query, loss: Loss | None) -> str:
     words += [f"{name} {value}" for name, value in _delta(loss, "DELTA").items()]
     if query.confidence is not None:
         words.append(f"CONFIDENCE {decimal_text(query.confidence)}")
-    return " ".join([*words, *(["FRESH"] if query.fresh else [])])
+    chosen = {"FRESH": query.fresh, "WITH BIAS": query.bias}
+    return " ".join([*words, *(word for word, is_chosen in chosen.items() if is_chosen)])
 
 
 def _delta(loss: Loss, name: str) -> dict[str, str]:
