@@ -284,3 +284,26 @@ def test_a_charge_reads_only_the_accounts_it_touches(path: Path, monkeypatch: py
             ledger.settle(made, b"about 42", keep=None) if number % 2 else ledger.fail(made)
         ledger.balance("clinic", ONE, analyst="ana")
     assert len(reads) == 1
+
+
+def test_a_charge_costs_the_database_the_same_however_long_the_log_is(tmp_path: Path) -> None:
+    """Counted in steps of its machine, not in seconds."""
+    wide = Caps(total=Budget(99), analyst=Budget(99), window=None, groups=(("staff", Budget(99)),))
+    costs = []
+    with SqliteLedger(tmp_path / "ledger.sqlite", create=True) as ledger:
+        ledger.reserve(charge("0.001"), wide)
+        connection = ledger._desk.connection
+        for more in (10, 1500):
+            connection.execute("PRAGMA synchronous = OFF")
+            for _ in range(more):
+                ledger.reserve(charge("0.001"), wide)
+            steps = [0]
+
+            def step(steps: list[int] = steps) -> None:
+                steps[0] += 1
+
+            connection.set_progress_handler(step, 1)
+            ledger.reserve(charge("0.001"), wide)
+            connection.set_progress_handler(None, 0)
+            costs.append(steps[0])
+    assert costs[1] <= costs[0] * 1.1
