@@ -56,7 +56,7 @@ def test_the_page_can_be_followed(clinic: str, tmp_path: Path) -> None:
         elif block.label.startswith("text"):
             sample = block.label == SAMPLE
             assert like(printed, sample=sample) == like(block.body, sample=sample), f"{PAGE.name}:{block.line}"
-    assert ran == 4
+    assert ran == 5
 
 
 def test_no_cell_is_in_what_a_failing_question_says(clinic: str, tmp_path: Path) -> None:
