@@ -126,6 +126,20 @@ def test_with_a_policy_it_is_on_record_as_a_disclosure(tmp_path: Path) -> None:
     assert budget["total"]["spent"] == {"epsilon": "0", "delta": "0"}, "no budget covers it"
 
 
+def test_a_second_release_warns_and_a_grid_and_true_rows_are_asked_for(tmp_path: Path) -> None:
+    policy = build(tmp_path)
+    words = ("anonymise", "visits", "-p", str(policy), "--unit", "row", "-k", "5", "--report")
+    first = here(*words, "first.html", "--qi", "age", "--grid", "age=10", cwd=tmp_path)
+    assert first.code == 0, first.err
+    assert "published before" not in first.out
+    assert "The table as it was" not in (tmp_path / "first.html").read_text()
+    second = here(*words, "second.html", "--qi", "dept,age", "--true-rows", cwd=tmp_path)
+    assert "warning: The same people were published before: the ledger has 1 earlier release" in second.out
+    assert "made again (k = 5 of age) and intersected with this table" in " ".join(second.out.split())
+    assert "The table as it was" in (tmp_path / "second.html").read_text()
+    assert here(*words, "third.html", "--qi", "age", "--grid", "age=month", cwd=tmp_path).code == 2
+
+
 def test_a_policys_people_with_several_rows_are_refused_without_a_name(tmp_path: Path) -> None:
     policy = build(tmp_path)
     ran = here("anonymise", "visits", "-p", str(policy), "--qi", "age,dept", "-k", "5", "-o", "a.csv", cwd=tmp_path)

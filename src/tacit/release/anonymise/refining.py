@@ -16,7 +16,7 @@ STEP = 1  # doublings between the widths of batches
 BATCH = 1 << 15  # tuples looked at together: what stays in the processor's cache
 NARROW = 64  # numbers in a slot: with fewer, accumulate is quicker than a loop over slots
 SPREAD = 1 << 22  # cells of a batch's histograms
-TRIES = 16  # cuts of a group that are held against the models where a secret has too many values for running histograms
+TRIES = 8  # cuts of a group that are held against the models where a secret has too many values for running histograms
 _Points = NDArray[np.float32]
 
 
