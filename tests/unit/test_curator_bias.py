@@ -16,6 +16,7 @@ from tacit.errors import QueryRefused, QuerySyntaxError
 from tacit.policy import ColumnPolicy
 from tacit.sql import parse
 from tacit.sql.excess import SLIVER
+from tacit.sql.planning_work import work_of
 
 ANA = Session("ana")
 
@@ -58,6 +59,16 @@ def test_what_has_no_bias_that_is_a_sum_is_refused_before_any_charge(tmp_path, b
     assert curator.balance("ana").total.spent.epsilon == 0
     with pytest.raises(QueryRefused, match="WITHIN is refused with BIAS"):
         curator.ask("DP-SELECT WITHIN 5 WITH BIAS COUNT(*) FROM visits", session=ANA)
+
+
+def test_so_many_numbers_that_planning_would_take_long_are_refused(tmp_path):
+    many = ", ".join(f"SUM(age + {place})" for place in range(7))
+    curator = clinic().curator(tmp_path)
+    with pytest.raises(QueryRefused, match="so many numbers"):
+        curator.explain(f"DP-SELECT 1 WITH BIAS {many} FROM visits", session=ANA)
+    assert work_of(clinic().bound("DP-SELECT 1 WITH BIAS COUNT(*), SUM(age) FROM visits")) > 5 * work_of(
+        clinic().bound("DP-SELECT 1 COUNT(*), SUM(age) FROM visits")
+    )
 
 
 def test_the_price_is_what_was_typed_and_the_sliver_comes_out_of_it(tmp_path):

@@ -28,6 +28,7 @@ SLIVER = Fraction(1, 4)  # of a question's epsilon, for its bias
 LEVELS = 16  # ends of the ladder
 FINEST = 32  # the first of them is this part of what the answer itself allows a unit
 SHARES = 6  # a unit up to 2^SHARES times above the end that is chosen still brings a share of its excess
+MOST_MEASURES = 6  # whose bias is measured: each has two queries that hold all of them, and a share of the sliver
 CELL, COUNT, SUM = "x", "c", "m0"
 _CHOICE = Fraction(3, 5)  # of a measurement's share: a level that misses fewer units is worth more than less noise
 _LARGEST = 1 << 52  # end of a ladder, counted in shares: noise a thousand times as large still fits 64 bits
@@ -40,6 +41,11 @@ def refuse_bias(bound: BoundQuery) -> None:
         return
     if bound.sets is not None:
         raise QueryRefused("WITH BIAS is refused with ROLLUP, CUBE and GROUPING SETS", hint="ask for one set at a time")
+    if len(bound.measures) > MOST_MEASURES:
+        raise QueryRefused(
+            f"WITH BIAS is refused for so many numbers: they take {len(bound.measures)} measurements",
+            hint=f"at most {MOST_MEASURES} share its part of the price; ask for fewer at once",
+        )
     for measure in bound.measures:
         if not isinstance(measure, Additive) or measure.counted is Counted.DISTINCT:
             raise QueryRefused(

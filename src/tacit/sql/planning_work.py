@@ -22,6 +22,8 @@ def work_of(bound: BoundQuery) -> int:
     values = size_of(measure.value for measure in bound.measures) + _EVERY_COLUMN * len(bound.measures)
     keys = size_of(key.sql for key in bound.keys) + _EVERY_COLUMN * len(bound.keys)
     statements = 1 + max(places_of(bound.measures), default=0)
+    if bound.query.bias:  # for each measure two queries more, which hold what is counted and what is brought
+        return (1 + 4 * len(bound.measures)) * (_EVERY_STATEMENT + rows + keys + values)
     if bound.sets is None:
         return statements * (_EVERY_STATEMENT + rows + keys) + values
     kept = size_of(key.keep for key in bound.keys)  # all sets count the same rows, by the domains of all keys
