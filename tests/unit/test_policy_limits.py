@@ -11,6 +11,7 @@ import tacit
 from tacit.engines import Limits, limits_of
 from tacit.errors import EngineError, InvalidParameter, PolicyError
 from tacit.faces import opening
+from tacit.faces.cli.main import main
 from tacit.policy import LimitsPolicy, parse_policy, policy_text
 from tacit.sql import Statement
 
@@ -114,3 +115,17 @@ def test_a_question_that_is_cut_short_stays_charged_and_says_no_more_than_any_ot
         with pytest.raises(EngineError, match=r"^the database could not answer$"):
             database.query("DP-SELECT 1 COUNT(*) FROM visits")
         assert database.budget.left.epsilon == 4
+
+
+@pytest.mark.parametrize("said", ["21", "0", "nan", "soon"])
+def test_the_command_line_refuses_a_timeout_that_the_policy_does_not_allow_at_no_charge(clinic, capsys, said):
+    asked = ["query", "-p", str(clinic), "--as", "ana", "--timeout", said, "DP-SELECT 1 COUNT(*) FROM visits"]
+    assert main(asked) == InvalidParameter.exit_code
+    assert "timeout" in capsys.readouterr().err
+    with tacit.open(clinic, analyst="ana") as database:
+        assert database.budget.left.epsilon == 5
+
+
+def test_the_command_line_asks_within_a_shorter_timeout(clinic, capsys):
+    assert main(["query", "-p", str(clinic), "--as", "ana", "--timeout", "19", "DP-SELECT 1 COUNT(*) FROM visits"]) == 0
+    assert "±" in capsys.readouterr().out
