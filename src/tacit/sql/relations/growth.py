@@ -15,7 +15,9 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import Policy, fold
+from tacit.sql import arithmetic
 from tacit.sql.aliases import qualified
+from tacit.sql.arithmetic import MOST_ROWS, Whole, Width
 from tacit.sql.dialects import emit
 from tacit.sql.relations.joins import Joins
 from tacit.sql.relations.parts import Named, Part
@@ -62,8 +64,9 @@ class Fan:
             counted = counted.where(exp.Not(this=exp.Is(this=name.copy(), expression=exp.null())))
         counted = counted.group_by(*names) if names else counted
         most = exp.Coalesce(this=exp.Max(this=exp.column("n", table="f")), expressions=[exp.Literal.number(0)])
+        whole = arithmetic.narrowed(Whole(most, 0, MOST_ROWS, Width.BIGINT), Width.BIGINT)
         inner = exp.Subquery(this=counted, alias=exp.TableAlias(this=exp.to_identifier("f")))
-        return qualified(exp.select(exp.alias_(exp.cast(most, "BIGINT"), "n")).from_(inner))
+        return qualified(exp.select(exp.alias_(whole, "n")).from_(inner))
 
 
 def growth(
