@@ -78,14 +78,19 @@ def _sqlite(base: Path) -> Made:
     return "t.sqlite", "sqlite", run("INSERT INTO t VALUES (2, 6)"), other
 
 
+def _written(url: str, *statements: str) -> None:
+    """Run SQL on a server, and have it count what was written before it answers, not seconds later."""
+    with psycopg.connect(url) as owner:
+        for sql in (*statements, "SELECT pg_stat_force_next_flush()"):
+            owner.execute(sql.encode())
+
+
 def _postgres(base: Path) -> Made:
     url = server().database()
 
     def run(*statements: str) -> Change:
         def act() -> None:
-            with psycopg.connect(url) as owner:  # what it wrote is counted when it hangs up
-                for sql in statements:
-                    owner.execute(sql.encode())
+            _written(url, *statements)
 
         return act
 
@@ -191,20 +196,18 @@ def test_a_mark_holds_nothing_of_the_data(tmp_path):
 
 def test_views_and_partitions_are_watched_through(tmp_path):
     url = server().database()
-    with psycopg.connect(url) as owner:
-        for sql in (
-            "CREATE TABLE base (id INT, x INT) PARTITION BY RANGE (id)",
-            "CREATE TABLE part PARTITION OF base FOR VALUES FROM (0) TO (100)",
-            "CREATE VIEW inner_view AS SELECT * FROM base",
-            "CREATE VIEW t AS SELECT * FROM inner_view",
-            "CREATE TABLE other (id INT)",
-        ):
-            owner.execute(sql.encode())
+    _written(
+        url,
+        "CREATE TABLE base (id INT, x INT) PARTITION BY RANGE (id)",
+        "CREATE TABLE part PARTITION OF base FOR VALUES FROM (0) TO (100)",
+        "CREATE VIEW inner_view AS SELECT * FROM base",
+        "CREATE VIEW t AS SELECT * FROM inner_view",
+        "CREATE TABLE other (id INT)",
+    )
     engine = open_engine(policy_over(url, "postgres", tmp_path))
     marks = [mark_of(engine)]
     for sql in ("INSERT INTO other VALUES (1)", "INSERT INTO part VALUES (1, 5)", "TRUNCATE base"):
-        with psycopg.connect(url) as owner:
-            owner.execute(sql.encode())
+        _written(url, sql)
         marks.append(mark_of(engine))
     assert marks[0] == marks[1]
     assert len({mark.text for mark in marks[1:] if mark is not None}) == 3
