@@ -14,6 +14,7 @@ from tacit.curator.batch_pieces import Joint, Maker
 from tacit.curator.batch_plan import BatchPlan, Question, made_batch
 from tacit.curator.batch_shown import mechanisms, notes_of, served, strategies, units
 from tacit.curator.explain import Priced, expected_errors, nominal_notes, running
+from tacit.curator.release import in_one_text
 from tacit.mechanisms.strategy import half_width
 from tacit.sql import Output, Plan, post
 from tacit.sql.errors_expected import nominal, nominal_value, shared_confidence
@@ -62,7 +63,7 @@ class BatchExplanation:
 
     def to_json(self, *, indent: int | None = None) -> str:
         """One JSON object."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+        return in_one_text(json.dumps(self.to_dict(), indent=indent, ensure_ascii=False))
 
     def __str__(self) -> str:
         lines = [f"price        {self.loss} for {len(self)} questions", f"hides        {self.unit}"]

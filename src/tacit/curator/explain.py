@@ -11,7 +11,7 @@ import numpy as np
 
 from tacit.core import Loss, decimal_text
 from tacit.curator.ranks import rank_error
-from tacit.curator.release import NOISE, covering
+from tacit.curator.release import NOISE, covering, in_one_text
 from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 from tacit.sql import Histogram, Measurement, Mode, Output, Plan, Quantile, post
 from tacit.sql.errors_expected import nominal, shared_confidence
@@ -93,7 +93,7 @@ class Explanation:
 
     def to_json(self, *, indent: int | None = None) -> str:
         """One JSON object."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+        return in_one_text(json.dumps(self.to_dict(), indent=indent, ensure_ascii=False))
 
     def __str__(self) -> str:
         lines = [f"price        {self.loss}", f"hides        {self.unit}", f"counts       {self.bounding}"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from tacit.curator import Explanation, Release
 from tacit.curator.batch_explain import BatchExplanation
 from tacit.curator.extras import needs
-from tacit.curator.release import plain
+from tacit.curator.release import in_one_text, plain, visible
 from tacit.errors import InvalidParameter
 from tacit.faces.formats import Format
 from tacit.faces.terminal import console, print_lines, print_table, show_json
@@ -46,13 +46,15 @@ def show_rows(columns: Sequence[str], rows: Sequence[Sequence[object]], form: Fo
             print_table(columns, [["NULL" if cell is None else str(cell) for cell in row] for row in values])
         return
     if form is Format.JSON:
-        text = json.dumps({"columns": list(columns), "rows": values}, ensure_ascii=False, default=str) + "\n"
+        text = (
+            in_one_text(json.dumps({"columns": list(columns), "rows": values}, ensure_ascii=False, default=str)) + "\n"
+        )
     elif form is Format.CSV:
         text = _csv(columns, values)
     else:
         raise InvalidParameter(f"true rows are not printed as {form.value}", hint="use --format table, json or csv")
     if output is None:
-        sys.stdout.write(text)
+        sys.stdout.write(visible(text))  # a cell must not move the cursor; in a file it is what it is
     else:
         _write(output, text)
 
