@@ -48,7 +48,6 @@ def test_the_page_can_be_followed(clinic: str, tmp_path: Path) -> None:
                 owner.execute(body.encode())
         elif block.label == "toml":
             (tmp_path / "tacit.toml").write_text(body, encoding="utf-8")
-            (tmp_path / "clinic.ledger").unlink(missing_ok=True)
         elif block.label == "sh":
             results = [here(*words[1:], cwd=tmp_path) for words in commands(body)]
             assert [result.code for result in results] == [0] * len(results), results

@@ -133,6 +133,7 @@ def test_forks_amid_work_lose_nobody() -> None:
             fork._forks.append(True)
             turnstile.aside(lambda: None)
             fork._forks.pop()
+            time.sleep(0.005)  # nobody does nothing but fork
 
     worker = threading.Thread(target=forker)
     worker.start()

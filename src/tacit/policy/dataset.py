@@ -94,7 +94,11 @@ class Dataset:
     @property
     def ledger_mark(self) -> Path | None:
         """Where this host remembers how far a server's ledger had come; a file's mark stands beside it."""
-        return self.base / f"{self.name}.ledger.mark" if is_server(self.ledger) else None
+        if not is_server(self.ledger):
+            return None
+        mark, earlier, file = (self.base / f"{self.name}.{end}" for end in ("server.mark", "ledger.mark", "ledger"))
+        # An earlier version called it as a file's mark is called: without that file, it is the server's.
+        return earlier if earlier.exists() and not mark.exists() and not file.exists() else mark
 
     def resolve(self, location: str) -> Path:
         """A location of the source as a path, relative ones starting from `base`."""
