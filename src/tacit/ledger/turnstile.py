@@ -33,6 +33,7 @@ class Ticket(Generic[C]):
         self.result: object = None
         self.error: TacitError | None = LedgerError("the charge was interrupted: it may or may not be on record")
         self.abandoned = False
+        self._finished = False
         self._done = threading.Lock()  # let go of when it is done: a bare lock, that can be left at any moment
         self._done.acquire()
 
@@ -43,12 +44,28 @@ class Ticket(Generic[C]):
         except BaseException:
             self.abandoned = True  # work that nobody waits for need not begin
             raise
+        return self._outcome()
+
+    def outlast(self) -> Any:
+        """The same, but an interrupt is raised only once the work is done: what follows must not meet it half-way."""
+        interrupted: BaseException | None = None
+        while not self._finished:
+            try:
+                self._done.acquire(timeout=STAY)
+            except BaseException as error:
+                interrupted = error
+        if interrupted is not None:
+            raise interrupted
+        return self._outcome()
+
+    def _outcome(self) -> Any:
         if self.error is not None:
             raise self.error from None
         return self.result
 
     def finish(self) -> None:
         """Let the one who waits go on."""
+        self._finished = True
         self._done.release()
 
 
@@ -83,9 +100,16 @@ class Turnstile(Generic[C]):
             self._queue.put(None)
 
     def aside(self, act: Callable[[], None]) -> None:
-        """Wait for work under way, and do `act`, before a fork: until that is over, no other work begins."""
-        fork.wait_for(self._turn)
-        apart(act)
+        """Wait for work under way, and do `act`, before a fork: until that is over, no other work begins.
+
+        `act` has the turn: were the fork broken off around it, work that then begins must not meet it at the files.
+        """
+
+        def in_turn() -> None:
+            with self._turn:
+                act()
+
+        _begun(in_turn).outlast()
 
     def _done(self, ticket: Ticket[C]) -> object:
         self._queue.put(ticket)
@@ -163,6 +187,10 @@ class _Crowd(Generic[C]):
 
 def apart(work: Callable[[], T]) -> T:
     """Do `work` in a thread of its own, where no interrupt reaches it, and return what it gave."""
+    return cast("T", _begun(work).wait())
+
+
+def _begun(work: Callable[[], object]) -> Ticket[None]:
     ticket: Ticket[None] = Ticket(alone=work)
 
     def attended() -> None:
@@ -172,7 +200,7 @@ def apart(work: Callable[[], T]) -> T:
             ticket.finish()
 
     _begin(attended)
-    return cast("T", ticket.wait())
+    return ticket
 
 
 def _begin(work: Callable[[], None]) -> None:
