@@ -71,6 +71,16 @@ def wait_for(lock: threading.Lock) -> None:
 
 def _before() -> None:
     _forks.append(True)
+    try:
+        _all_aside()
+    except (
+        BaseException
+    ):  # an interrupt, which stops no fork: whoever was passed over, or left half-way, steps aside now
+        _all_aside()
+        raise
+
+
+def _all_aside() -> None:
     wait_for(_gate())
     for ledger in list(_ledgers):
         ledger.before_fork()
