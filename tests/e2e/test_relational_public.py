@@ -11,6 +11,7 @@ from conformance.sql_noiseless import switch_off
 from conformance.sql_world import World, policy_of, world
 from tacit.curator import Release, Session
 from tacit.policy import ColumnPolicy, TablePolicy
+from tacit.sql import numerics
 from tacit.sql.relations import correlated
 
 POLICY = policy_of(
@@ -26,7 +27,14 @@ POLICY = policy_of(
             max_rows=20,
             max_groups=5,
         ),
-        TablePolicy("cities", public=True, columns=[ColumnPolicy("people", lower=0, upper=9, step=1, null=3)]),
+        TablePolicy(
+            "cities",
+            public=True,
+            columns=[
+                ColumnPolicy("people", lower=0, upper=9, step=1, null=3),
+                ColumnPolicy("houses", lower=0, upper=9, step=1),  # the same cells: an empty one counts as nothing else
+            ],
+        ),
         TablePolicy("none", public=True),
     ]
 )
@@ -40,7 +48,8 @@ def clinic() -> World:
         "CREATE TABLE visits AS SELECT i // 2 AS patient_id, [10, NULL, 30][1 + i % 3] AS cost, 0.1 AS cents"
         " FROM range(40) t(i)",
         "CREATE TABLE cities AS SELECT i AS city_id, ['Rome', 'Pisa', 'Bari', 'Como'][1 + i] AS city,"
-        " [0.1, 0.25, 0.5, 0.1][1 + i]::DOUBLE AS share, [NULL, 2, 4, 6][1 + i] AS people FROM range(4) t(i)",
+        " [0.1, 0.25, 0.5, 0.1][1 + i]::DOUBLE AS share, [NULL, 2, 4, 6][1 + i] AS people, people AS houses"
+        " FROM range(4) t(i)",
         "CREATE TABLE none AS SELECT * FROM cities LIMIT 0",
     )
 
@@ -91,18 +100,27 @@ def test_a_mode_of_a_public_column_moves_with_a_unit_no_farther_than_its_plan_sa
 # ── membership ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 MEMBERS = (
-    "city_id NOT IN (SELECT people FROM cities)",  # which has a NULL: it holds for nobody
-    "city_id NOT IN (SELECT people FROM cities WHERE people IS NOT NULL)",
-    "NOT city_id IN (SELECT a.people FROM cities a JOIN cities b ON a.city_id = b.city_id)",
-    "city_id IN (SELECT people FROM cities)",
-    "city_id NOT IN (SELECT people FROM cities WHERE cities.city_id < patients.city_id)",
-    "city_id NOT IN (SELECT people FROM none)",  # an empty list: it holds for all, also where there is no city
-    "CASE WHEN city_id IN (SELECT people FROM cities) THEN 1 ELSE 2 END = 2",
-    "NOT EXISTS (SELECT 1 FROM cities WHERE people = patients.city_id)",
+    "city_id NOT IN (SELECT houses FROM cities)",  # which has a NULL: it holds for nobody
+    "city_id NOT IN (SELECT houses FROM cities WHERE houses IS NOT NULL)",
+    "NOT city_id IN (SELECT a.houses FROM cities a JOIN cities b ON a.city_id = b.city_id)",
+    "city_id IN (SELECT houses FROM cities)",
+    "city_id NOT IN (SELECT houses FROM cities WHERE cities.city_id < patients.city_id)",
+    "city_id NOT IN (SELECT houses FROM none)",  # an empty list: it holds for all, also where there is no city
+    "CASE WHEN city_id IN (SELECT houses FROM cities) THEN 1 ELSE 2 END = 2",
+    "NOT EXISTS (SELECT 1 FROM cities WHERE houses = patients.city_id)",
     "NOT EXISTS (SELECT 1 FROM none)",
     "EXISTS (SELECT 1 FROM cities a LEFT JOIN none b ON a.city_id = b.city_id WHERE b.city IS NULL)",
-    "city_id < (SELECT MAX(people) FROM none)",
+    "city_id < (SELECT MAX(houses) FROM none)",
     "city_id > (SELECT COUNT(*) FROM cities WHERE cities.city_id = patients.city_id)",
+    "city_id NOT IN (SELECT houses FROM cities WHERE houses < 1000)",  # all numbers are, NULL is not
+    "city_id NOT IN (SELECT houses FROM cities WHERE NOT houses > 1000)",
+    "city_id NOT IN (SELECT houses FROM cities WHERE (NOT houses < 1000) IS NOT FALSE)",
+    "NOT (city_id < 10000000000000000000000)",
+    "CASE WHEN city_id < 9999999999999999999999 THEN 1 WHEN NOT city_id < 9999999999999999999999 THEN 2 ELSE 3 END = 3",
+    "NOT (city_id > 10000000000000000000000 OR city_id = 0.5)",
+    "(city_id NOT IN (0.5, 10000000000000000000000)) IS NOT TRUE",
+    "city_id NOT IN (SELECT b.houses FROM cities a LEFT JOIN none b ON a.city_id = b.city_id)",
+    "city_id < (SELECT MAX(houses) FROM cities WHERE cities.city_id = patients.city_id)",
 )
 
 
@@ -125,6 +143,14 @@ def test_not_in_without_its_nulls_would_be_noticed(clinic, tmp_path, monkeypatch
         test_conditions_over_public_tables_are_three_valued_as_sqls_are(clinic, tmp_path, monkeypatch, MEMBERS[0])
 
 
+def test_a_condition_that_forgets_its_nulls_would_be_noticed(clinic, tmp_path, monkeypatch):
+    monkeypatch.setattr(numerics, "_all_or_none", lambda column, *, all_of_them: exp.convert(all_of_them))
+    with pytest.raises(AssertionError):
+        test_conditions_over_public_tables_are_three_valued_as_sqls_are(
+            clinic, tmp_path, monkeypatch, "NOT (city_id > 10000000000000000000000 OR city_id = 0.5)"
+        )
+
+
 # ── rows that an outer join leaves empty ─────────────────────────────────────────────────────────────────────────────
 
 LEFT = "FROM patients p LEFT JOIN visits v ON v.patient_id = p.id"
@@ -136,7 +162,7 @@ WITH = "COALESCE(cost, CASE WHEN v.patient_id IS NOT NULL THEN 50 END)"
     [
         (f"SUM(cost), COUNT(*) {LEFT}", f"SELECT SUM({WITH}), COUNT(*) {LEFT}"),
         (f"AVG(cost) {LEFT}", f"SELECT AVG({WITH}) {LEFT}"),
-        (f"COUNT(cost) {LEFT}", f"SELECT COUNT(cost) {LEFT}"),
+        (f"COUNT(cost) {LEFT}", f"SELECT COUNT({WITH}) {LEFT}"),
         (f"SUM(c) FROM (SELECT p.id, cost AS c {LEFT}) q", f"SELECT SUM({WITH}) {LEFT}"),
         (f"SUM(c) FROM (SELECT p.id, SUM(cost) AS c {LEFT} GROUP BY p.id) q", f"SELECT SUM({WITH}) {LEFT}"),
         ("SUM(cost) FROM visits", "SELECT SUM(COALESCE(cost, 50)) FROM visits"),
@@ -159,6 +185,53 @@ def test_what_the_policy_says_of_empty_cells_is_not_about_rows_without_a_match(
     (row,) = answer(clinic, tmp_path, monkeypatch, asked)
     (wanted,) = clinic.engine._connection.execute(plain).fetchall()
     assert [float(cell) for cell in row] == pytest.approx([float(cell) for cell in wanted])
+
+
+# The tables with what an empty cell counts as in its place: the same text over them is what must be found.
+FILLED = (
+    "WITH cities AS (SELECT * REPLACE (COALESCE(people, 3) AS people) FROM main.cities),"
+    " visits AS (SELECT * REPLACE (COALESCE(cost, 50) AS cost) FROM main.visits) SELECT"
+)
+NEXT = "FROM cities a LEFT JOIN cities b ON a.city_id < b.city_id"
+NEARBY = "FROM patients p LEFT JOIN cities c ON c.city_id = p.city_id"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *(f"COUNT(*) FROM patients WHERE {each.replace('houses', 'people')}" for each in MEMBERS),
+        *(
+            f"COUNT(*), COUNT({each}), SUM({each}) {joined} WHERE {condition}"
+            for each, joined in (("cost", LEFT), ("people", NEARBY))
+            for condition in (
+                f"{each} > 2",
+                f"NOT {each} > 2",
+                f"{each} IS NULL",
+                f"{each} IS NOT NULL",
+                f"{each} IN (3, 50)",
+                f"{each} NOT IN (3, 50)",
+                f"{each} < 10000000000000000000000",
+                f"NOT {each} > 10000000000000000000000",
+                f"({each} < 10000000000000000000000) IS NOT TRUE",
+                f"COALESCE({each}, 1) = 1",
+                f"CASE WHEN {each} > 2 THEN 1 ELSE 2 END = 2",
+                f"NOT EXISTS (SELECT 1 FROM cities a WHERE a.people = {each})",
+                f"{each} NOT IN (SELECT people FROM cities)",
+            )
+        ),
+        f"COUNT(c), COUNT(*) FROM (SELECT p.id, cost AS c {LEFT}) q",
+        f"COUNT(*) FROM (SELECT p.id, cost AS c {LEFT}) q WHERE c IS NULL",
+        f"COUNT(c), SUM(c) FROM (SELECT p.id, MIN(cost) AS c {LEFT} GROUP BY p.id) q WHERE NOT c = 50",
+        f"COUNT(*) FROM patients WHERE city_id NOT IN (SELECT b.people {NEXT})",
+        f"COUNT(*) FROM patients WHERE city_id NOT IN (SELECT b.people {NEXT} WHERE b.people < 1000)",
+        f"COUNT(*) FROM patients WHERE city_id NOT IN (SELECT q.n FROM (SELECT b.people AS n {NEXT}) q)",
+        "COUNT(people), COUNT(*) FROM patients p LEFT JOIN cities c ON c.people = p.city_id",
+    ],
+)
+def test_what_the_policy_says_of_empty_cells_holds_in_every_condition(clinic, tmp_path, monkeypatch, asked):
+    (row,) = answer(clinic, tmp_path, monkeypatch, asked)
+    (wanted,) = clinic.engine._connection.execute(f"{FILLED} {asked}").fetchall()
+    assert [float(cell) for cell in row] == [float(cell or 0) for cell in wanted]
 
 
 def test_counting_rows_without_a_match_as_that_value_would_be_noticed(clinic, tmp_path, monkeypatch):
