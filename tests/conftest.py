@@ -35,12 +35,12 @@ def registry(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Note what the test took of memory, and fail one that took more than any may."""
-    before = memory.peak()
+    before = memory.start()
     yield
-    after = memory.peak()
-    item.user_properties.append(("grown", after - before))
-    if memory.is_too_much(before, after):
-        pytest.fail(f"the test took {after >> 20:,} MB: at most {memory.MOST >> 20:,} MB are allowed")
+    grown = memory.peak() - before
+    item.user_properties.append(("grown", grown))
+    if memory.is_too_much(grown):
+        pytest.fail(f"the test took {grown >> 20:,} MB: at most {memory.MOST >> 20:,} MB are allowed")
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
