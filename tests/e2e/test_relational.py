@@ -16,6 +16,7 @@ from tacit.engines.duckdb import build
 from tacit.engines.sources import Exposed
 from tacit.errors import QueryRefused
 from tacit.policy import TablePolicy
+from tacit.sql.relations import windows
 
 ITEMS_OF_PEOPLE = "people p JOIN orders o ON p.id = o.person JOIN items i ON i.order_id = o.id"
 QUESTIONS = (
@@ -206,15 +207,18 @@ def test_a_question_that_doubles_at_every_level_is_refused_at_once():
         found.world.plan(f"WITH l0 AS (SELECT * FROM orders), {levels} DP-SELECT 1 COUNT(*) FROM l8")
 
 
+@pytest.mark.parametrize("broken", [False, True])
 @pytest.mark.parametrize("order", ["", "ORDER BY o.total"])
-def test_neither_storage_nor_another_unit_decides_which_row_of_a_unit_comes_first(order):
+def test_neither_storage_nor_another_unit_decides_which_row_of_a_unit_comes_first(order, broken, monkeypatch):
     """The neighbour is built from scratch: a heavy unit turns the join round, and with it the order of all rows."""
+    if broken:
+        monkeypatch.setattr(windows, "_BY_PLACE", ())
     body = (
         f"SUM(price) FROM (SELECT o.id, ROW_NUMBER() OVER (PARTITION BY o.person {order}) AS r FROM orders o"
         " JOIN notes n ON n.person = o.person) z JOIN items i ON i.order_id = z.id WHERE r = 1"
     )
     answers = []
-    for heavy in (0, 3_000):
+    for heavy in (0, 3_000):  # many notes beside few orders turn it: many of both would be joined to millions
         found = family(1, max_rows=1)
         run = found.world.engine._connection.execute
         for table in ("people", "orders", "items", "notes"):
@@ -222,11 +226,11 @@ def test_neither_storage_nor_another_unit_decides_which_row_of_a_unit_comes_firs
         run("INSERT INTO orders SELECT i, i // 5, 1, 'a' FROM range(2000) AS made(i) ORDER BY hash(i)")
         run("INSERT INTO items SELECT i, i % 5 * 4, 'x' FROM range(2000) AS made(i) ORDER BY hash(i + 1)")
         run("INSERT INTO notes SELECT i % 400, 1 FROM range(800) AS made(i)")
-        run(f"INSERT INTO orders SELECT 9000 + i, 999, 1, 'a' FROM range({heavy}) AS made(i)")
+        run(f"INSERT INTO orders SELECT 9000 + i, 999, 1, 'a' FROM range({heavy // 300}) AS made(i)")
         run(f"INSERT INTO notes SELECT 999, 1 FROM range({heavy}) AS made(i)")
         answers.append(int(found.world.exact(found.world.plan(asked(body)))[0].wide("m0")[0]))
         found.world.engine.close()
-    assert abs(answers[0] - answers[1]) <= 20
+    assert (abs(answers[0] - answers[1]) > 20) == broken
 
 
 TYPED = (
