@@ -23,7 +23,7 @@ from tacit import mechanisms
 from tacit.core import Adjacency, ComposedEvent, GaussianEvent, Loss
 from tacit.errors import InvalidParameter, NoiseUnavailable
 from tacit.mechanisms import Exponential, NoisyMax, on_grid
-from tacit.noise import Source
+from tacit.noise import MAX_SCALE, MAX_SIGMA, Source
 
 FIELDS = ("Guarantee", "Sensitivity", "Error", "Exactness", "Reference")
 LAW_DRAWS = 400_000
@@ -129,14 +129,69 @@ def test_a_sensitivity_that_would_mean_no_noise_is_refused(case, sensitivity):
         case.build(case.epsilon).loss(sensitivity)
 
 
-@pytest.mark.parametrize(
-    "case",
-    [case for case in CASES if not case.name.startswith(("Randomised", "Kary", "Exponential", "Permute"))],
-    ids=str,
-)
+# ── noise beyond 64 bits ─────────────────────────────────────────────────────────────────────────────────────────────
+
+NOISY = [case for case in CASES if not case.name.startswith(("Randomised", "Kary", "Exponential", "Permute"))]
+WIDE = [case for case in NOISY if isinstance(case.build(case.epsilon), (mechanisms.Laplace, mechanisms.Gaussian))]
+NARROW = [case for case in NOISY if case not in WIDE]
+HIGHEST = (1 << 63) - 1
+
+
+def own(number: int) -> Any:
+    found = np.empty(1, dtype=object)
+    found[0] = number
+    return found
+
+
+@pytest.mark.parametrize("case", NARROW, ids=str)
 def test_noise_beyond_64_bits_is_refused_rather_than_wrapped(case):
     with pytest.raises(InvalidParameter, match="too large"):
         case.costing(Loss(1, case.delta), 10**30)
+
+
+def test_an_answer_beyond_64_bits_is_refused_before_anything_is_compared():
+    test = next(case for case in CASES if case.name.startswith("Thresholdout")).build(Fraction(1)).test
+    mechanisms.Thresholdout(test, mechanisms.Laplace(MAX_SCALE))
+    with pytest.raises(InvalidParameter, match="too large"):
+        mechanisms.Thresholdout(test, mechanisms.Laplace(MAX_SCALE + 1))
+
+
+@pytest.mark.parametrize("case", NOISY, ids=str)
+def test_noise_beyond_128_bits_is_refused(case):
+    with pytest.raises(InvalidParameter, match="too large"):
+        case.costing(Loss(1, case.delta), 10**40)
+
+
+@pytest.mark.parametrize("case", WIDE, ids=str)
+def test_noise_beyond_64_bits_is_refused_for_64_bit_numbers_rather_than_wrapped(case):
+    noise = case.costing(Loss(1, case.delta), 10**30)
+    for values in (1, [1], [1 << 80], np.array([1]), np.array([1], dtype=np.uint64), np.array([1], dtype=np.int8)):
+        with pytest.raises(InvalidParameter, match="64-bit"):
+            noise.release(values)
+        if isinstance(noise, mechanisms.Gaussian):
+            with pytest.raises(InvalidParameter, match="64-bit"):
+                noise.simulate(values, 2)
+
+
+@pytest.mark.parametrize("case", WIDE, ids=str)
+def test_noise_beyond_64_bits_is_added_exactly_to_whole_numbers_without_end(case):
+    noise = case.costing(Loss(1, case.delta), 10**30)
+    alone = [int(noise.release(own(0), Seeded(seed))[0]) for seed in range(20)]
+    assert max(map(abs, alone)) > 1 << 90  # nothing held it at the ends of 64 bits
+    for value in (1, HIGHEST, -(1 << 64), (1 << 120) + 1):
+        together = [noise.release(own(value), Seeded(seed)) for seed in range(20)]
+        assert all(found.dtype == object and type(found[0]) is int for found in together)
+        assert [found[0] - value for found in together] == alone
+
+
+@pytest.mark.parametrize(
+    "noise", [mechanisms.Laplace(MAX_SCALE), mechanisms.Gaussian(MAX_SIGMA, "1e-6")], ids=["Laplace", "Gaussian"]
+)
+def test_the_most_noise_that_64_bit_numbers_may_have_holds_them_at_their_ends(noise):
+    for end in (HIGHEST, -HIGHEST - 1):
+        released = noise.release(np.full(1000, end), Seeded(6)).tolist()
+        assert all((number < 0) == (end < 0) for number in released)  # none has come out at the other end
+        assert 300 < released.count(end) < 700
 
 
 class Broken:

@@ -11,7 +11,7 @@ from tacit.errors import QueryRefused
 from tacit.mechanisms.above_threshold import AboveThreshold, ThresholdLanes
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.limits import MAX_COMPARED_SCALE, at_least, fitting_scale, movement, one_number, spendable
-from tacit.noise import SYSTEM, IntArray, Source
+from tacit.noise import MAX_SCALE, SYSTEM, IntArray, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,9 @@ class Thresholdout:
 
     test: AboveThreshold
     answer: Laplace
+
+    def __post_init__(self) -> None:
+        fitting_scale(self.answer.scale, "the answer's scale", most=MAX_SCALE)  # answers are 64-bit numbers
 
     @classmethod
     def of_scale(cls, scale: Number, *, threshold: int, hits: int, adjacency: Adjacency) -> Thresholdout:
