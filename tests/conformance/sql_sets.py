@@ -14,6 +14,7 @@ import duckdb
 import numpy as np
 
 from conformance.sql_questions import KEYS, PRIVATE, _aggregate
+from conformance.sql_questions import _written as _filled
 from conformance.sql_sensitivity import Violation, _read, _within, check
 from conformance.sql_tables import LISTED, Table, random_table
 from conformance.sql_world import World, policy_of, world
@@ -30,6 +31,7 @@ from tacit.policy import ColumnPolicy, TablePolicy
 from tacit.sql import AtEpsilon
 
 Rng = random.Random
+TRUTHS = {"n > 0", "x IS NULL"}  # within ROLLUP and CUBE they are read in parentheses only
 
 
 def grouping(rng: Rng, keys: Sequence[str]) -> str:
@@ -68,17 +70,23 @@ class TriedSets:
 def statement(rng: Rng, *, by_row: bool) -> str:
     """One DP-SELECT over the table of `sql_tables`, with its price."""
     listed = [key for key in KEYS if key not in PRIVATE and key != "d"]
-    keys = list(
-        dict.fromkeys(rng.choice(KEYS if rng.random() < 0.2 else listed) for _ in range(rng.choice((1, 2, 2, 3))))
-    )
+    forms = dict.fromkeys(rng.choice(KEYS if rng.random() < 0.2 else listed) for _ in range(rng.choice((1, 2, 2, 3))))
+    keys = [f"({form})" if form in TRUTHS else _filled(rng, form, 0) for form in forms]
     sums = rng.random() < 0.8
     measured = [_aggregate(rng, by_row=by_row, sums=sums) for _ in range(rng.choice((1, 1, 2)))]
     if rng.random() < 0.5:
         measured = [rng.choice(("COUNT(*)", "SUM(n)", "AVG(x)", "COUNT(x)", "SUM(y)"))]
-    delta = " DELTA 1e-3" if any(key in PRIVATE for key in keys) or rng.random() < 0.4 else ""
+    delta = " DELTA 1e-3" if any(form in PRIVATE for form in forms) or rng.random() < 0.4 else ""
     return (
         f"DP-SELECT {rng.choice(('1', '1/3', '8'))}{delta} {', '.join(measured)} FROM t GROUP BY {grouping(rng, keys)}"
     )
+
+
+def margins(rng: Rng) -> str:
+    """One DP-SELECT for the margins of public keys but not for their cells: each is a part of the best strategy."""
+    keys = rng.sample(("g", "m", "flag", "q", "DATE_TRUNC('month', d)"), rng.choice((2, 3)))
+    sets = ", ".join(f"({key})" for key in keys) + rng.choice(("", ", ()"))
+    return f"DP-SELECT {rng.choice(('1', '1/3', '8'))} COUNT(*) FROM t GROUP BY GROUPING SETS ({sets})"
 
 
 def planned(made: World, text: str) -> SetsPlan:
@@ -90,14 +98,17 @@ def planned(made: World, text: str) -> SetsPlan:
 
 
 def fuzz_sets(seed: int, *, pairs: int, questions: int = 5) -> Iterator[TriedSets]:
-    """Random tables and statements until `pairs` of piece and unit were tried. Raises Violation."""
+    """Random tables and statements until `pairs` of piece and unit were tried. Raises Violation.
+
+    Each table is asked for its margins as well: chance alone makes next to no strategy of several parts.
+    """
     tried = TriedSets()
     while tried.pairs < pairs:
         rng = Rng(seed)
         table = random_table(rng, rows=30, units=10)
         connection = table.world.engine._connection.cursor()
-        for _ in range(questions):
-            text = statement(rng, by_row=table.world.policy.tables[0].unit_column is None)
+        by_row = table.world.policy.tables[0].unit_column is None
+        for text in (margins(rng), *(statement(rng, by_row=by_row) for _ in range(questions))):
             try:
                 made = planned(table.world, text)
             except TacitError as error:
@@ -131,7 +142,9 @@ def check_sets(
             seen[type(piece).__name__] += 1
             seen["measurements of a joint"] += len(piece.plan.measurements) if isinstance(piece, Joint) else 0
             seen["private"] += isinstance(piece, Lone) and piece.plan.selection is not None
-            seen[type(piece.noise.noises[0]).__name__ if isinstance(piece, Joint) else "other"] += 1
+            law = type(piece.noise.noises[0]).__name__ if isinstance(piece, Joint) else "other"
+            seen[law] += 1
+            seen[f"{law} in parts"] += isinstance(piece, Joint) and len(piece.strategy.parts) > 1
             seen[f"{piece.plan.caps.spread} {type(piece).__name__}"] += 1
     return pairs
 

@@ -42,7 +42,7 @@ def test_one_unit_moves_no_set_farther_than_its_share_pays_for():
     *_, tried = fuzz_sets(1, pairs=900)
     assert tried.pairs >= 900
     assert sum(tried.refused.values()) < tried.plans
-    for kind in ("Joint", "Lone", "private", "Laplace", "Spread.WEIGH_L1 Joint", "Spread.NONE Joint"):
+    for kind in ("Joint", "Lone", "private", "Laplace in parts", "Spread.WEIGH_L1 Joint", "Spread.NONE Joint"):
         assert tried.seen[kind] >= 1, kind
     assert tried.seen["measurements of a joint"] > tried.seen["Joint"]  # some have several
 
