@@ -51,7 +51,7 @@ class Spark:
     def __init__(self, session: SparkSession, find: Callable[[], Tables], *, limits: Limits) -> None:
         self._session, self._find, self._limits = session, find, limits
         self._tables = find()
-        self._seen: Mark | None = None  # the last state of the files that had these tables
+        self._seen = mark_of_files(files_under(self._tables.paths))  # the last state of the files that had these tables
         self._lock = threading.Lock()
         self._live: dict[str, threading.Event] = {}  # the tags of questions that are running, and when each has ended
         self._pid, self._closed = os.getpid(), False
