@@ -172,6 +172,22 @@ def test_odd_cells_have_equal_whole_numbers_before_noise(made, asked, other):
         assert list(answers_differ(asked, script, first=first, second=second)) == []
 
 
+def test_bounds_that_no_64_bits_or_no_double_hold_are_the_same_everywhere(other):
+    """Sail would make decimals of doubles beside a bound of 2^63 or more, and cut a constant off to the next double."""
+    far, fine = 13835058055282163685, Fraction(9007199254741055, 2)
+    lines = [f"({i % 3}, {x}, {x}, {x})" for i, x in enumerate((*NUMBERS, "NULL", "4503599627370527", "1.2e19"))]
+    columns = [
+        ColumnPolicy("x", lower=-far, upper=far, step=3, null=far),
+        ColumnPolicy("y", lower=-fine, upper=fine, step="1/2", null=fine),
+        ColumnPolicy("z", lower=-far, upper=far, step=3, type="integer"),
+    ]
+    script = script_of("x DOUBLE, y DOUBLE, z DOUBLE", lines, policies=columns, max_rows=2)
+    asked = [f"DP-SELECT 1 {f}({c}) FROM t" for c in "xyz" for f in ("SUM", "AVG")]
+    asked += [f"DP-SELECT 1 COUNT(*) FROM t WHERE {c}" for c in ("x + x > 1", "ROUND(y, -1) > 0", "ABS(x) % 2 = 1")]
+    with both(script, other) as (first, second):
+        assert list(answers_differ(asked, script, first=first, second=second)) == []
+
+
 def answers_differ(asked: Sequence[str], script: Script, *, first: Engine, second: Engine) -> Iterator[str]:
     for text in asked:
         made, other = (planned(text, script.policy, schema=engine.schema()) for engine in (first, second))

@@ -210,6 +210,13 @@ def decimal(value: Fraction) -> exp.Expression:
     return exp.Neg(this=size) if value < 0 else size
 
 
+def beside_double(value: Fraction) -> exp.Expression:
+    """A number to compare with doubles. Beyond 64 bits it is one: Sail would convert the double, and fail on NaN."""
+    if value.denominator == 1 and not -(1 << 63) < value < 1 << 63:
+        return rounded(value, "DOUBLE")
+    return decimal(value)
+
+
 def double(sql: exp.Expression) -> exp.Expression:
     """A number as a double. No type of number has cells that do not fit."""
     return exp.cast(sql, "DOUBLE")

@@ -16,6 +16,7 @@ from tacit.sql import arithmetic
 from tacit.sql.aliases import qualified
 from tacit.sql.arithmetic import Whole, Width
 from tacit.sql.single_read import weighed_in_one_reading
+from tacit.sql.three_valued import three_valued
 
 Rewrite = Callable[[exp.Expression], exp.Expression]
 Order = Callable[[Sequence[exp.Expression]], exp.Expression]  # how a unit's own rows or groups are ranked
@@ -209,11 +210,16 @@ def _spark_type(node: exp.Expression) -> exp.Expression:
 
 
 def _spark_literal(node: exp.Expression) -> exp.Expression:
-    """A fraction is a double: beside a decimal, Sail would convert the column, and fail on NaN."""
+    """A fraction is a double: beside a decimal, Sail would convert the column, and fail on NaN.
+
+    It is read from text, to the nearest double: by way of a decimal, Sail cuts off what a double does not hold.
+    """
     if node.is_string or str(node.this).isdigit():
         return _pg_literal(node)
-    inside_a_cast = isinstance(node.parent, exp.Cast)
-    return node if inside_a_cast else _cast(node.copy(), "DOUBLE")
+    text = _text(str(node.this))
+    if not isinstance(node.parent, exp.Cast):
+        return _cast(text, "DOUBLE")
+    return text if node.parent.to.this in {exp.DType.DOUBLE, exp.DType.FLOAT} else node
 
 
 def _spark_truncate(node: exp.Expression) -> exp.Expression:
@@ -322,6 +328,7 @@ _SPARK: dict[type, Rewrite] = {
     exp.IntDiv: _spark_divide_whole,
     exp.Extract: _spark_extract,
     exp.Sum: _spark_sum,
+    exp.In: three_valued,
     exp.Sub: _spark_days,
     exp.Trim: lambda node: exp.Trim(this=node.this, expression=_text(_SPACES), position="BOTH"),
     exp.Lower: _spark_lower,

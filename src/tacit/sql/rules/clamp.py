@@ -7,7 +7,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.policy import ColumnType
-from tacit.sql.arithmetic import integer
+from tacit.sql.arithmetic import beside_double, integer
 from tacit.sql.cells import clampable
 from tacit.sql.moments import moment
 from tacit.sql.operands import literal
@@ -37,10 +37,10 @@ def _clamped(column: exp.Expression, grid: GridFacts) -> exp.Expression:
         return _clamped_steps(column, grid)
     ends = grid.bounds.lower, grid.bounds.upper
     column = clampable(column.copy(), grid.sql_type, whole=all(end.denominator == 1 for end in ends))
-    lower, upper = (_end(end, grid.kind) for end in ends)
+    lower, upper = (_end(end, grid) for end in ends)
     above: exp.Expression = upper.copy()
     if grid.is_float:
-        not_a_number = exp.If(this=exp.IsNan(this=column.copy()), true=_end(grid.nan, grid.kind))
+        not_a_number = exp.If(this=exp.IsNan(this=column.copy()), true=_end(grid.nan, grid))
         above = exp.Case(ifs=[not_a_number], default=above)
     ifs = [
         exp.If(this=exp.LT(this=column.copy(), expression=lower), true=lower.copy()),
@@ -48,7 +48,7 @@ def _clamped(column: exp.Expression, grid: GridFacts) -> exp.Expression:
     ]
     if grid.null is not None:
         empty = exp.Is(this=column.copy(), expression=exp.null())
-        ifs.insert(0, exp.If(this=empty, true=_end(grid.null, grid.kind)))
+        ifs.insert(0, exp.If(this=empty, true=_end(grid.null, grid)))
     return exp.Case(ifs=ifs, default=column.copy())
 
 
@@ -61,5 +61,6 @@ def _clamped_steps(column: exp.Expression, grid: GridFacts) -> exp.Expression:
     return exp.Case(ifs=ifs, default=column.copy())
 
 
-def _end(value: Fraction, kind: ColumnType) -> exp.Expression:
-    return literal(moment(value, kind))
+def _end(value: Fraction, grid: GridFacts) -> exp.Expression:
+    among_doubles = grid.is_float or grid.kind is ColumnType.NUMBER
+    return beside_double(value) if among_doubles else literal(moment(value, grid.kind))

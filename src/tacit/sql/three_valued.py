@@ -1,0 +1,54 @@
+"""IN over a subquery, for engines that forget NULL in it: Sail takes NULL IN … for false wherever it is no join."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+
+def three_valued(node: exp.Expression) -> exp.Expression:
+    """Say of IN by EXISTS alone when it is true and when it is NULL.
+
+    Before:   NOT x IN (SELECT y FROM public WHERE public.k = t.k)
+    After:    NOT CASE WHEN EXISTS (… AND y = x) THEN TRUE WHEN EXISTS (… AND y IS NULL) OR (x IS NULL AND EXISTS (…))
+              THEN NULL ELSE FALSE END
+    Ensures:  the same three values. IN stays where NULL is as good as false, and so does a NOT IN that looks at
+              nothing outside, as all that a condition asks: engines join these, the latter with an eye on NULL.
+    """
+    query = node.args.get("query")
+    rows = None if query is None else query.unnest()
+    if not isinstance(rows, exp.Select) or _is_joined(node):
+        return node
+    left, value = node.this, rows.expressions[0].unalias()
+    missing = exp.Is(this=exp.paren(left.copy()), expression=exp.null())
+    found = _exists(rows, exp.EQ(this=value.copy(), expression=exp.paren(left.copy())))
+    empty = _exists(rows, exp.Is(this=exp.paren(value.copy()), expression=exp.null()))
+    unknown = exp.or_(empty, exp.and_(missing, _exists(rows)))
+    ifs = [exp.If(this=found, true=exp.true()), exp.If(this=unknown, true=exp.null())]
+    return exp.paren(exp.Case(ifs=ifs, default=exp.false()))
+
+
+def _is_joined(node: exp.Expression) -> bool:
+    """Whether engines make a join of it: then NULL is what it is."""
+    above = _over(node)
+    if not isinstance(above, exp.Not):
+        return isinstance(_over(node, exp.And, exp.Or), exp.Where)
+    return isinstance(_over(above, exp.And), exp.Where) and not _looks_outside(node.args["query"])
+
+
+def _over(node: exp.Expression, *kinds: type[exp.Expression]) -> object:
+    """What stands above the node, its parentheses and these connectives."""
+    above = node.parent
+    while above is not None and isinstance(above, (exp.Paren, *kinds)):
+        above = above.parent
+    return above
+
+
+def _looks_outside(query: exp.Expression) -> bool:
+    own = {source.alias_or_name for source in query.find_all(exp.Subquery, exp.Table, exp.CTE)}
+    return any(column.table not in own for column in query.find_all(exp.Column))
+
+
+def _exists(rows: exp.Select, *conditions: exp.Expression) -> exp.Expression:
+    asked = rows.copy()
+    asked.set("expressions", [exp.Literal.number(1)])
+    return exp.Exists(this=asked.where(*(condition.copy() for condition in conditions), copy=False))
