@@ -21,11 +21,12 @@ from tacit.engines.columns import fetch
 from tacit.errors import QueryRefused, TacitError
 from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 from tacit.policy import TableDomain
-from tacit.sql import Additive, Histogram, Measurement, Mode, Plan, Quantile
+from tacit.sql import Additive, Histogram, Measurement, Mode, Plan, Quantile, Statement
 from tacit.sql.bounding import MOST_GROUPS
 from tacit.sql.excess import SHARES
 from tacit.sql.plan import Excess
 from tacit.sql.rules import Spread
+from tacit.sql.rules.sample_groups import TIES
 
 FROM_TABLE = 'FROM "t"'
 Numbers = dict[KeyTuple, int]
@@ -114,10 +115,20 @@ def _read(made: Plan, table: Table, connection: duckdb.DuckDBPyConnection) -> li
     """For each world of the table what every statement returns in it."""
     count = len(table.units) + 2
     try:
-        columns = [_in_every_world(statement.sql("duckdb"), connection, count) for statement in made.runs]
+        columns = [_settled(statement, connection, count) for statement in made.runs]
     except Exception as error:
         raise Violation(f"the engine fails: {error}") from None
     return [list(world) for world in zip(*columns, strict=True)]
+
+
+def _settled(statement: Statement, connection: duckdb.DuckDBPyConnection, count: int) -> list[Exact]:
+    """What the curator's `execute` returns in each world: with ties settled in those that have any."""
+    found = _in_every_world(statement.sql("duckdb"), connection, count)
+    tied = [statement.settled is not None and bool(exact.integers(TIES).any()) for exact in found]
+    if statement.settled is None or not any(tied):
+        return found
+    settled = _in_every_world(statement.settled.sql("duckdb"), connection, count)
+    return [other if ties else exact for exact, other, ties in zip(found, settled, tied, strict=True)]
 
 
 def _in_every_world(sql: str, connection: duckdb.DuckDBPyConnection, count: int) -> list[Exact]:
@@ -140,6 +151,8 @@ def agrees_with_the_engine(made: Plan, table: Table, *, connection: duckdb.DuckD
     one_world = f"FROM (FROM base WHERE rid NOT IN ({gone}))"
     for place_of, statement in enumerate(made.statements):
         alone = fetch(connection, statement.sql("duckdb").replace(FROM_TABLE, one_world))
+        if statement.settled is not None and Exact(alone).integers(TIES).any():
+            alone = fetch(connection, statement.settled.sql("duckdb").replace(FROM_TABLE, one_world))
         among = _read(made, table, connection)[place][place_of]
         pairs = [
             list(zip(*(listed(list(side[name])) for name in sorted(alone)), strict=True))
