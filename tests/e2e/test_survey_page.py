@@ -190,6 +190,7 @@ def test_the_page_works_out_the_price_itself(tmp_path: Path, browser: Any) -> No
         with served(asked) as server:
             page = browser.new_context().new_page()
             page.goto(f"http://127.0.0.1:{server.server_address[1]}/")
+            page.locator("#form").wait_for(state="visible")  # it has the description by then
             page.locator("summary").click()
             assert price in page.locator("#price").inner_text()
             assert page.locator("#dear").is_visible() is warned

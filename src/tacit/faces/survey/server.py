@@ -6,6 +6,7 @@ import errno
 import json
 import socket
 import threading
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -53,6 +54,7 @@ class SurveyServer(ThreadingHTTPServer):
         self.open_to_any_name = host in {"0.0.0.0", "::"} and not names  # noqa: S104 - compared, not bound to
         self.pages = _pages(survey)
         self._room = threading.BoundedSemaphore(_AT_ONCE)
+        self._connections: set[socket.socket] = set()
         self.store = ReportStore(survey)
         try:
             super().__init__((host, port), _Handler)
@@ -64,15 +66,22 @@ class SurveyServer(ThreadingHTTPServer):
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Answer the requests of one connection, when there is room."""
         with self._room:
-            super().process_request_thread(request, client_address)
+            self._connections.add(request)
+            try:
+                super().process_request_thread(request, client_address)
+            finally:
+                self._connections.discard(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that breaks off is no news, and nobody's address is written down."""
         log.debug("a request to the survey broke off")
 
     def server_close(self) -> None:
-        """Stop listening, and let go of the reports."""
+        """Stop listening, end the connections that are kept open, and let go of the reports."""
         super().server_close()
+        for connection in list(self._connections):  # or a browser would go on asking a survey that is over
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
         self.store.close()
 
 
