@@ -30,7 +30,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     import duckdb
 
     monkeypatch.chdir(tmp_path)
-    duckdb.sql("COPY (SELECT 'CS' AS dept, CAST(i AS INTEGER) AS age FROM range(50) AS t(i)) TO 'visits.parquet'")
+    duckdb.connect().execute(
+        "COPY (SELECT 'CS' AS dept, CAST(i AS INTEGER) AS age FROM range(50) AS t(i)) TO 'visits.parquet'"
+    )
     (tmp_path / "tacit.toml").write_text(POLICY, encoding="utf-8")
     return tmp_path
 

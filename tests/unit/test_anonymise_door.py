@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from tacit.errors import InvalidParameter, TacitError
+from tacit.errors import EngineError, InvalidParameter, TacitError
 from tacit.release.anonymise import Anonymised, Bands, Tree, anonymise, check, making
 from tacit.release.anonymise.partition import Partition
 
@@ -78,11 +78,27 @@ def test_the_order_of_rows_says_nothing_of_where_they_came_from(more: dict[str, 
 
 @pytest.mark.parametrize("more", [{}, {"keep": ["note"]}])
 def test_rows_of_a_large_table_stay_sorted_on_their_way_to_a_file(more: dict[str, Any], tmp_path: Path) -> None:
-    table = duckdb.sql("SELECT i * 7919 % 50 AS age, i % 3 AS illness, i % 2 AS note FROM range(600000) AS made(i)")
+    connection = duckdb.connect()
+    table = connection.sql("SELECT i * 7919 % 50 AS age, i % 3 AS illness, i % 2 AS note FROM range(600000) AS made(i)")
     path = anonymise(table, ["age"], k=5, sensitive="illness", **more).write(tmp_path / "out.parquet")
     ordered = "age AS v, lag(age) OVER (ORDER BY file_row_number) AS before"
     read = f"SELECT {ordered} FROM read_parquet('{path}', file_row_number = true)"
-    assert duckdb.sql(f"SELECT count(*) FROM ({read}) WHERE v <> before").fetchall() == [(49,)], "one run a class"
+    assert connection.execute(f"SELECT count(*) FROM ({read}) WHERE v <> before").fetchall() == [(49,)], (
+        "one run a class"
+    )
+
+
+def test_a_relation_whose_connection_is_busy_or_whose_rows_fail_is_an_error_of_ours() -> None:
+    connection = duckdb.connect()
+    busy = connection.sql("SELECT i % 3 AS age FROM range(30) AS made(i)")
+    connection.execute("SELECT * FROM range(10)").fetchone()
+    with pytest.raises(EngineError, match="unfinished result"):
+        anonymise(busy, ["age"], k=5)
+    failing = duckdb.connect().sql("SELECT CAST('secret' || i AS INTEGER) AS age FROM range(30) AS made(i)")
+    with pytest.raises(EngineError, match="as it is") as told:
+        anonymise(failing, ["age"], k=5)
+    assert "secret" not in str(told.value)
+    assert told.value.__context__ is None
 
 
 def test_a_table_is_written_once_and_never_over_another(tmp_path: Path) -> None:

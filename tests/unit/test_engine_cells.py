@@ -27,11 +27,13 @@ MICROS = (0, -1, 1, 253_402_300_799_999_999, 253_402_300_800_000_000, -62_135_59
 
 @pytest.mark.parametrize("days", DAYS)
 def test_a_day_is_what_duckdb_says_it_is(days):
-    (said,) = duckdb.execute("SELECT CAST(DATE '1970-01-01' + CAST(? AS INTEGER) AS VARCHAR)", [days]).fetchone()
+    (said,) = (
+        duckdb.connect().execute("SELECT CAST(DATE '1970-01-01' + CAST(? AS INTEGER) AS VARCHAR)", [days]).fetchone()
+    )
     assert day_after_epoch(days) == day(said)
 
 
 @pytest.mark.parametrize("micros", MICROS)
 def test_a_moment_is_what_duckdb_says_it_is(micros):
-    (said,) = duckdb.execute("SELECT CAST(make_timestamp(CAST(? AS BIGINT)) AS VARCHAR)", [micros]).fetchone()
+    (said,) = duckdb.connect().execute("SELECT CAST(make_timestamp(CAST(? AS BIGINT)) AS VARCHAR)", [micros]).fetchone()
     assert moment_after_epoch(micros) == moment(said)

@@ -90,7 +90,7 @@ def test_the_transaction_of_a_question_cannot_write(tmp_path, monkeypatch):
 
 
 def test_variables_are_no_tables_even_before_the_lock(tmp_path):
-    callers_own = duckdb.sql("SELECT 1 AS a")
+    callers_own = duckdb.connect().sql("SELECT 1 AS a")
     with (
         closing(adapter.instance(Limits(), scratch=str(tmp_path))) as connection,
         pytest.raises(duckdb.CatalogException),

@@ -88,7 +88,8 @@ def test_files_are_looked_at_but_not_changed(tmp_path):
 
 
 def test_a_variable_of_the_process_is_no_table(office, monkeypatch):
-    monkeypatch.setattr(owner, "variable", duckdb.sql("SELECT 1 AS a"), raising=False)  # where DuckDB would look for it
+    there = duckdb.connect().sql("SELECT 1 AS a")
+    monkeypatch.setattr(owner, "variable", there, raising=False)  # where DuckDB would look for it
     with pytest.raises(EngineError, match="does not exist"):
         run_owner_sql(office, "SELECT * FROM variable")
 

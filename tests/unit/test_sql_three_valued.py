@@ -47,7 +47,7 @@ def test_in_has_three_values_wherever_it_stands(member):
             text = _text(condition, member)
             spoken = emit(sqlglot.parse_one(text, dialect="duckdb"), "spark")
             found = [(row["x"], row["k"]) for row in session.sql(spoken).toArrow().to_pylist()]
-            assert sorted(found, key=repr) == sorted(duckdb.sql(text).fetchall(), key=repr), condition
+            assert sorted(found, key=repr) == sorted(duckdb.connect().execute(text).fetchall(), key=repr), condition
     finally:
         disconnect(session)
 

@@ -199,8 +199,8 @@ def _read_back(connection: duckdb.DuckDBPyConnection, limits: Limits, *, scratch
     if limits.threads is not None:
         expected["threads"] = limits.threads
     for name, value in expected.items():
-        row = connection.execute(f"SELECT current_setting({literal(name)})").fetchone()
-        if row is None or row[0] != value:
+        rows = connection.execute(f"SELECT current_setting({literal(name)})").fetchall()  # all: none stays unfinished
+        if rows != [(value,)]:
             connection.close()
             raise ValueError(f"{name} cannot be {value}")
 

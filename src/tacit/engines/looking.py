@@ -105,7 +105,7 @@ def _fitting(connection: duckdb.DuckDBPyConnection, table: TextTable) -> list[se
     tallies = [0] * len(asked)
     for path in table.files.paths:
         for rows, given in rows_in(table, path):
-            found = connection.execute(f"SELECT {', '.join(asked)} FROM ({rows})", [given]).fetchone() or ()
+            (found,) = connection.execute(f"SELECT {', '.join(asked)} FROM ({rows})", [given]).fetchall()
             tallies = [tally + int(more) for tally, more in zip(tallies, found, strict=True)]
     columns = [tallies[at : at + width] for at in range(0, len(tallies), width)]
     return [
@@ -176,8 +176,8 @@ def _broken(connection: duckdb.DuckDBPyConnection, files: TableFiles, form: Text
     count = 0
     for path in files.paths:
         for rows, given in rows_in(table, path):
-            found = connection.execute(f"SELECT count(*) FILTER (f IS NULL) FROM ({rows})", [given]).fetchone()
-            count += int((found or (0,))[0])
+            ((odd,),) = connection.execute(f"SELECT count(*) FILTER (f IS NULL) FROM ({rows})", [given]).fetchall()
+            count += int(odd)
     alone = len(table.cells) == 1  # every line fits one column, so that this is the last resort
     return (count + (1 << 61 if alone else 0), -len(table.cells))
 

@@ -97,7 +97,7 @@ def unfit_cells(connection: duckdb.DuckDBPyConnection, table: TextTable) -> Iter
                for _, bad, shown in parts]  # fmt: skip
     for path in table.files.paths:
         for rows, given in rows_in(table, path):
-            found = connection.execute(f"SELECT count(*), {', '.join(tallied)} FROM ({rows})", [given]).fetchone() or ()
+            (found,) = connection.execute(f"SELECT count(*), {', '.join(tallied)} FROM ({rows})", [given]).fetchall()
             counted += int(found[0])
             for place, name in enumerate([None, *(cell.name for cell in table.cells)]):
                 count, example, line = found[1 + 3 * place : 4 + 3 * place]
@@ -126,8 +126,9 @@ def _header(connection: duckdb.DuckDBPyConnection, files: TableFiles, form: Text
 
 def _named(connection: duckdb.DuckDBPyConnection, line: str, files: TableFiles, form: TextFormat) -> list[str]:
     what = f"table {files.table!r}: the first line of {files.location!r}"
-    row = connection.execute(f"SELECT {_split(files, form, quotes=True)} FROM (SELECT $1 AS entry)", [line]).fetchone()
-    if not line.strip() or row is None or row[0] is None:
+    asked = f"SELECT {_split(files, form, quotes=True)} FROM (SELECT $1 AS entry)"
+    (row,) = connection.execute(asked, [line]).fetchall()
+    if not line.strip() or row[0] is None:
         raise PolicyError(f"{what} does not name the columns", hint="put their names there, quoted as cells are")
     names = [str(name).strip() or f"column{place}" for place, name in enumerate(row[0])]
     if len({fold(name) for name in names}) < len(names):
@@ -154,8 +155,8 @@ def _keys(
 def _refuse_no_array(connection: duckdb.DuckDBPyConnection, files: TableFiles, form: TextFormat) -> None:
     for path in files.paths:
         text = whole_text(path, form)
-        row = connection.execute("SELECT json_valid($1) AND json_type($1) = 'ARRAY'", [text]).fetchone()
-        if row is None or not row[0]:
+        ((is_list,),) = connection.execute("SELECT json_valid($1) AND json_type($1) = 'ARRAY'", [text]).fetchall()
+        if not is_list:
             raise PolicyError(
                 f"table {files.table!r} cannot be read: {files.location!r} is not JSON that is one list of objects",
                 hint="if each line is an object, name the file .jsonl, or write format = { lines = true }",

@@ -74,7 +74,7 @@ def open_source(table: object, *, as_text: bool = False) -> Source:
     if kind == "relation":
         with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
             path = str(Path(folder) / "relation.parquet")
-            table.write_parquet(path)  # type: ignore[attr-defined]  # it lives in a connection of its own
+            _copy_relation(table, path)
             ask(connection, f"CREATE TEMP TABLE {SOURCE} AS FROM read_parquet({literal(path)})")
         _without_zones(connection, SOURCE)
         return Source(connection, kind)
@@ -139,6 +139,23 @@ def named(columns: Sequence[str], there: dict[str, str], *, what: str) -> list[s
     if len(set(found)) < len(found):
         raise InvalidParameter(f"{what}: a column is named twice")
     return found
+
+
+def _copy_relation(relation: Any, path: str) -> None:
+    """Copy a relation, which lives in its caller's connection, into a file that ours can read."""
+    failed: TacitError
+    try:
+        relation.write_parquet(path)
+    except duckdb.ResourceInUseException:
+        failed = EngineError(
+            "the relation cannot be read: its connection has an unfinished result",
+            hint="fetch that result to its end, or make the relation in a connection of its own",
+        )
+    except duckdb.Error:
+        failed = EngineError("the relation cannot be read as it is", hint="run it by itself to see what DuckDB says")
+    else:
+        return
+    raise failed
 
 
 def _register(connection: duckdb.DuckDBPyConnection, name: str, table: object) -> None:
