@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.report import Report, at_least, below
 from tacit.core import Budget, Loss
-from tacit.ledger import Caps, Charge, Reservation, SqliteLedger
+from tacit.ledger import Answer, Caps, Charge, Reservation, SqliteLedger
 
 CAPS = Caps(total=Budget(10**9), analyst=Budget(10**9), window=86_400, groups=(("staff", Budget(10**9)),))
 PROCESSES, THREADS = 8, 8
@@ -107,7 +107,7 @@ def _question(path: Path, questions: int) -> float:
             start = time.perf_counter()
             made = ledger.reserve(_charge(0), CAPS)
             assert isinstance(made, Reservation)
-            ledger.settle(made, bytes(1000), keep=None)
+            ledger.settle(made, [Answer(bytes(1000))])
             times.append(time.perf_counter() - start)
     return statistics.median(times) * 1000
 

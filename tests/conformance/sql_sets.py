@@ -19,9 +19,10 @@ from conformance.sql_sensitivity import Violation, _read, _within, check
 from conformance.sql_tables import LISTED, Table, random_table
 from conformance.sql_world import World, policy_of, world
 from tacit.core import Loss
-from tacit.curator.batch import _histograms
 from tacit.curator.batch_pieces import Joint, Lone
-from tacit.curator.grouping_sets import SetsPlan, plan_sets
+from tacit.curator.job import Job
+from tacit.curator.job_plan import plan_sets
+from tacit.curator.reading import histograms
 from tacit.errors import TacitError
 from tacit.mechanisms import Laplace
 from tacit.mechanisms.strategy import StrategyNoise
@@ -89,7 +90,7 @@ def margins(rng: Rng) -> str:
     return f"DP-SELECT {rng.choice(('1', '1/3', '8'))} COUNT(*) FROM t GROUP BY GROUPING SETS ({sets})"
 
 
-def planned(made: World, text: str) -> SetsPlan:
+def planned(made: World, text: str) -> Job:
     """The statement at the price that stands in it."""
     bound = made.bound(text)
     assert isinstance(bound.query.price, AtEpsilon)
@@ -126,15 +127,15 @@ def fuzz_sets(seed: int, *, pairs: int, questions: int = 5) -> Iterator[TriedSet
 
 
 def check_sets(
-    made: SetsPlan, table: Table, *, connection: duckdb.DuckDBPyConnection, seen: Counter[str] | None = None
+    made: Job, table: Table, *, connection: duckdb.DuckDBPyConnection, seen: Counter[str] | None = None
 ) -> int:
     """The pieces' prices are the price, and every unit, removed in turn, moves each piece by no more than its own."""
-    paid = [piece.loss for piece in made.batch.pieces]
+    paid = [piece.loss for piece in made.pieces]
     if sum((loss.epsilon for loss in paid), Fraction(0)) != made.loss.epsilon:
         raise Violation("the sets do not cost what the statement does")
     _within(sum((loss.delta for loss in paid), Fraction(0)), made.loss.delta, "the delta of all sets")
     pairs = 0
-    for piece in made.batch.pieces:
+    for piece in made.pieces:
         pairs += check(piece.plan, table, connection=connection)
         if isinstance(piece, Joint):
             _check_strategy(piece, table, connection)
@@ -152,10 +153,10 @@ def check_sets(
 def _check_strategy(joint: Joint, table: Table, connection: duckdb.DuckDBPyConnection) -> None:
     """What is noised are the bars of the strategy's parts: all of them together cost no more than the piece."""
     whole, *others, _ = _read(joint.plan, table, connection)
-    before = _histograms(joint, whole[0])
+    before = histograms(joint, whole[0])
     for without in others:
         spent = Fraction(0)
-        for noise, one, other in zip(joint.noises, before, _histograms(joint, without[0]), strict=True):
+        for noise, one, other in zip(joint.noises, before, histograms(joint, without[0]), strict=True):
             spent += _spent(noise, one, other)
         steps = joint.plan.unit.adjacency.steps
         if joint.rho is None:

@@ -13,7 +13,7 @@ import pytest
 from support.postgres import server
 from tacit.core import Budget, Loss
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerError, QueryRefused
-from tacit.ledger import Caps, Charge, Keep, Ledger, Replay, Reservation, Shelf, SqliteLedger, Zcdp
+from tacit.ledger import Answer, Caps, Charge, Keep, Ledger, Replay, Reservation, Shelf, SqliteLedger, Zcdp
 from tacit.ledger.postgres import PostgresLedger
 
 DAY = 86_400
@@ -250,7 +250,7 @@ def test_a_failed_question_stays_charged(ledger: Ledger) -> None:
 @pytest.mark.parametrize("second", ["settle", "fail"])
 def test_a_charge_is_concluded_once(ledger: Ledger, first: str, second: str) -> None:
     reservation = reserve(ledger, charge(), caps())
-    acts = {"settle": lambda: ledger.settle(reservation, b"42", keep=None), "fail": lambda: ledger.fail(reservation)}
+    acts = {"settle": lambda: ledger.settle(reservation, [Answer(b"42")]), "fail": lambda: ledger.fail(reservation)}
     acts[first]()
     with pytest.raises(LedgerError, match="already concluded"):
         acts[second]()
@@ -260,7 +260,7 @@ def test_a_reservation_of_another_ledger_is_not_settled(ledger: Ledger) -> None:
     reservation = reserve(ledger, charge(), caps())
     for stranger in (replace(reservation, hash="0" * 64), replace(reservation, seq=999), replace(reservation, seq=0)):
         with pytest.raises(LedgerError, match="not in this ledger"):
-            ledger.settle(stranger, b"42", keep=None)
+            ledger.settle(stranger, [Answer(b"42")])
 
 
 # --- request ids
@@ -268,18 +268,18 @@ def test_a_reservation_of_another_ledger_is_not_settled(ledger: Ledger) -> None:
 
 def test_a_repeated_request_returns_the_stored_answer_and_charges_once(ledger: Ledger) -> None:
     ask = charge(1, request_id="r1")
-    receipt = ledger.settle(reserve(ledger, ask, caps(1)), b"about 42", keep=None)
+    receipt = ledger.settle(reserve(ledger, ask, caps(1)), [Answer(b"about 42")])
     for _ in range(3):  # also when nothing is left
         again = ledger.reserve(ask, caps(1))
         assert isinstance(again, Replay)
-        assert (again.answer, again.hash) == (b"about 42", receipt)
+        assert (again.answers, again.hash) == ((b"about 42",), receipt)
     assert total_spent(ledger) == 1
 
 
 @pytest.mark.parametrize("other", [{"plan_hash": "another"}, {"loss": Loss(2)}])
 def test_a_request_id_cannot_stand_for_two_questions(ledger: Ledger, other: dict[str, object]) -> None:
     ask = charge(1, request_id="r1")
-    ledger.settle(reserve(ledger, ask, caps(9)), b"42", keep=None)
+    ledger.settle(reserve(ledger, ask, caps(9)), [Answer(b"42")])
     with pytest.raises(QueryRefused, match="another question"):
         ledger.reserve(replace(ask, zcdp=None, **other), caps(9))
     assert total_spent(ledger) == 1
@@ -296,7 +296,7 @@ def test_a_request_without_an_answer_is_not_run_again_for_free(ledger: Ledger, f
 
 
 def test_request_ids_of_two_analysts_or_datasets_have_nothing_to_do_with_each_other(ledger: Ledger) -> None:
-    ledger.settle(reserve(ledger, charge(1, request_id="r1"), caps(9)), b"ana's", keep=None)
+    ledger.settle(reserve(ledger, charge(1, request_id="r1"), caps(9)), [Answer(b"ana's")])
     assert isinstance(ledger.reserve(charge(1, request_id="r1", analyst="bob"), caps(9)), Reservation)
     assert isinstance(ledger.reserve(charge(1, request_id="r1", dataset="tax"), caps(9)), Reservation)
 
@@ -332,7 +332,7 @@ def test_a_clock_set_back_renews_nothing(ledger: Ledger, clock: Clock, back: int
 def test_a_clock_that_goes_to_and_fro_renews_nothing(ledger: Ledger, clock: Clock) -> None:
     limit = caps(99, analyst=Budget(3), window=DAY)
     for days in (-1, 1, 0):
-        ledger.settle(reserve(ledger, charge(1), limit), b"42", keep=None)
+        ledger.settle(reserve(ledger, charge(1), limit), [Answer(b"42")])
         clock.now += days * DAY
     with pytest.raises(BudgetExceeded):
         ledger.reserve(charge(1), limit)
@@ -366,7 +366,7 @@ def test_a_shorter_window_does_not_forget_what_falls_into_it(ledger: Ledger, clo
 
 
 def put(ledger: Ledger, epsilon: object, answer: bytes = b"42", *, kept: Keep | None = None, **fields: object) -> str:
-    return ledger.settle(reserve(ledger, charge(epsilon, **fields), caps(99)), answer, keep=kept or keep())
+    return ledger.settle(reserve(ledger, charge(epsilon, **fields), caps(99)), [Answer(answer, kept or keep())])
 
 
 def test_kept_answers_come_with_the_largest_epsilon_first(ledger: Ledger) -> None:
@@ -405,14 +405,38 @@ def test_an_answer_for_everybody_is_found_by_everybody(ledger: Ledger) -> None:
 
 
 def test_an_answer_that_was_not_to_be_kept_is_not_found(ledger: Ledger) -> None:
-    ledger.settle(reserve(ledger, charge(), caps()), b"42", keep=None)
+    ledger.settle(reserve(ledger, charge(), caps()), [Answer(b"42")])
     assert ledger.kept(shelf(), key="k") == ()
+
+
+def test_one_charge_may_pay_for_several_answers_each_found_by_itself(ledger: Ledger) -> None:
+    ask = charge(1, request_id="r1")
+    answers = [Answer(f"answer {i}".encode(), keep(key=f"k{i}") if i != 1 else None) for i in range(12)]
+    receipt = ledger.settle(reserve(ledger, ask, caps(99)), answers)
+    for i in (0, 11, 5):
+        (kept,) = ledger.kept(shelf(), key=f"k{i}")
+        assert (kept.member, kept.hash, ledger.answer(kept)) == (i, receipt, f"answer {i}".encode())
+    assert len(ledger.kept(shelf(), family="f")) == 11
+    again = ledger.reserve(ask, caps(99))
+    assert isinstance(again, Replay)
+    assert again.answers == tuple(answer.body for answer in answers)
+    assert ledger.verify().problems == ()
+    (kept,) = ledger.kept(shelf(), key="k0")
+    with pytest.raises(LedgerError, match="not in this ledger"):
+        ledger.answer(replace(kept, member=12))
+
+
+def test_a_charge_is_not_settled_with_nothing(ledger: Ledger) -> None:
+    made = reserve(ledger, charge(1), caps(9))
+    with pytest.raises(LedgerError, match="settled with an answer"):
+        ledger.settle(made, [])
+    ledger.settle(made, [Answer(b"42")])
 
 
 def test_a_kept_answer_of_another_ledger_is_not_served(ledger: Ledger) -> None:
     put(ledger, 1)
     (kept,) = ledger.kept(shelf(), key="k")
-    for stranger in (replace(kept, hash="0" * 64), replace(kept, seq=999)):
+    for stranger in (replace(kept, hash="0" * 64), replace(kept, seq=999), replace(kept, member=-1)):
         with pytest.raises(LedgerError, match="not in this ledger"):
             ledger.answer(stranger)
 
@@ -449,11 +473,11 @@ def test_a_sound_ledger_verifies(ledger: Ledger) -> None:
 def test_no_error_repeats_what_was_stored(ledger: Ledger) -> None:
     ask = charge(1, request_id="r1")
     reservation = reserve(ledger, ask, caps(1))
-    ledger.settle(reservation, CANARY.encode(), keep=keep(facts=f'"{CANARY}"'))
+    ledger.settle(reservation, [Answer(CANARY.encode(), keep(facts=f'"{CANARY}"'))])
     attempts = [
         lambda: ledger.reserve(replace(ask, plan_hash="other"), caps(1)),
         lambda: ledger.reserve(charge(1), caps(1)),
-        lambda: ledger.settle(reservation, CANARY.encode(), keep=None),
+        lambda: ledger.settle(reservation, [Answer(CANARY.encode())]),
         lambda: ledger.fail(reservation),
     ]
     for attempt in attempts:
@@ -473,7 +497,7 @@ def test_threads_racing_for_the_last_of_the_budget_get_exactly_what_is_left(ledg
         for _ in range(5):
             try:
                 made = reserve(ledger, charge("0.04", analyst=f"analyst {number}"), caps(1))
-                ledger.settle(made, b"42", keep=None)
+                ledger.settle(made, [Answer(b"42")])
                 answered.append(made.seq)
             except BudgetExceeded:
                 return

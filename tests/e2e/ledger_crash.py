@@ -22,7 +22,7 @@ from ledger_tracer import CAN_FAIL, KILL, Call, run
 
 from tacit.core import Budget, Loss
 from tacit.errors import LedgerError
-from tacit.ledger import Caps, Charge, Keep, Reservation, SqliteLedger, desk, turnstile
+from tacit.ledger import Answer, Caps, Charge, Keep, Reservation, SqliteLedger, desk, turnstile
 
 QUESTIONS = 3
 CAPS = Caps(total=Budget(10), analyst=Budget(10), window=None, groups=(("staff", Budget(10)),))
@@ -54,7 +54,7 @@ def analyst(directory: Path, *, twin: str, checkpoints: bool) -> None:
             assert isinstance(reservation, Reservation)
             if twin != "answer-first":
                 os.write(released, b".")
-            ledger.settle(reservation, b"about 42", keep=KEEP)
+            ledger.settle(reservation, [Answer(b"about 42", KEEP)])
         except LedgerError:
             if twin == "careless":
                 os.write(released, b".")  # otherwise: a stubborn analyst asks on, of the same open ledger

@@ -24,7 +24,7 @@ from ledger_race import client
 
 from tacit.core import Budget, Loss
 from tacit.errors import LedgerError
-from tacit.ledger import Caps, Charge, Keep, Reservation
+from tacit.ledger import Answer, Caps, Charge, Keep, Reservation
 from tacit.ledger.postgres import PostgresLedger
 
 CAPS = Caps(total=Budget(10**6), analyst=Budget(10**6), window=None, groups=(("staff", Budget(10**6)),))
@@ -76,7 +76,7 @@ def ask(url: str, released: str, twin: str) -> None:
                 assert isinstance(reservation, Reservation)
                 if twin != "answer-first":
                     os.write(out, b".")
-                ledger.settle(reservation, b"about 42", keep=KEEP)
+                ledger.settle(reservation, [Answer(b"about 42", KEEP)])
             except LedgerError:
                 return
 

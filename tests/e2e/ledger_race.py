@@ -13,7 +13,7 @@ import threading
 
 from tacit.core import Budget, Loss
 from tacit.errors import BudgetExceeded
-from tacit.ledger import Caps, Charge, Reservation, SqliteLedger
+from tacit.ledger import Answer, Caps, Charge, Reservation, SqliteLedger
 
 BUDGET = 1
 CAPS = Caps(total=Budget(BUDGET), analyst=None, window=None, groups=())
@@ -34,7 +34,7 @@ def client(ledger: SqliteLedger, charge: Charge, *, twin: str, released: list[in
             return
         assert isinstance(made, Reservation)
         released.append(made.seq)
-        ledger.settle(made, b"about 42", keep=None)
+        ledger.settle(made, [Answer(b"about 42")])
 
 
 def main() -> None:

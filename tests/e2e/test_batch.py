@@ -118,7 +118,7 @@ def test_python_gets_a_release_for_each_question(db: tacit.Database) -> None:
     assert batch.left is not None
     assert batch.left.epsilon == Fraction(7, 2)
     again = db.batch([*AGES, ("SELECT COUNT(*) FROM visits WHERE dept = ?", ["CS"])], epsilon="0.5")
-    assert again.reused == "the same batch"
+    assert again.reused == "the same questions"
     assert [a.rows for a in again] == [a.rows for a in batch]
 
 

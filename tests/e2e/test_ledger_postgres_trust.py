@@ -14,7 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 from support.postgres import OWNER, server
 from tacit.core import Budget, Loss
 from tacit.errors import LedgerError
-from tacit.ledger import Caps, Charge, Reservation, accept_ledger, has_ledger, open_ledger, verify_ledger
+from tacit.ledger import Answer, Caps, Charge, Reservation, accept_ledger, has_ledger, open_ledger, verify_ledger
 from tacit.ledger.postgres import PostgresLedger
 from tacit.ledger.postgres_schema import FIRST_LOCK, LOCK
 
@@ -44,7 +44,7 @@ def ledger(url: str, mark: Path) -> Iterator[PostgresLedger]:
         for _ in range(3):
             made = opened.reserve(charge(), CAPS)
             assert isinstance(made, Reservation)
-            opened.settle(made, b"about 42", keep=None)
+            opened.settle(made, [Answer(b"about 42")])
         yield opened
 
 

@@ -94,7 +94,7 @@ def test_f14_a_refusal_is_free_and_leaves_no_trace(tmp_path):
 
 def test_f14_what_fails_for_the_data_s_sake_is_charged(tmp_path, monkeypatch):
     curator = shop(tmp_path)
-    monkeypatch.setattr("tacit.curator.curator.measure", lambda *args, **named: 1 / 0)
+    monkeypatch.setattr("tacit.curator.reading.measure", lambda *args, **named: 1 / 0)
     with pytest.raises(EngineError):
         curator.ask("DP-SELECT 1 COUNT(*) FROM t", session=ANA)
     assert spent(curator) == 1

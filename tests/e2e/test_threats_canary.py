@@ -190,7 +190,7 @@ def _fails_with_a_cell(*_):
 
 @pytest.mark.parametrize("where", ["fetch", "measure"])
 def test_a_failure_after_the_charge_says_nothing_and_stays_charged(curator, monkeypatch, analysts_log, where):
-    target = "tacit.engines.duckdb.fetch" if where == "fetch" else "tacit.curator.curator.measure"
+    target = "tacit.engines.duckdb.fetch" if where == "fetch" else "tacit.curator.reading.measure"
 
     def fails(*args, **named):
         _fails_with_a_cell()

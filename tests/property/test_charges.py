@@ -17,8 +17,8 @@ from conformance.sql_clinic import clinic
 from tacit.accounting import Zcdp
 from tacit.core import ComposedEvent, Loss
 from tacit.curator import Session, pricing
-from tacit.curator.batch_plan import BatchPlan
 from tacit.curator.calibrate import Quantity, Target, calibrate, plan_calibration
+from tacit.curator.job import Job
 from tacit.curator.within import PILOT
 from tacit.ledger import SqliteLedger
 from tacit.mechanisms import Gaussian, Laplace
@@ -146,10 +146,10 @@ def test_a_batch_is_charged_what_its_noise_costs(curators, kind, batch, epsilon,
     questions, move = batch
     typed = Loss(epsilon, delta)
     with overheard() as heard:
-        curators[(*kind, True)].batch(questions, session=ANA, epsilon=epsilon, delta=delta or None)
-    for paid in heard:  # none where the same batch was asked before: it is free
-        price = priced(paid, [Moves(move)] * len({id(drawn) for drawn in paid.drawn}), steps=STEPS[kind[0]])
-        is_charged(paid, price, typed=typed, keys_delta=Fraction(0))
+        curators[(*kind, True)].batch(questions, session=ANA, epsilon=epsilon, delta=delta or None, fresh=True)
+    (paid,) = heard
+    price = priced(paid, [Moves(move)] * len({id(drawn) for drawn in paid.drawn}), steps=STEPS[kind[0]])
+    is_charged(paid, price, typed=typed, keys_delta=Fraction(0))
 
 
 @given(KINDS, st.sampled_from(["ROLLUP (dept, insured)", "CUBE (dept, age)", "GROUPING SETS ((dept), ())"]), EPSILONS)
@@ -297,12 +297,12 @@ def test_a_planted_wrong_charge_for_a_bias_is_caught(curators, planted, monkeypa
 
 @pytest.mark.parametrize("lost", [0, 1])
 def test_a_batch_that_forgets_a_piece_is_caught(curators, lost, monkeypatch):
-    whole = BatchPlan.event.fget
+    whole = Job.event.fget
     epsilon, kept = Fraction(1, 7 + lost), slice(1 - lost, 2 - lost)
     forgetful = property(lambda self: ComposedEvent(whole(self).parts[kept]))
-    monkeypatch.setattr(BatchPlan, "event", forgetful)
+    monkeypatch.setattr(Job, "event", forgetful)
     with overheard() as heard:
-        curators["add/remove", "zcdp", True].batch(BATCHES[1][0], session=ANA, epsilon=epsilon)
+        curators["add/remove", "zcdp", True].batch(BATCHES[1][0], session=ANA, epsilon=epsilon, fresh=True)
     (paid,) = heard
     price = priced(paid, [Moves(1)] * len({id(drawn) for drawn in paid.drawn}), steps=1)
     with pytest.raises(AssertionError):

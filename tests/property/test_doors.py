@@ -246,6 +246,6 @@ def test_an_unforeseen_fault_in_planning_is_a_refusal_and_free(monkeypatch, tmp_
 
 def test_an_unforeseen_fault_in_showing_is_an_error_of_ours(monkeypatch, tmp_path):
     curator = clinic().curator(tmp_path)
-    monkeypatch.setattr("tacit.curator.curator.answer", lambda *a: 1 / 0)
+    monkeypatch.setattr("tacit.curator.releasing.answer", lambda *a: 1 / 0)
     with pytest.raises(EngineError, match="cannot be shown"):
         curator.ask("DP-SELECT 1 COUNT(*) FROM visits", session=ANA)

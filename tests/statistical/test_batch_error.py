@@ -21,9 +21,9 @@ from support.sources import Seeded
 from tacit.core import Loss
 from tacit.curator import Session
 from tacit.curator.answer import answer
-from tacit.curator.batch import _histograms
-from tacit.curator.batch_plan import plan_batch
-from tacit.curator.batch_shown import _derived
+from tacit.curator.job_plan import plan_batch
+from tacit.curator.members import estimated, served
+from tacit.curator.reading import histograms
 from tacit.mechanisms import Laplace
 from tacit.mechanisms.strategy import (
     LAPLACE,
@@ -147,7 +147,7 @@ def differencing():
         made = world(POLICY, f"CREATE TABLE staff AS SELECT CAST(age AS INTEGER) AS age, dept FROM ({rows})")
         planned = plan_batch(DIFFERENCING, POLICY, schema=made.engine.schema(), session=ANA, price=Loss(1))
         (joint,) = planned.pieces
-        cells.append(_histograms(joint, made.engine.execute(joint.plan.statements[0].sql("duckdb")))[0])
+        cells.append(histograms(joint, made.engine.execute(joint.plan.statements[0].sql("duckdb")))[0])
     assert np.abs(cells[1] - cells[0]).sum() == 1
     return joint, *cells
 
@@ -204,6 +204,11 @@ def test_six_differencing_questions_give_the_bayes_attacker_no_more_than_epsilon
     assert audited(joint, halved(joint.noise), without, with_target, bayes) > 1
 
 
+def _answer(joint, member, cells):
+    found = estimated(joint, member, [cells], served(joint, member))
+    return answer(found.plan, found.noisy)
+
+
 def test_the_difference_of_two_answers_is_worth_no_more_either(differencing):
     """The attacker sees the released answers alone, and subtracts "A except X" from "A"."""
     joint, without, with_target = differencing
@@ -216,7 +221,7 @@ def test_the_difference_of_two_answers_is_worth_no_more_either(differencing):
         unit[place] = 1_000
         values = [unit[a:b].reshape(shape) for a, b, shape in zip(ends, ends[1:], shapes, strict=False)]
         cells = joint.noise.cells(values)
-        answers = [answer(*_derived(joint, member, [cells])).rows[0][0] for member in (0, 1)]
+        answers = [_answer(joint, member, cells).rows[0][0] for member in (0, 1)]
         weights[place] = (answers[0] - answers[1]) / 1_000
     assert np.abs(weights).sum() > 0
 
@@ -235,7 +240,7 @@ def test_stated_errors_hold_as_often_as_they_say(differencing):
     for _ in range(trials):
         cells = joint.noise.cells(joint.noise.release(without, source))
         for member, exact in enumerate(true):
-            table = answer(*_derived(joint, member, [cells]))
+            table = _answer(joint, member, cells)
             misses[member] += abs(table.rows[0][0] - exact) > table.errors[0][0]
     allowed = stats.binom.isf(FALSE_ALARM, trials, 0.05)
     assert np.all(misses <= allowed)

@@ -13,9 +13,9 @@ from conformance.sql_clinic import HALF, clinic, row_clinic, visits
 from conformance.sql_world import ANALYSTS, policy_of, world
 from tacit.core import Loss
 from tacit.curator import Session, batch_pieces
-from tacit.curator.batch import _histograms
 from tacit.curator.batch_pieces import Joint, Lone
-from tacit.curator.batch_plan import plan_batch
+from tacit.curator.job_plan import plan_batch
+from tacit.curator.reading import histograms
 from tacit.errors import BudgetExceeded, EngineError, InvalidParameter, QueryRefused
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.policy import BudgetPolicy, ColumnPolicy, TablePolicy
@@ -112,7 +112,7 @@ def test_one_unit_moves_the_cells_by_no_more_than_is_claimed(bounding):
         reads = (
             joint.plan.statements[0].sql("duckdb").replace('FROM "visits"', f'FROM (SELECT * FROM "visits" {where})', 1)
         )
-        return _histograms(joint, made.engine.execute(reads))[0]
+        return histograms(joint, made.engine.execute(reads))[0]
 
     whole = cells("")
     assert whole.any()
@@ -257,10 +257,11 @@ def test_what_fails_stays_charged_and_says_nothing(tmp_path):
 def test_the_same_batch_is_free_and_the_same_to_the_last_digit(by_row):
     first = by_row.batch([*RANGES, "SELECT SUM(amount) FROM visits"], session=ANA, epsilon=1)
     again = by_row.batch([*RANGES, "SELECT SUM(amount) FROM visits"], session=ANA, epsilon=1)
-    assert again.reused == "the same batch"
+    assert again.reused == "the same questions"
     assert again.cost == Loss(0)
     assert [answer.rows for answer in again] == [answer.rows for answer in first]
-    assert by_row.batch(RANGES, session=ANA, epsilon=1).reused is None
+    assert by_row.batch(RANGES, session=ANA, epsilon=2).reused is None
+    assert by_row.batch(RANGES, session=ANA, epsilon=1, fresh=True).cost == Loss(1)
 
 
 def test_a_request_id_gives_the_batch_already_paid_for(tmp_path):

@@ -11,7 +11,7 @@ from conformance.sql_world import policy_of, world
 from tacit.core import Loss
 from tacit.curator import Session
 from tacit.curator.batch_pieces import Joint
-from tacit.curator.batch_plan import plan_batch
+from tacit.curator.job_plan import plan_batch
 from tacit.policy import ColumnPolicy, TablePolicy
 from tacit.sql import workload
 

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.sql_clinic import clinic, row_clinic
 from conformance.sql_noiseless import switch_off
-from tacit.curator import Session
+from tacit.curator import Session, reading
 from tacit.curator.bias import level_scores, taken_by_bounds
 from tacit.curator.noisy import Noisy
 from tacit.errors import QueryRefused, QuerySyntaxError
@@ -144,8 +144,8 @@ def test_the_same_question_is_free_again_and_another_is_not_served_from_it(tmp_p
 def test_what_was_cut_survives_the_shelf(tmp_path, monkeypatch):
     kept = []
     curator = clinic().curator(tmp_path)
-    whole = curator._read
-    monkeypatch.setattr(curator, "_read", lambda *args: kept.append(whole(*args)) or kept[-1])
+    whole = reading.measure
+    monkeypatch.setattr(reading, "measure", lambda *args, **named: kept.append(whole(*args, **named)) or kept[-1])
     curator.ask("DP-SELECT 1 WITH BIAS dept, COUNT(*) FROM visits GROUP BY dept", session=ANA)
     back = Noisy.from_bytes(kept[0].to_bytes())
     one, other = kept[0].columns[0].cut, back.columns[0].cut

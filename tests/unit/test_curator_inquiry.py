@@ -129,7 +129,7 @@ def test_own_words_are_kept_only_where_the_policy_says(tmp_path):
     kept = clinic(dataset={"keep_words": True}).curator(tmp_path / "kept")
     assert kept.policy.version == plain.policy.version  # it promises nothing
     kept.ask(words, session=ANA)
-    kept.batch(["SELECT COUNT(*)  FROM visits"], session=ANA, epsilon="0.1")
+    kept.batch(["SELECT COUNT(*)  FROM visits"], session=ANA, epsilon="0.1", fresh=True)
     assert [entry.asked.words for entry in kept.log("ana") if entry.act == "charge"] == [
         ("SELECT COUNT(*)  FROM visits",), (words,),
     ]  # fmt: skip

@@ -18,7 +18,7 @@ import pytest
 
 from tacit.core import Budget, Loss
 from tacit.errors import BudgetExceeded, LedgerError
-from tacit.ledger import Caps, Charge, Reservation, SqliteLedger, accounts, verify_file
+from tacit.ledger import Answer, Caps, Charge, Reservation, SqliteLedger, accounts, verify_file
 from tacit.ledger import desk as desk_module
 
 CAPS = Caps(total=Budget(1000), analyst=Budget(1000), window=None, groups=())
@@ -389,7 +389,7 @@ def test_parent_and_child_may_both_go_on_after_a_fork(ledger: SqliteLedger, path
             for _ in range(3):
                 made = ledger.reserve(charge(), CAPS)
                 assert isinstance(made, Reservation)
-                ledger.settle(made, b"42", keep=None)
+                ledger.settle(made, [Answer(b"42")])
             os._exit(0)
         finally:
             os._exit(1)

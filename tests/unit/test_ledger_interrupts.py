@@ -16,7 +16,18 @@ import pytest
 import tacit.ledger
 from support.postgres import server
 from tacit.core import Budget, Loss
-from tacit.ledger import Caps, Charge, Keep, Ledger, Reservation, Shelf, SqliteLedger, accept_rollback, verify_file
+from tacit.ledger import (
+    Answer,
+    Caps,
+    Charge,
+    Keep,
+    Ledger,
+    Reservation,
+    Shelf,
+    SqliteLedger,
+    accept_rollback,
+    verify_file,
+)
 from tacit.ledger.postgres import PostgresLedger
 from tacit.ledger.turnstile import Take, Ticket, Turnstile
 
@@ -37,7 +48,7 @@ def charge() -> Charge:
 def ask(ledger: Ledger) -> None:
     made = ledger.reserve(charge(), CAPS)
     assert isinstance(made, Reservation)
-    ledger.settle(made, b"about 42", keep=KEEP)
+    ledger.settle(made, [Answer(b"about 42", KEEP)])
 
 
 def look(ledger: Ledger) -> None:

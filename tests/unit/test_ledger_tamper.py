@@ -11,7 +11,18 @@ import pytest
 
 from tacit.core import Budget, Loss
 from tacit.errors import LedgerError
-from tacit.ledger import Caps, Charge, Inquiry, Keep, Reservation, Shelf, SqliteLedger, accept_rollback, verify_file
+from tacit.ledger import (
+    Answer,
+    Caps,
+    Charge,
+    Inquiry,
+    Keep,
+    Reservation,
+    Shelf,
+    SqliteLedger,
+    accept_rollback,
+    verify_file,
+)
 from tacit.ledger.chain import SEALED, seal
 
 WIDE = Budget(10, "1e-6")
@@ -27,7 +38,7 @@ COLUMNS = [
     for column in ("dataset", "scope", "name", "span", "since", "epsilon", "delta", "rho", "slack")
 ] + [
     ("answer", column)
-    for column in ("charge", "dataset", "key", "family", "data_version", "audience", "facts", "body")
+    for column in ("charge", "member", "dataset", "key", "family", "data_version", "audience", "facts", "body")
 ]  # fmt: skip
 
 
@@ -45,7 +56,7 @@ def ask(ledger: SqliteLedger, number: int) -> None:
         ledger.fail(made)
     else:
         keep = Keep(key=f"key {number}", family="f", data_version="1", audience="ana", facts="{}")
-        ledger.settle(made, b"about 42", keep=keep)
+        ledger.settle(made, [Answer(b"about 42", keep)])
 
 
 @pytest.fixture(scope="module")
@@ -220,6 +231,45 @@ def test_an_edited_answer_is_not_served(path: Path, forge: Callable[..., int]) -
     forge("UPDATE answer SET body = ?", b"about 43")
     with SqliteLedger(path, create=False) as ledger, pytest.raises(LedgerError, match="was changed"):
         ledger.answer(kept[0])
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "DELETE FROM answer WHERE charge = {0} AND member = 2",
+        "DELETE FROM answer WHERE charge = {0} AND member = 0",
+        "UPDATE answer SET member = member + 1 WHERE charge = {0} AND member = 2",
+        "UPDATE answer SET member = 9 - member WHERE charge = {0}",
+        "UPDATE answer SET key = 'part 1' WHERE charge = {0} AND member = 0",
+        "UPDATE answer SET body = X'78' WHERE charge = {0} AND member = 1",
+        """INSERT INTO answer SELECT charge, 3, dataset, key, family, data_version, audience, facts, body
+        FROM answer WHERE charge = {0} AND member = 0""",
+        "UPDATE answer SET charge = 1, member = 1 WHERE charge = {0} AND member = 2",
+    ],
+)
+def test_no_answer_of_several_can_be_taken_put_or_moved(path: Path, edit: str) -> None:
+    with SqliteLedger(path, create=False) as ledger:
+        made = ledger.reserve(
+            Charge(
+                dataset="clinic", analyst="ana", groups=(), loss=Loss("0.1"), zcdp=None, plan_hash="several",
+                policy_version="1", kind="query",
+            ),
+            CAPS,
+        )  # fmt: skip
+        assert isinstance(made, Reservation)
+        keeps = [Keep(key=f"part {i}", family="f", data_version="1", audience=None, facts="{}") for i in range(3)]
+        ledger.settle(made, [Answer(f"answer {i}".encode(), keep) for i, keep in enumerate(keeps)])
+        assert ledger.verify().sound
+    connection = sqlite3.connect(path)
+    connection.execute(edit.format(made.seq))
+    connection.commit()
+    connection.close()
+    assert not verify_file(path).sound
+    shelf = Shelf(dataset="clinic", policy_version="1", data_version="1", analyst="ana")
+    with SqliteLedger(path, create=False) as ledger:
+        for kept in [kept for kept in ledger.kept(shelf, family="f") if kept.seq == made.seq]:
+            with pytest.raises(LedgerError):
+                ledger.answer(kept)
 
 
 def test_a_malformed_total_stops_charges(path: Path, forge: Callable[..., int]) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from tacit.core import Budget, Loss
 from tacit.errors import BudgetExceeded, LedgerError
-from tacit.ledger import Caps, Charge, Reservation, SqliteLedger, totals, verify_file
+from tacit.ledger import Answer, Caps, Charge, Reservation, SqliteLedger, totals, verify_file
 from tacit.ledger.chain import seal
 from tacit.ledger.totals import COLUMNS
 
@@ -46,7 +46,7 @@ def spent(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for _ in range(10):
             made = ledger.reserve(charge(), ONE)
             assert isinstance(made, Reservation)
-            ledger.settle(made, b"about 42", keep=None)
+            ledger.settle(made, [Answer(b"about 42")])
     return path
 
 
@@ -281,7 +281,7 @@ def test_a_charge_reads_only_the_accounts_it_touches(path: Path, monkeypatch: py
         for number in range(20):
             made = ledger.reserve(charge("0.01", analyst=f"analyst {number}"), more)
             assert isinstance(made, Reservation)
-            ledger.settle(made, b"about 42", keep=None) if number % 2 else ledger.fail(made)
+            ledger.settle(made, [Answer(b"about 42")]) if number % 2 else ledger.fail(made)
         ledger.balance("clinic", ONE, analyst="ana")
     assert len(reads) == 1
 

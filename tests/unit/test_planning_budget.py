@@ -7,7 +7,7 @@ import random
 import pytest
 
 from conformance.sql_hostile import WIDTH, counted_nodes, hostile, wide_world
-from tacit.curator import Session, batch_plan
+from tacit.curator import Session, job_plan
 from tacit.errors import QueryRefused, TacitError
 from tacit.sql import bind, parse, planner, planning_budget
 from tacit.sql.planning_work import work_of
@@ -76,7 +76,7 @@ def test_what_stands_for_too_much_is_refused_before_it_is_planned_or_charged(cur
 def test_a_batch_has_a_budget_for_all_its_questions(curator, monkeypatch):
     many = [f"SELECT COUNT(*) FROM t WHERE n0 = {i % 4} AND n1 < {i}" for i in range(30)]
     curator.explain_batch(many, session=ANA, epsilon=1)
-    monkeypatch.setattr(batch_plan, "MOST_IN_BATCH", 2_000)
+    monkeypatch.setattr(job_plan, "MOST_IN_BATCH", 2_000)
     with pytest.raises(QueryRefused, match=rf"question \d+: {LARGE}"):
         curator.explain_batch(many, session=ANA, epsilon=1)
 
@@ -84,7 +84,7 @@ def test_a_batch_has_a_budget_for_all_its_questions(curator, monkeypatch):
 def test_two_thousand_plain_counts_are_within_the_budget_of_a_batch(curator):
     asked = parse("DP-SELECT 1 COUNT(*) FROM t WHERE n0 = 1 AND n1 < 3 AND b0")
     bound = bind(asked, curator.policy, schema=curator._schema)
-    assert work_of(bound) * batch_plan.MAX_QUESTIONS < planning_budget.MOST_IN_BATCH
+    assert work_of(bound) * job_plan.MAX_QUESTIONS < planning_budget.MOST_IN_BATCH
 
 
 def test_planning_grows_with_the_question_and_not_with_its_square(curator):

@@ -8,7 +8,7 @@ import pytest
 from sqlglot import exp
 
 from conformance.sql_clinic import clinic
-from tacit.curator.execute import execute
+from tacit.curator.reading import execute
 from tacit.sql.rules.facts import keyed_hash
 
 QUESTION = "DP-SELECT 1 DELTA 1e-3 city, COUNT(*), SUM(amount) FROM visits GROUP BY city"

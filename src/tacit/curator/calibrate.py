@@ -15,11 +15,11 @@ import numpy as np
 from tacit.core import Adjacency, ComposedEvent, Event, Loss, decimal_text
 from tacit.curator.cuts import CutNoise, cuts_sql, shares
 from tacit.curator.measure import measure
-from tacit.curator.paid import paid
+from tacit.curator.payment import Payment, pay
 from tacit.curator.pricing import caps, concentrated
 from tacit.engines import Engine, Exact, one_state
 from tacit.errors import EngineError, PolicyError
-from tacit.ledger import Charge, Inquiry, Ledger, Replay, Reservation
+from tacit.ledger import Answer, Charge, Inquiry, Ledger
 from tacit.mechanisms import Exponential
 from tacit.noise import SYSTEM, IntArray, Source
 from tacit.policy import AnalystPolicy, ColumnType, NullUnit, Policy, Schema, TablePolicy, lookups, root_of
@@ -167,13 +167,16 @@ def calibrate(
     made: CalibrationPlan, policy: Policy, *, engine: Engine, ledger: Ledger, fresh: bool, source: Source = SYSTEM
 ) -> Calibration:
     """Charge, then read, then choose. The same plan asked again gives the same results, free, unless `fresh`."""
-    analyst = AnalystPolicy(ACCOUNT, policy.budget.epsilon)
-    reserved = ledger.reserve(_charge(made, policy, fresh=fresh), caps(policy, analyst))
-    if isinstance(reserved, Replay):
-        return _calibration(made, json.loads(reserved.answer), entry=reserved.hash, reused=True)
-    outcomes = _read(made, engine, ledger, reserved=reserved, source=source)
-    entry = ledger.settle(reserved, json.dumps(outcomes).encode("ascii"), keep=None)
-    return _calibration(made, outcomes, entry=entry, reused=False)
+    payment: Payment[list[Outcome]] = Payment(
+        charge=_charge(made, policy, fresh=fresh),
+        caps=caps(policy, AnalystPolicy(ACCOUNT, policy.budget.epsilon)),
+        what="the calibration",
+        read=lambda: _read(made, engine, source),
+        kept=lambda outcomes: [Answer(json.dumps(outcomes).encode("ascii"))],
+        restored=lambda bodies: json.loads(bodies[0]),
+    )
+    paid = pay(ledger, payment)
+    return _calibration(made, paid.value, entry=paid.entry, reused=paid.replayed)
 
 
 def _charge(made: CalibrationPlan, policy: Policy, *, fresh: bool) -> Charge:
@@ -205,16 +208,9 @@ def _inquiry(made: CalibrationPlan) -> Inquiry:
     return Inquiry(questions=tuple(said), parameters=("{}",) * len(said), tables=tables)
 
 
-def _read(
-    made: CalibrationPlan, engine: Engine, ledger: Ledger, *, reserved: Reservation, source: Source
-) -> list[Outcome]:
-    """Whatever fails here stays charged, and says nothing of the data."""
-
-    def read() -> list[Outcome]:
-        with one_state(engine) as state:
-            return [_outcome(step, [state.execute(sql) for sql in step.sql], source) for step in made.steps]
-
-    return paid(ledger, reserved, read, what="the calibration")
+def _read(made: CalibrationPlan, engine: Engine, source: Source) -> list[Outcome]:
+    with one_state(engine) as state:
+        return [_outcome(step, [state.execute(sql) for sql in step.sql], source) for step in made.steps]
 
 
 def _outcome(step: Step, exact: list[Exact], source: Source) -> Outcome:

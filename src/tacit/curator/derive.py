@@ -8,9 +8,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
+from tacit.curator.members import Member, Served, as_estimate
 from tacit.curator.noisy import KeyTuple, Noisy, NoisyColumn, noisy_numbers
 from tacit.ledger import KeptAnswer, Ledger
-from tacit.mechanisms import Gaussian, Laplace
+from tacit.mechanisms import Gaussian, Laplace, strategy
+from tacit.mechanisms.strategy.picks import Floats
 from tacit.mechanisms.sums import sum_reach
 from tacit.sql import Additive, Counted, Measurement, Plan, post
 from tacit.sql.errors_expected import shared_confidence
@@ -18,23 +22,25 @@ from tacit.sql.plan import Selection
 from tacit.sql.restriction import Picked
 from tacit.sql.rules import Spread
 
+COLUMNS = "some columns of an earlier answer"
+
 Picks = tuple[tuple[str, Picked], ...]
 Groups = dict[KeyTuple, list[int]]  # a group asked for, and the rows of the kept answer that make it up
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A kept answer that serves a new plan: the noised columns, the noise they really have, and how they were got."""
+    """A kept answer that serves a new question, with the noise it really has, and how it was got."""
 
-    noisy: Noisy
-    plan: Plan
+    member: Member
     how: str
     entry: str
     at: float  # when it was given
 
 
-def derived(plan: Plan, kept: KeptAnswer, ledger: Ledger, *, picks: Picks = ()) -> Found | None:
-    """The answer to `plan` from a kept one over more keys, of which `picks` says the values that count."""
+def derived(question: Served, kept: KeptAnswer, ledger: Ledger, *, picks: Picks = ()) -> Found | None:
+    """The answer to a question from a kept one over more keys, of which `picks` says the values that count."""
+    plan = question.asked
     facts = json.loads(kept.keep.facts)
     texts: list[str] = facts["keys"]
     columns = {column["signature"]: (place, column) for place, column in enumerate(facts["columns"])}
@@ -55,22 +61,26 @@ def derived(plan: Plan, kept: KeptAnswer, ledger: Ledger, *, picks: Picks = ()) 
     cells = max((len(rows) for rows in groups.values()), default=1)
     measurements: list[Measurement] = []
     made: list[NoisyColumn] = []
-    for measurement in plan.measurements:
+    for index, measurement in enumerate(plan.measurements):
         place, column = columns[measurement.measure.signature]
-        served = swapped(measurement, column) if cells == 1 else _summed_noise(plan, measurement, column, cells)
+        kept_column = noisy.columns[place]
+        if cells == 1:
+            served = serving(question, index, column, kept_column)
+        else:
+            served = _summed_noise(question, index, column, kept_column, cells=cells)
         if served is None:
             return None
         measurements.append(served)
-        made.append(_summed(noisy.columns[place], list(groups.values()), cells))
+        made.append(_summed(kept_column, list(groups.values()), cells))
     how, notes = _said(plan, unpicked=finer - picked, picked=picked, cells=cells)
-    serving = replace(
+    shown = replace(
         plan,
         measurements=tuple(measurements),
         notes=(*plan.notes, *notes),
         loss=kept.loss,
         selection=kept_selection(plan, facts),
     )
-    return Found(Noisy(tuple(groups), tuple(made), noisy.private_keys), serving, how, kept.hash, kept.at)
+    return Found(Member(shown, Noisy(tuple(groups), tuple(made), noisy.private_keys)), how, kept.hash, kept.at)
 
 
 def _same_quantity(plan: Plan, *, finer: bool, picks: bool) -> bool:
@@ -108,43 +118,89 @@ def _groups(noisy: Noisy, texts: list[str], *, asked: list[str], picks: Picks) -
 
 
 def _summed(column: NoisyColumn, groups: list[list[int]], cells: int) -> NoisyColumn:
+    if column.variances is not None and column.values is not None:  # an estimate is picked, never summed
+        values, variances = column.values, column.variances
+        return replace(
+            column,
+            values=np.array([values[rows].sum() for rows in groups], dtype=np.float64),
+            variances=np.array([variances[rows].sum() for rows in groups], dtype=np.float64),
+        )
     if column.numbers is None:  # a choice is never summed: each group is one row
         return column
     sums = [sum(column.numbers[rows].tolist()) for rows in groups]
     return replace(column, numbers=noisy_numbers(sums), cells=cells)
 
 
-def swapped(measurement: Measurement, column: dict[str, str]) -> Measurement | None:
+def serving(question: Served, index: int, column: Mapping[str, str], kept: NoisyColumn) -> Measurement | None:
     """The measurement with the noise the kept answer has; None if that is more than was asked for."""
+    asked = question.asked.measurements[index]
+    wanted = question.plan.measurements[index]
     noise = _noise(column)
     if noise is None:  # a choice: a higher rate is a sharper one
-        asked = measurement.noise
-        sharper = not isinstance(asked, (Laplace, Gaussian)) and Fraction(column["scale"]) >= asked.rate
-        return measurement if sharper and column["noise"] == type(asked).__name__ else None
-    if not isinstance(measurement.noise, (Laplace, Gaussian)):
+        sharper = not isinstance(wanted.noise, (Laplace, Gaussian)) and Fraction(column["scale"]) >= wanted.noise.rate
+        return asked if sharper and column["noise"] == type(wanted.noise).__name__ else None
+    if not isinstance(wanted.noise, (Laplace, Gaussian)):
         return None
-    wanted, has = measurement.noise.error(Fraction(95, 100)), noise.error(Fraction(95, 100))
-    return replace(measurement, noise=noise) if has <= wanted else None
+    found = replace(as_estimate(asked) if kept.variances is not None else asked, noise=noise)
+    if question.variances is None and kept.variances is None:
+        served = _no_wider(noise, wanted.noise, question.plan)
+    else:
+        served = all(
+            _width(found, kept.variances, level) <= _width(wanted, _variances(question, index), level)
+            for level in _levels(question.plan)
+        )
+    return found if served else None
 
 
-def _noise(column: dict[str, str]) -> Laplace | Gaussian | None:
+def _no_wider(noise: Laplace | Gaussian, wanted: Laplace | Gaussian, plan: Plan) -> bool:
+    """Whether one noise is nowhere wider than another: of one law by its size, of two at every level that is shown."""
+    if isinstance(noise, Laplace) and isinstance(wanted, Laplace):
+        return noise.scale <= wanted.scale
+    if isinstance(noise, Gaussian) and isinstance(wanted, Gaussian):
+        return noise.sigma <= wanted.sigma
+    return all(noise.error(level) <= wanted.error(level) for level in _levels(plan))
+
+
+def _levels(plan: Plan) -> list[Fraction]:
+    """Every confidence that an error bar of this plan may need."""
+    return [shared_confidence(plan.confidence, refs) for refs in range(1, len(plan.measurements) + 1)]
+
+
+def _variances(question: Served, index: int) -> Floats | None:
+    return None if question.variances is None else question.variances[index]
+
+
+def _width(measurement: Measurement, variances: Floats | None, confidence: Fraction) -> float:
+    """The widest error bar of one measurement."""
+    if not isinstance(measurement.noise, (Laplace, Gaussian)):
+        return float("inf")
+    if variances is None:
+        return float(measurement.noise.error(confidence) * measurement.step)
+    worst = np.max(variances, initial=0.0, keepdims=True)
+    return float(strategy.half_width(worst, noise=measurement.noise, confidence=confidence)[0])
+
+
+def _noise(column: Mapping[str, str]) -> Laplace | Gaussian | None:
     if column["noise"] == "Laplace":
         return Laplace(Fraction(column["scale"]))
     return Gaussian(Fraction(column["scale"]), Fraction(column["delta"])) if column["noise"] == "Gaussian" else None
 
 
-def _summed_noise(plan: Plan, measurement: Measurement, column: dict[str, str], cells: int) -> Measurement | None:
+def _summed_noise(
+    question: Served, index: int, column: Mapping[str, str], kept: NoisyColumn, *, cells: int
+) -> Measurement | None:
     """The measurement with the noise of each summed cell; None if their sum's is more than was asked for.
 
     The two laws differ in shape, so they are compared at every confidence that an error bar of this plan may need.
+    Estimates err together, in ways that are not kept: they are never added up.
     """
+    measurement, wanted = question.asked.measurements[index], question.plan.measurements[index]
     noise, step = _noise(column), Fraction(column["step"])
-    if noise is None or not isinstance(measurement.noise, (Laplace, Gaussian)):
+    if noise is None or kept.variances is not None or not isinstance(wanted.noise, (Laplace, Gaussian)):
         return None
-    for refs in range(1, len(plan.measurements) + 1):
-        confidence = shared_confidence(plan.confidence, refs)
+    for confidence in _levels(question.plan):
         has = sum_reach(noise, count=cells, confidence=confidence) * step
-        if has > measurement.noise.error(confidence) * measurement.step:
+        if has > _width(wanted, _variances(question, index), confidence):
             return None
     return replace(measurement, noise=noise, step=step)
 
@@ -160,7 +216,7 @@ def _said(plan: Plan, *, unpicked: set[str], picked: set[str], cells: int) -> tu
         notes.append(f"each number adds up {cells} noised ones")
     if unpicked:
         return "rolled up from a finer answer", notes
-    return ("picked from an earlier answer" if picked else "some columns of an earlier answer"), notes
+    return ("picked from an earlier answer" if picked else COLUMNS), notes
 
 
 def kept_selection(plan: Plan, facts: Mapping[str, Any]) -> Selection | None:

@@ -67,6 +67,7 @@ class Noisy:
                 "numbers": None if column.numbers is None else column.numbers.tolist(),
                 "values": None if column.values is None else column.values.tolist(),
                 "choices": None if column.choices is None else [[_plain(v) for v in row] for row in column.choices],
+                **({} if column.variances is None else {"variances": column.variances.tolist()}),
                 **({} if column.cut is None else {"cut": _plain_cut(column.cut)}),
             }
             for column in self.columns
@@ -85,6 +86,7 @@ class Noisy:
                 None if item["numbers"] is None else noisy_numbers(item["numbers"]),
                 None if item["values"] is None else np.array(item["values"], dtype=np.float64),
                 None if item["choices"] is None else tuple(tuple(_value(v) for v in row) for row in item["choices"]),
+                variances=None if "variances" not in item else np.array(item["variances"], dtype=np.float64),
                 cut=None if "cut" not in item else _cut(item["cut"]),
             )
             for item in plain["columns"]

@@ -4,59 +4,97 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from tacit.core import decimal_text
-from tacit.curator.derive import Found, derived, kept_selection, key_texts, swapped
+from tacit.curator.derive import COLUMNS, Found, derived, kept_selection, key_texts, serving
+from tacit.curator.job import Job
+from tacit.curator.members import Member, Served
 from tacit.curator.noisy import Noisy
 from tacit.engines import mark_of
 from tacit.ledger import Keep, KeptAnswer, Ledger, Shelf
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.policy import Policy
-from tacit.sql import Measurement, Plan
+from tacit.sql import Measurement
 from tacit.sql.restriction import restrictions
 
+SAME = "the same question"
 
-def keep(plan: Plan, *, data_version: str, audience: str | None) -> Keep:
-    """Under which keys the answer to `plan` goes on the shelf."""
+
+def keep(question: Served, member: Member, *, data_version: str, audience: str | None) -> Keep:
+    """Under which keys the answer to a question goes on the shelf."""
+    plan = question.asked
     facts = {
         "keys": key_texts(plan),
         "threshold": None if plan.selection is None else plan.selection.threshold,
         "delta": None if plan.selection is None else decimal_text(plan.selection.delta),
         "columns": [
             {
-                "signature": m.measure.signature,
+                "signature": asked.measure.signature,
                 "noise": type(m.noise).__name__,
                 "scale": decimal_text(_scale(m)),
                 "delta": decimal_text(m.noise.delta) if isinstance(m.noise, Gaussian) else "0",
                 "step": decimal_text(m.step),
             }
-            for m in plan.measurements
+            for asked, m in zip(plan.measurements, member.plan.measurements, strict=True)
         ],
     }
     return Keep(key=plan.key, family=plan.family, data_version=data_version, audience=audience, facts=json.dumps(facts))
 
 
-def find(plan: Plan, ledger: Ledger, shelf: Shelf) -> Found | None:
-    """The best kept answer that serves `plan` at least as well as a fresh one would."""
+def find_job(job: Job, ledger: Ledger, shelf: Shelf) -> tuple[Found, ...] | None:
+    """For each member of a job a kept answer that serves it at least as well as a fresh one would; None unless all do.
+
+    Grouping sets are consistent with each other and count the same rows, so theirs must have been given together, for
+    the same keys.
+    """
+    if job.sets is not None:
+        return _together(job, ledger, shelf)
+    found: list[Found] = []
+    for question in job.members:
+        kept = next(candidates(question, ledger, shelf), None)
+        if kept is None:
+            return None
+        found.append(kept)
+    return tuple(found)
+
+
+def _together(job: Job, ledger: Ledger, shelf: Shelf) -> tuple[Found, ...] | None:
+    first, *others = job.members
+    for kept in candidates(first, ledger, shelf):
+        found = [kept, *(_beside(kept, question, ledger, shelf) for question in others)]
+        given = tuple(each for each in found if each is not None and each.how in {SAME, COLUMNS})
+        if len(given) == len(job.members):
+            return given
+    return None
+
+
+def _beside(first: Found, question: Served, ledger: Ledger, shelf: Shelf) -> Found | None:
+    """What serves a question among the answers that were given together with another."""
+    return next((each for each in candidates(question, ledger, shelf) if each.entry == first.entry), None)
+
+
+def candidates(question: Served, ledger: Ledger, shelf: Shelf) -> Iterator[Found]:
+    """Kept answers that serve the question at least as well as a fresh one would, the best first."""
+    plan = question.asked
     for kept in ledger.kept(shelf, key=plan.key):
-        found = _same(plan, kept, ledger)
+        found = _same(question, kept, ledger)
         if found is not None:
-            return found
+            yield found
     if plan.bias:  # what bounds cut from a part is not told by what they cut from the whole
-        return None
+        return
     for kept in ledger.kept(shelf, family=plan.family):
-        found = derived(plan, kept, ledger)
+        found = derived(question, kept, ledger)
         if found is not None:
-            return found
+            yield found
     for restriction in restrictions(plan):
         wider = replace(plan, where=restriction.rest)
         for kept in ledger.kept(shelf, family=wider.family):
-            found = derived(plan, kept, ledger, picks=restriction.picks)
+            found = derived(question, kept, ledger, picks=restriction.picks)
             if found is not None:
-                return found
-    return None
+                yield found
 
 
 def _scale(measurement: Measurement) -> Fraction:
@@ -66,17 +104,27 @@ def _scale(measurement: Measurement) -> Fraction:
     return noise.sigma if isinstance(noise, Gaussian) else noise.rate
 
 
-def _same(plan: Plan, kept: KeptAnswer, ledger: Ledger) -> Found | None:
+def _same(question: Served, kept: KeptAnswer, ledger: Ledger) -> Found | None:
     """The same measurements, none of them noisier than asked."""
     facts = json.loads(kept.keep.facts)
-    columns = facts["columns"]
-    served = [swapped(m, c) for m, c in zip(plan.measurements, columns, strict=True)]
-    measurements = [m for m in served if m is not None]
-    if len(measurements) != len(columns):
-        return None
+    plan, columns = question.asked, facts["columns"]
     noisy = Noisy.from_bytes(ledger.answer(kept))
-    serving = replace(plan, measurements=tuple(measurements), loss=kept.loss, selection=kept_selection(plan, facts))
-    return Found(noisy, serving, "the same question", kept.hash, kept.at)
+    measurements = []
+    for index, (column, numbers) in enumerate(zip(columns, noisy.columns, strict=True)):
+        served = serving(question, index, column, numbers)
+        if served is None:
+            return None
+        measurements.append(served)
+    shown = replace(plan, measurements=tuple(measurements), loss=kept.loss, selection=kept_selection(plan, facts))
+    return Found(Member(shown, noisy), SAME, kept.hash, kept.at)
+
+
+def said(found: Sequence[Found], job: Job) -> str:
+    """How a job's answers were got."""
+    hows = list(dict.fromkeys(each.how for each in found))
+    if job.is_batch:
+        return "the same questions" if hows == [SAME] else "earlier answers"
+    return hows[0] if len(hows) == 1 else "earlier answers"
 
 
 def data_version(policy: Policy, engine: object) -> str:

@@ -1,4 +1,4 @@
-"""DP-SELECT WITHIN: the least epsilon whose stated errors keep a bound."""
+"""DP-SELECT WITHIN: the least epsilon whose stated errors keep a bound, for a question or for several at one price."""
 
 from __future__ import annotations
 
@@ -9,114 +9,114 @@ import numpy as np
 
 from tacit.core import Loss
 from tacit.curator.answer import bands_of
-from tacit.curator.noisy import Noisy
+from tacit.curator.expected import expected_bands, outputs_of, widths
+from tacit.curator.job import Job
+from tacit.curator.members import Member
 from tacit.curator.pricing import Session, check_limit
 from tacit.errors import BudgetExceeded, QueryRefused
 from tacit.policy import Policy
-from tacit.sql import BoundQuery, Plan, Planner, WithinError, post
-from tacit.sql.errors_expected import half_width, nominal, shared_confidence
+from tacit.sql import BoundQuery, Output, WithinError, post
 
 PILOT = Fraction(1, 20)  # what a first look costs, where the accuracy asked for depends on the answer
 _COARSEST, _FINEST = Fraction(100), Fraction(1, 10_000)
 _STEPS = 40
 _DIGITS = 3  # of the epsilon that is found, rounded up
+_UNKNOWN = float("inf")
 
-Planned = Callable[[Fraction], Plan]
+Priced = Callable[[Fraction], Job]
 
 
-def needs_pilot(bound: BoundQuery) -> bool:
+def priced_at(at: Callable[[Loss], Job], bounds: Sequence[BoundQuery], policy: Policy, session: Session) -> Priced:
+    """The job at each epsilon, with the delta that its private keys need."""
+    private = any(not key.is_public for bound in bounds for key in bound.keys)
+    typed = next((bound.query.delta for bound in bounds if bound.query.delta), None)
+    delta = typed or ((session.delta or policy.budget.default_delta) if private else None) or Fraction(0)
+    return lambda epsilon: at(Loss(epsilon, delta))
+
+
+def needs_pilot(outputs: Sequence[Output], wanted: WithinError) -> bool:
     """Whether the price depends on the answer: a share of it, or an average over nobody knows how many rows."""
-    wanted = bound.query.price
-    linear = all(out.value is None or post.is_linear(out.value) for out in bound.outputs)
-    return isinstance(wanted, WithinError) and (wanted.relative or not linear)
+    return wanted.relative or not all(out.value is None or post.is_linear(out.value) for out in outputs)
 
 
-def pilot_price(bound: BoundQuery, policy: Policy, *, planned: Planned) -> Fraction:
-    """What the pilot costs: at most a fifth of what one question may, so that a sharper answer can follow it.
+def pilot_price(bounds: Sequence[BoundQuery], policy: Policy, *, wanted: WithinError, priced: Priced) -> Fraction:
+    """What the pilot costs: at most a fifth of what one job may, so that a sharper answer can follow it.
 
     Where the policy says about how many rows there are, a quarter of what the accuracy would cost then is enough.
     """
     budget = policy.budget.max_epsilon
     most = PILOT if budget is None else min(PILOT, budget / 5)
-    if bound.table.rows is None:
+    if any(bound.table.rows is None for bound in bounds):
         return most
     try:
-        guess = least_price(bound, policy, planned=planned).loss.epsilon
+        guess = least_price(policy, wanted=wanted, priced=priced).loss.epsilon
     except (QueryRefused, BudgetExceeded):  # at that size; the pilot may find another
         return most
     return min(most, max(_FINEST, _rounded_up(guess / 4)))
 
 
-def planner_of(bound: BoundQuery, policy: Policy, *, session: Session) -> Planned:
-    """The plan at each epsilon."""
-    private = any(not key.is_public for key in bound.keys)
-    delta = bound.query.delta or ((session.delta or policy.budget.default_delta) if private else None) or Fraction(0)
-
-    planner = Planner(bound, policy)
-
-    def planned(epsilon: Fraction) -> Plan:
-        return planner.at(Loss(epsilon, delta))
-
-    return planned
-
-
 def least_price(
-    bound: BoundQuery,
     policy: Policy,
     *,
-    planned: Planned,
-    pilot: Noisy | None = None,
+    wanted: WithinError,
+    priced: Priced,
+    pilot: Sequence[Member] | None = None,
     paid: Fraction = Fraction(0),
-) -> Plan:
-    """The cheapest plan whose every stated error is within the bound: from public numbers, or from a private pilot.
+) -> Job:
+    """The cheapest job whose every stated error is within the bound: from public numbers, or from a private pilot.
 
-    `paid` is what the pilot cost: it counts towards what one question may.
+    `pilot` has the member that answers each question; `paid` is what it cost, which counts towards what one job may.
+    An error is about inverse to epsilon, so that each job says about where the least one is.
     """
-    wanted = bound.query.price
-    if not isinstance(wanted, WithinError):
-        raise QueryRefused("the query names no bound on its error")
-
-    def fits(epsilon: Fraction) -> bool:
-        return _fits(planned(epsilon), wanted, pilot)
-
     most = policy.budget.max_epsilon
     low, high = _FINEST, min(_COARSEST, policy.budget.epsilon) if most is None else most - paid
-    if not fits(high):
+    if high <= 0:
+        check_limit(paid + _FINEST, policy)
+    best = priced(high)
+    excess = _excess(best, wanted, pilot)
+    if excess > 1:
         raise QueryRefused("no epsilon that may be spent reaches this accuracy", hint="ask for a wider bound")
     for _ in range(_STEPS):
-        middle = _rounded_up(Fraction((float(low) * float(high)) ** 0.5))
-        if middle >= high or middle <= low:
+        guess = _rounded_up(high * Fraction(max(excess, 1e-9)))
+        if not low < guess < high:
+            guess = _rounded_up(Fraction((float(low) * float(high)) ** 0.5))
+        if not low < guess < high:
             break
-        low, high = (low, middle) if fits(middle) else (middle, high)
-    check_limit(high + paid, policy)
-    return planned(high)
-
-
-def _fits(made: Plan, wanted: WithinError, pilot: Noisy | None) -> bool:
-    bands = nominal(made.measurements, made.confidence, rows=made.size) if pilot is None else _as_piloted(made, pilot)
-    for out in made.outputs:
-        if out.value is None:
+        job = priced(guess)
+        found = _excess(job, wanted, pilot)
+        if found > 1:
+            low = guess
+            excess = 1.0  # from here on, halfway
             continue
-        band = post.evaluate(out.value, bands)
-        known = ~np.isnan(band.value)  # a group that is empty has no average, and no error either
-        if not np.all(np.isfinite(band.error[known])):
-            raise QueryRefused(
-                f"WITHIN is refused for {out.name}: its error is not a half-width", hint="give an epsilon"
-            )
-        allowed = float(wanted.bound) * (np.abs(band.value) if wanted.relative else 1.0)
-        if np.any((band.error > allowed)[known]):
-            return False
-    return True
+        high, best, excess = guess, job, found
+    check_limit(high + paid, policy)
+    return best
 
 
-def _as_piloted(made: Plan, pilot: Noisy) -> Sequence[post.Band]:
-    """What was measured in the pilot, with the intervals this plan would have."""
-    shared = shared_confidence(made.confidence, len(made.measurements))
-    bands = []
-    for band, measurement in zip(bands_of(made, pilot, 1), made.measurements, strict=True):
-        width = half_width(measurement, shared)
-        bands.append(post.Band(band.value, band.value - width, band.value + width))
-    return bands
+def _excess(job: Job, wanted: WithinError, pilot: Sequence[Member] | None) -> float:
+    """How many times larger than the bound the largest of its errors is."""
+    worst = 0.0
+    for question, index in enumerate(job.answering):
+        served = job.members[index]
+        if pilot is None:
+            bands = expected_bands(served)
+        else:
+            known = bands_of(pilot[question].plan, pilot[question].noisy, 1)
+            bands = [post.around(band.value, width) for band, width in zip(known, widths(served), strict=True)]
+        for out in outputs_of(job, question):
+            if out.value is not None and post.refs(out.value):
+                worst = max(worst, _ratio(out, post.evaluate(out.value, bands), wanted))
+    return worst
+
+
+def _ratio(out: Output, band: post.Band, wanted: WithinError) -> float:
+    known = ~np.isnan(band.value)  # a group that is empty has no average, and no error either
+    error = np.broadcast_to(band.error, band.value.shape)[known]
+    if not np.all(np.isfinite(error)):
+        raise QueryRefused(f"WITHIN is refused for {out.name}: its error is not a half-width", hint="give an epsilon")
+    allowed = float(wanted.bound) * (np.abs(band.value[known]) if wanted.relative else np.ones_like(error))
+    ratios = np.divide(error, allowed, out=np.where(error > 0, _UNKNOWN, 0.0), where=allowed > 0)
+    return float(np.max(ratios, initial=0.0))
 
 
 def _rounded_up(value: Fraction) -> Fraction:

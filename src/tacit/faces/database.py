@@ -12,9 +12,9 @@ from typing import NoReturn, Protocol, Self
 
 from tacit.core import NOTHING, Budget, Number, positive, probability
 from tacit.curator import Curator, Explanation, Release, Session
-from tacit.curator.batch_explain import BatchExplanation
-from tacit.curator.batch_plan import Question, check_questions
 from tacit.curator.batch_release import BatchRelease
+from tacit.curator.job_explain import BatchExplanation
+from tacit.curator.job_plan import Question, check_questions
 from tacit.errors import InvalidParameter
 from tacit.faces.catalogue import Catalogue, catalogue
 from tacit.faces.opening import Rehearsal, as_policy, open_policy
@@ -37,9 +37,11 @@ class Answers(Protocol):
         questions: Sequence[Question],
         *,
         session: Session,
-        epsilon: Number,
+        epsilon: Number | None = None,
+        within: Number | str | None = None,
         delta: Number | None = None,
         request_id: str | None = None,
+        fresh: bool = False,
     ) -> BatchRelease:
         """Answer several questions for one price."""
 
@@ -86,19 +88,30 @@ class Database:
         self,
         questions: Sequence[Question],
         *,
-        epsilon: Number,
+        epsilon: Number | None = None,
+        within: Number | str | None = None,
         delta: Number | None = None,
         request_id: str | None = None,
+        fresh: bool = False,
     ) -> BatchRelease:
         """Ask several questions for one price: counts that overlap are answered together, and agree with each other.
 
         A question is its SQL, or a pair of SQL and the values for its `?` or `:name`; it has no price of its own.
+        The price of all is `epsilon`, or the least at which every error bar is `within` a number, or within a share
+        such as `"5%"` of its answer. Kept answers that serve them all are given again, free, unless they must be
+        `fresh`.
         Raises QueryRefused and BudgetExceeded, at no charge.
         """
         self.__check_process()
         check_questions(questions)
         answers = self.__answers.batch(
-            list(questions), session=self.__session, epsilon=epsilon, delta=delta, request_id=request_id
+            list(questions),
+            session=self.__session,
+            epsilon=epsilon,
+            within=within,
+            delta=delta,
+            request_id=request_id,
+            fresh=fresh,
         )
         return answers if self.__rehearse is not None else _all_marked(answers, left=self.budget.left)
 
@@ -111,11 +124,18 @@ class Database:
         return self.__books.explain(sql, parameters, session=self.__session)
 
     def explain_batch(
-        self, questions: Sequence[Question], *, epsilon: Number, delta: Number | None = None
+        self,
+        questions: Sequence[Question],
+        *,
+        epsilon: Number | None = None,
+        within: Number | str | None = None,
+        delta: Number | None = None,
     ) -> BatchExplanation:
         """How a batch would be answered: the strategy and what it gains, each question's error, the SQL. Free."""
         check_questions(questions)
-        return self.__books.explain_batch(list(questions), session=self.__session, epsilon=epsilon, delta=delta)
+        return self.__books.explain_batch(
+            list(questions), session=self.__session, epsilon=epsilon, within=within, delta=delta
+        )
 
     @property
     def budget(self) -> Standing:

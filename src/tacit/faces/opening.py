@@ -13,8 +13,8 @@ from pathlib import Path
 
 from tacit.core import Number
 from tacit.curator import Curator, Explanation, Release, Session
-from tacit.curator.batch_plan import Question
 from tacit.curator.batch_release import BatchRelease
+from tacit.curator.job_plan import Question
 from tacit.engines import Engine, dummy_engine, limits_of, open_engine
 from tacit.errors import PolicyError
 from tacit.ledger import Ledger, SqliteLedger, open_books
@@ -49,13 +49,23 @@ class Rehearsal:
         questions: Sequence[Question],
         *,
         session: Session,
-        epsilon: Number,
+        epsilon: Number | None = None,
+        within: Number | str | None = None,
         delta: Number | None = None,
         request_id: str | None = None,
+        fresh: bool = False,
     ) -> BatchRelease:
         """As a curator does, on a ledger that is thrown away."""
         with self._curator() as curator:
-            return curator.batch(questions, session=session, epsilon=epsilon, delta=delta, request_id=request_id)
+            return curator.batch(
+                questions,
+                session=session,
+                epsilon=epsilon,
+                within=within,
+                delta=delta,
+                request_id=request_id,
+                fresh=fresh,
+            )
 
     @contextmanager
     def _curator(self) -> Iterator[Curator]:

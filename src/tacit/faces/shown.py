@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tacit.curator import Explanation, Release
-from tacit.curator.batch_explain import BatchExplanation
 from tacit.curator.extras import needs
+from tacit.curator.job_explain import BatchExplanation
 from tacit.curator.release import in_one_text, plain, visible
 from tacit.errors import InvalidParameter
 from tacit.faces.formats import Format

@@ -7,6 +7,7 @@ from tacit.ledger.places import accept_ledger, has_ledger, open_ledger, verify_l
 from tacit.ledger.protocol import Answers, Debits, Ledger, Log
 from tacit.ledger.sqlite import SqliteLedger
 from tacit.ledger.values import (
+    Answer,
     Balance,
     Caps,
     Charge,
@@ -23,6 +24,7 @@ from tacit.ledger.values import (
 )
 
 __all__ = [
+    "Answer",
     "Answers",
     "Balance",
     "Cap",

@@ -8,7 +8,7 @@ from tacit.ledger.rows import Connection, Row
 from tacit.ledger.values import Keep, KeptAnswer, KeptState, Shelf, dataset_key
 
 _SELECT = (
-    "SELECT a.charge, a.key, a.family, a.data_version, a.audience, a.facts,"
+    "SELECT a.charge, a.member, a.key, a.family, a.data_version, a.audience, a.facts,"
     " c.analyst, c.epsilon, c.delta, c.rho, c.slack, c.plan_hash, s.hash, s.at"
     " FROM answer a JOIN entry c ON c.seq = a.charge JOIN entry s ON s.charge = a.charge"
     " WHERE a.dataset = ? AND a.data_version = ? AND c.policy_version = ?"
@@ -42,6 +42,7 @@ def states(connection: Connection, dataset: str) -> tuple[KeptState, ...]:
 def _kept(row: Row) -> KeptAnswer:
     return KeptAnswer(
         seq=row["charge"],
+        member=row["member"],
         hash=row["hash"],
         at=row["at"] / 1000,
         analyst=row["analyst"],

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tacit.errors import LedgerError, QueryRefused
 from tacit.ledger import accounts
 from tacit.ledger.amounts import Spent, from_text
-from tacit.ledger.chain import SEALED, Field, digest, seal
+from tacit.ledger.chain import SEALED, Field, digest, digest_of_several, seal
 from tacit.ledger.links import ADVICE, Head, checked, head
 from tacit.ledger.rows import Connection, Row
 from tacit.ledger.totals import Totals
-from tacit.ledger.values import Act, Caps, Charge, Entry, Inquiry, Keep, Replay, Reservation
+from tacit.ledger.values import Act, Answer, Caps, Charge, Entry, Inquiry, Keep, Replay, Reservation
 
 _INSERT = f"INSERT INTO entry ({', '.join(SEALED)}, hash) VALUES ({', '.join('?' * (len(SEALED) + 1))})"
+
+_ANSWER = ("charge", "member", "dataset", "key", "family", "data_version", "audience", "facts", "body")
+_KEEP = f"INSERT INTO answer ({', '.join(_ANSWER)}) VALUES ({', '.join('?' * len(_ANSWER))})"
 
 
 def append(
@@ -86,14 +89,18 @@ def first(connection: Connection) -> str:
 
 
 def settle(
-    connection: Connection, reservation: Reservation, *, answer: bytes, keep: Keep | None, now: int, totals: Totals
+    connection: Connection, reservation: Reservation, *, answers: Sequence[Answer], now: int, totals: Totals
 ) -> str:
-    """Record the answer, and the keys under which it may be used again."""
+    """Record the answers, and the keys under which each may be used again."""
     _still_open(connection, reservation)
-    dataset = reservation.charge.dataset
-    keys = _keys(keep)
-    sealed = digest((reservation.seq, dataset, *keys), answer)
-    connection.execute("INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (reservation.seq, dataset, *keys, answer))
+    if not answers:
+        raise LedgerError("a charge is settled with an answer, or it failed")
+    seq, dataset, digests = reservation.seq, reservation.charge.dataset, []
+    for member, answer in enumerate(answers):
+        keys = _keys(answer.keep)
+        digests.append(digest((seq, dataset, *keys), answer.body))
+        connection.execute(_KEEP, (seq, member, dataset, *keys, answer.body))
+    sealed = digest_of_several(digests)
     return _conclude(connection, "settle", reservation=reservation, now=now, sealed=sealed, totals=totals)
 
 
@@ -105,30 +112,37 @@ def fail(connection: Connection, reservation: Reservation, *, now: int, totals: 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """An answer, and the entries that charged and settled it, all of them checked against each other."""
+    """Answers, and the entries that charged and settled them, all of them checked against each other."""
 
-    body: bytes
+    bodies: tuple[bytes, ...]
     charged: Mapping[str, Any]
     settled: Mapping[str, Any]
 
 
-def stored_answer(connection: Connection, charge: int) -> Stored | None:
-    """The answer that a charge was settled with, checked against the log; None where there is none."""
-    row = connection.execute("SELECT * FROM answer WHERE charge = ?", (charge,)).fetchone()
+def stored_answers(connection: Connection, charge: int) -> Stored | None:
+    """The answers that a charge was settled with, checked against the log; None where there are none."""
+    rows = list(connection.execute("SELECT * FROM answer WHERE charge = ? ORDER BY member", (charge,)))
     settled = connection.execute("SELECT * FROM entry WHERE charge = ? AND act = 'settle'", (charge,)).fetchone()
     charged = connection.execute("SELECT * FROM entry WHERE seq = ? AND act = 'charge'", (charge,)).fetchone()
-    if row is None or settled is None or charged is None:
+    if not rows or settled is None or charged is None:
         return None
-    stored = Stored(row["body"], checked(charged), checked(settled))
-    if answer_digest(row) != stored.settled["digest"]:
+    stored = Stored(tuple(row["body"] for row in rows), checked(charged), checked(settled))
+    if answers_digest(rows) != stored.settled["digest"]:
         raise LedgerError("a kept answer cannot be trusted: it was changed", hint=ADVICE)
     return stored
 
 
-def answer_digest(row: Row) -> str:
-    """What the settling entry of this row must say."""
+def answers_digest(rows: Sequence[Row]) -> str:
+    """What the settling entry of these rows, all that one charge has, must say; nothing where their numbers do not fit.
+
+    In the first format a charge had one answer, without a number.
+    """
+    named = set(rows[0].keys())
+    numbers = [row["member"] for row in rows] if "member" in named else [0]
+    if numbers != list(range(len(rows))):
+        return ""
     names = ("charge", "dataset", "key", "family", "data_version", "audience", "facts")
-    return digest([row[name] for name in names], row["body"])
+    return digest_of_several([digest([row[name] for name in names], row["body"]) for row in rows])
 
 
 def newest(connection: Connection, *, limit: int, dataset: str | None, analyst: str | None) -> tuple[Entry, ...]:
@@ -165,14 +179,14 @@ def _replay(connection: Connection, charge: Charge) -> Replay | None:
             f"the request id {charge.request_id!r} stands for another question",
             hint="give each question an id of its own",
         )
-    stored = stored_answer(connection, row["seq"])
+    stored = stored_answers(connection, row["seq"])
     if stored is None:
         # Running elsewhere, failed, or lost in a crash: it may have been seen, so it may not be drawn again.
         raise QueryRefused(
             f"the request id {charge.request_id!r} was charged and has no answer",
             hint="wait for it, or ask under a new id: that is a new charge",
         )
-    return Replay(row["seq"], stored.settled["hash"], charge, stored.body)
+    return Replay(row["seq"], stored.settled["hash"], charge, stored.bodies)
 
 
 def _still_open(connection: Connection, reservation: Reservation) -> None:

@@ -71,9 +71,10 @@ def _rebuild(connection: sqlite3.Connection) -> None:
     for table in _TABLES:
         connection.execute(f"ALTER TABLE {table} RENAME TO {table}_1")
     schema.create(connection)
+    added = {"entry": (", state", ", ''"), "answer": (", member", ", 0")}  # each charge had one answer
     for table, columns in _TABLES.items():
         names = ", ".join(columns)
-        more, values = (", state", ", ''") if table == "entry" else ("", "")
+        more, values = added.get(table, ("", ""))
         connection.execute(f"INSERT INTO {table} ({names}{more}) SELECT {names}{values} FROM {table}_1")
     for table in ("answer", "account", "entry"):
         connection.execute(f"DROP TABLE {table}_1")

@@ -51,6 +51,13 @@ def digest(keys: Sequence[Field], answer: bytes) -> str:
     return _hash(b"tacit ledger answer 1\n", canonical(named))
 
 
+def digest_of_several(digests: Sequence[str]) -> str:
+    """The hash of all answers that one charge paid for, in their order; of one alone, its own."""
+    if len(digests) == 1:
+        return digests[0]
+    return _hash(b"tacit ledger answers 2\n", canonical(list(digests)))
+
+
 def leaf(account: Sequence[Field]) -> str:
     """The hash of one account: whose it is, its window, and all its amounts."""
     return _hash(b"tacit ledger account 2\n", canonical(list(account)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Self, TypeVar
@@ -16,11 +16,11 @@ from tacit.ledger.rows import Connection, Desk
 from tacit.ledger.totals import Totals
 from tacit.ledger.turnstile import Take, Ticket, Turnstile, unexpected
 from tacit.ledger.values import (
+    Answer,
     Balance,
     Caps,
     Charge,
     Entry,
-    Keep,
     KeptAnswer,
     KeptState,
     Replay,
@@ -65,10 +65,10 @@ class Counter(ABC):
             lambda at: book.reserve(at, charge, caps=caps, now=self._now(at), totals=self._totals)
         )
 
-    def settle(self, reservation: Reservation, answer: bytes, *, keep: Keep | None) -> str:
-        """Record the answer; the hash of that entry."""
+    def settle(self, reservation: Reservation, answers: Sequence[Answer]) -> str:
+        """Record the answers; the hash of that entry."""
         return self._turnstile.submit(
-            lambda at: book.settle(at, reservation, answer=answer, keep=keep, now=self._now(at), totals=self._totals)
+            lambda at: book.settle(at, reservation, answers=answers, now=self._now(at), totals=self._totals)
         )
 
     def fail(self, reservation: Reservation) -> str:
@@ -95,12 +95,12 @@ class Counter(ABC):
 
     def answer(self, kept: KeptAnswer) -> bytes:
         """The bytes of a kept answer."""
-        found = self._read(lambda at: book.stored_answer(at, kept.seq))
-        if found is None or found.settled["hash"] != kept.hash:
+        found = self._read(lambda at: book.stored_answers(at, kept.seq))
+        if found is None or found.settled["hash"] != kept.hash or not 0 <= kept.member < len(found.bodies):
             raise LedgerError("the kept answer is not in this ledger")
         if (accounts.price(found.charged)[0], found.charged["plan_hash"]) != (kept.loss, kept.plan_hash):
             raise LedgerError("a kept answer cannot be trusted: what it cost was changed", hint=ADVICE)
-        return found.body
+        return found.bodies[kept.member]
 
     def entries(self, *, limit: int, dataset: str | None = None, analyst: str | None = None) -> tuple[Entry, ...]:
         """The log, newest first."""

@@ -15,6 +15,7 @@ def _amount(column: str, *, rest: str = "") -> str:
 
 
 _ACTS = "'open', 'charge', 'settle', 'fail', 'accept', 'carry', 'adopt'"
+_MEMBER = "member >= 0"
 _STATE = "LENGTH(state) = 64 OR state = ''"
 # Writers queue for a table that holds nothing, so that no vacuum is in their way. Who may not write the ledger may not
 # lock it either: an advisory lock could be taken by anybody who can connect, and would stop all charges.
@@ -43,9 +44,10 @@ TABLES = (
     span BIGINT CHECK (span IS NULL OR (span > 0 AND scope = 'analyst')), since BIGINT NOT NULL CHECK (since >= 0),
     {_amount("epsilon", rest="NOT NULL")}, {_amount("delta", rest="NOT NULL")}, {_amount("rho")},
     {_amount("slack", rest="NOT NULL")}, PRIMARY KEY (dataset, scope, name))""",
-    """CREATE TABLE answer (
-    charge BIGINT PRIMARY KEY REFERENCES entry (seq), dataset TEXT NOT NULL, key TEXT, family TEXT,
-    data_version TEXT, audience TEXT, facts TEXT, body BYTEA NOT NULL)""",
+    f"""CREATE TABLE answer (
+    charge BIGINT NOT NULL REFERENCES entry (seq), member BIGINT NOT NULL CONSTRAINT numbered CHECK ({_MEMBER}),
+    dataset TEXT NOT NULL, key TEXT, family TEXT, data_version TEXT, audience TEXT, facts TEXT, body BYTEA NOT NULL,
+    PRIMARY KEY (charge, member))""",
     "CREATE INDEX shelf_key ON answer (dataset, key) WHERE key IS NOT NULL",
     "CREATE INDEX shelf_family ON answer (dataset, family) WHERE family IS NOT NULL",
     _TURN,
@@ -56,6 +58,11 @@ _CARRY = (
     (
         f"ALTER TABLE entry ALTER COLUMN state DROP DEFAULT, ADD CONSTRAINT sealed CHECK ({_STATE}),"
         f" DROP CONSTRAINT entry_act_check, ADD CONSTRAINT entry_act_check CHECK (act IN ({_ACTS}))"
+    ),
+    "ALTER TABLE answer ADD COLUMN member BIGINT NOT NULL DEFAULT 0",  # each charge had one answer
+    (
+        f"ALTER TABLE answer ALTER COLUMN member DROP DEFAULT, ADD CONSTRAINT numbered CHECK ({_MEMBER}),"
+        " DROP CONSTRAINT answer_pkey, ADD PRIMARY KEY (charge, member)"
     ),
     _TURN,
 )

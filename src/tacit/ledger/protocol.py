@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from tacit.ledger.values import (
+    Answer,
     Balance,
     Caps,
     Charge,
     Entry,
-    Keep,
     KeptAnswer,
     KeptState,
     Replay,
@@ -25,7 +26,7 @@ class Debits(Protocol):
     def reserve(self, charge: Charge, caps: Caps) -> Reservation | Replay:
         """Check every cap and record the charge in one transaction; durable when this returns.
 
-        A request id seen before gives the stored answer (`Replay`), and charges nothing.
+        A request id seen before gives the stored answers (`Replay`), and charges nothing.
 
         Raises:
             BudgetExceeded: a cap does not cover it; nothing was charged.
@@ -34,8 +35,8 @@ class Debits(Protocol):
         """
         ...
 
-    def settle(self, reservation: Reservation, answer: bytes, *, keep: Keep | None) -> str:
-        """Record the answer durably, before it leaves; the hash of that entry goes into the receipt."""
+    def settle(self, reservation: Reservation, answers: Sequence[Answer]) -> str:
+        """Record the answers durably, before any leaves; the hash of that entry goes into the receipt."""
         ...
 
     def fail(self, reservation: Reservation) -> str:

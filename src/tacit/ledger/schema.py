@@ -48,8 +48,9 @@ TABLES = (
     {_amount("epsilon", rest="NOT NULL")}, {_amount("delta", rest="NOT NULL")}, {_amount("rho")},
     {_amount("slack", rest="NOT NULL")}, PRIMARY KEY (dataset, scope, name)) STRICT, WITHOUT ROWID""",
     """CREATE TABLE answer (
-    charge INTEGER PRIMARY KEY REFERENCES entry (seq), dataset TEXT NOT NULL, key TEXT, family TEXT,
-    data_version TEXT, audience TEXT, facts TEXT, body BLOB NOT NULL) STRICT""",
+    charge INTEGER NOT NULL REFERENCES entry (seq), member INTEGER NOT NULL CHECK (member >= 0), dataset TEXT NOT NULL,
+    key TEXT, family TEXT, data_version TEXT, audience TEXT, facts TEXT, body BLOB NOT NULL,
+    PRIMARY KEY (charge, member)) STRICT""",
     "CREATE INDEX shelf_key ON answer (dataset, key) WHERE key IS NOT NULL",
     "CREATE INDEX shelf_family ON answer (dataset, family) WHERE family IS NOT NULL",
 )

@@ -123,12 +123,12 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The answer already given to this request id: to be returned as it is, without reading the data."""
+    """The answers already given to this request id: to be returned as it is, without reading the data."""
 
     seq: int
     hash: str  # of the entry that settled it, as in the first receipt
     charge: Charge
-    answer: bytes
+    answers: tuple[bytes, ...]  # one for each question that the charge paid for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +151,14 @@ class Keep:
             checked(self.audience, "the audience")
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a charge paid for, or one of the things it paid for; `keep` is None where it is not to be used again."""
+
+    body: bytes
+    keep: Keep | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shelf:
     """Which kept answers may be looked at: one dataset, policy and state of the data, by one analyst."""
@@ -169,6 +177,7 @@ class KeptAnswer:
     """An answer on the shelf; its bytes are fetched with `answer`."""
 
     seq: int  # of the charge that paid for it
+    member: int  # which of the answers that it paid for
     hash: str  # of the entry that settled it
     at: float
     analyst: str

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import Any
 
 from tacit.errors import TacitError
 from tacit.ledger import accounts, schema
 from tacit.ledger.accounts import Key
 from tacit.ledger.amounts import Spent
-from tacit.ledger.book import answer_digest
+from tacit.ledger.book import answers_digest
 from tacit.ledger.chain import BEFORE_THE_FIRST, seal, state
 from tacit.ledger.links import head
 from tacit.ledger.mark import Point
@@ -168,10 +169,14 @@ class _Examiner:
             self.say(f"the account of {_whose(key)} is missing")
 
     def answers(self) -> None:
-        kept = "SELECT answer.*, entry.digest AS sealed FROM answer LEFT JOIN entry ON entry.charge = answer.charge"
-        for row in self.connection.execute(kept):
-            if answer_digest(row) != row["sealed"]:
-                self.say(f"the answer kept for charge {row['charge']} was changed")
+        kept = (
+            "SELECT answer.*, entry.digest AS sealed FROM answer LEFT JOIN entry ON entry.charge = answer.charge"
+            f" ORDER BY answer.charge{', answer.member' if self.state else ''}"
+        )
+        for charge, found in groupby(self.connection.execute(kept), key=lambda row: row["charge"]):
+            rows = list(found)
+            if answers_digest(rows) != rows[0]["sealed"]:
+                self.say(f"the answer kept for charge {charge} was changed")
         lost = "SELECT charge FROM entry WHERE act = 'settle' AND charge NOT IN (SELECT charge FROM answer)"
         for row in self.connection.execute(lost):
             self.say(f"the answer kept for charge {row['charge']} is missing")

@@ -54,6 +54,13 @@ def written_price(cursor: Cursor, named: Mapping[str, object]) -> PriceTag:
     return tag
 
 
+def read_bound(text: str) -> WithinError:
+    """A bound on errors by itself: `10`, or `5%` of each answer."""
+    number = text.strip().removesuffix("%")
+    bound = positive(number, "the bound on errors")
+    return WithinError(bound / 100, relative=True) if text.strip().endswith("%") else WithinError(bound, relative=False)
+
+
 def _modifiers(cursor: Cursor, tag: PriceTag) -> PriceTag:
     while True:
         if tag.delta is None and cursor.takes("DELTA"):

@@ -92,8 +92,13 @@ def _keys(bound: BoundQuery, places: Sequence[int]) -> tuple[Key, ...]:
 
 
 def _question(bound: BoundQuery, places: Sequence[int]) -> BoundQuery:
-    """What one set asks: its keys, and every number that the answer, HAVING or ORDER BY is made of."""
-    elsewhere = [key for place, key in enumerate(bound.keys) if place not in places or key.keep is None]
+    """What one set asks: its keys, and every number that the answer, HAVING or ORDER BY is made of.
+
+    A row whose key has no value is in no group. Where a unit has several rows it must not be sampled either, so that
+    all sets sample from the same; where each row counts by itself, the set of all keys is then a plain GROUP BY.
+    """
+    sampled = bound.relation.owner is not None
+    elsewhere = [key for place, key in enumerate(bound.keys) if place not in places or (sampled and key.keep is None)]
     within = [found for key in elsewhere if (found := in_domain(key)) is not None]
     held = bound.having.posts() if bound.having is not None else []
     values = [out.value for out in (*bound.outputs, *(item.output for item in bound.order))]

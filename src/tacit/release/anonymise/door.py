@@ -114,17 +114,20 @@ def anonymise_source(
     progress: Progress | None = None,
 ) -> Anonymised:
     """The same for a request that is made up already. The table is opened only once the act is on record."""
-    with recorded(policy, request, table=name) as record:
+
+    def act(record: Record) -> Anonymised:
         source = opened()
         made = run(source, request, key=key, population=population, progress=progress or (lambda _: None))
         record.said = (
             f"{made.classes.each.size.size} classes, {made.prepared.tuples.rows} rows, {made.prepared.rules.models}"
         )
-    return Anonymised(
-        source,
-        made.prepared.rules.models,
-        measure=lambda: _report(made, population_size=population_size, record=record),
-    )
+        return Anonymised(
+            source,
+            made.prepared.rules.models,
+            measure=lambda: _report(made, population_size=population_size, record=record),
+        )
+
+    return recorded(policy, request, table=name, act=act)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

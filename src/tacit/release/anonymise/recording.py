@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from tacit.core import Loss
 from tacit.curator.caps import caps
+from tacit.curator.payment import Payment, pay
 from tacit.errors import LedgerError
-from tacit.ledger import Charge, Ledger, Reservation, open_books
+from tacit.ledger import Answer, Charge, Ledger, open_books
 from tacit.ledger.values import LONGEST_NAME
 from tacit.policy import AnalystPolicy, Policy
 from tacit.release.anonymise.releases import Earlier
 from tacit.release.anonymise.request import Request
+
+T = TypeVar("T")
 
 OWNER = "curator"
 LOOKED_AT = 10_000  # entries of the owner, the newest first, among which earlier releases are looked for
@@ -29,25 +33,32 @@ class Record:
     earlier: tuple[Earlier, ...] = ()  # tables of the same dataset that were published before this one
 
 
-@contextmanager
-def recorded(policy: Policy | None, request: Request, *, table: str) -> Iterator[Record]:
-    """Enter the act before the data are read, and its outcome after. Nothing is charged: it is no private answer.
+def recorded(policy: Policy | None, request: Request, *, table: str, act: Callable[[Record], T]) -> T:
+    """What `act` gives. It is entered before the data are read, and its outcome after.
 
-    The guarantee of the policy does not cover what is published here, and the entry says so.
+    Nothing is charged: it is no private answer. The guarantee of the policy does not cover what is published here, and
+    the entry says so.
     """
     record = Record()
     if policy is None:
-        yield record
-        return
+        return act(record)
     with closing(open_books(policy, create=True)) as ledger:
         record.earlier = _earlier(ledger, policy, table=table)
-        reserved = _reserve(ledger, policy, request, table=table)
-        try:
-            yield record
-        except BaseException:
-            ledger.fail(reserved)
-            raise
-        record.entry = ledger.settle(reserved, hashlib.sha256(record.said.encode()).digest(), keep=None)
+        payment: Payment[T] = Payment(
+            charge=_charge(policy, request, table=table),
+            caps=caps(policy, AnalystPolicy(OWNER, policy.budget.epsilon)),
+            what="the published table",
+            read=lambda: act(record),
+            kept=lambda _: [Answer(hashlib.sha256(record.said.encode()).digest())],
+            restored=_never,
+        )
+        paid = pay(ledger, payment)
+        record.entry = paid.entry
+    return paid.value
+
+
+def _never(bodies: tuple[bytes, ...]) -> Any:
+    raise LedgerError("the disclosure could not be entered")
 
 
 def _earlier(ledger: Ledger, policy: Policy, *, table: str) -> tuple[Earlier, ...]:
@@ -65,8 +76,8 @@ def _first(table: str) -> str:
     return "".join(character for character in f"anonymise {table[:40]}" if character.isprintable())
 
 
-def _reserve(ledger: Ledger, policy: Policy, request: Request, *, table: str) -> Reservation:
-    charge = Charge(
+def _charge(policy: Policy, request: Request, *, table: str) -> Charge:
+    return Charge(
         dataset=policy.dataset.name,
         analyst=OWNER,
         groups=(),
@@ -77,10 +88,6 @@ def _reserve(ledger: Ledger, policy: Policy, request: Request, *, table: str) ->
         kind="disclosure",
         note=said(request, table=table),
     )
-    reserved = ledger.reserve(charge, caps(policy, AnalystPolicy(OWNER, policy.budget.epsilon)))
-    if not isinstance(reserved, Reservation):
-        raise LedgerError("the disclosure could not be entered")
-    return reserved
 
 
 def said(request: Request, *, table: str) -> str:
