@@ -21,7 +21,6 @@ ARGUED = {
     ("predicates.py", "exp.cast"): "a text that is read as a day or a moment while planning, and never runs",
     ("relations/columns.py", "exp.cast"): "a constant in its own type",
     ("relations/views.py", "parse_one"): "the curator's own words, which are bound and built anew",
-    ("restriction.py", "sqlglot.parse_one"): "what was written is read again, and does not run",
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -18,13 +18,13 @@ from tacit.mechanisms.strategy.picks import Floats
 from tacit.mechanisms.sums import sum_reach
 from tacit.sql import Additive, Counted, Measurement, Plan, post
 from tacit.sql.errors_expected import shared_confidence
+from tacit.sql.picking import Pick
 from tacit.sql.plan import Selection
-from tacit.sql.restriction import Picked
 from tacit.sql.rules import Spread
 
 COLUMNS = "some columns of an earlier answer"
 
-Picks = tuple[tuple[str, Picked], ...]
+Picks = Sequence[Pick]
 Groups = dict[KeyTuple, list[int]]  # a group asked for, and the rows of the kept answer that make it up
 
 
@@ -45,17 +45,18 @@ def derived(question: Served, kept: KeptAnswer, ledger: Ledger, *, picks: Picks 
     texts: list[str] = facts["keys"]
     columns = {column["signature"]: (place, column) for place, column in enumerate(facts["columns"])}
     asked = key_texts(plan)
-    picked = {name for name, _ in picks}
+    chosen = {text: pick for pick in picks for text, column in _columns(facts) if column == pick.column}
+    picked = set(chosen)
     finer = set(texts) - set(asked)
     measured = all(m.measure.signature in columns for m in plan.measurements)
-    if not measured or not {*asked, *picked} <= set(texts):
+    if not measured or not set(asked) <= set(texts) or len(chosen) < len(picks):
         return None
     if (finer or picks) and not _same_quantity(plan, finer=bool(finer), picks=bool(picks)):
         return None
     noisy = Noisy.from_bytes(ledger.answer(kept))
     if (finer or picks) and noisy.private_keys:
         return None
-    groups = _groups(noisy, texts, asked=asked, picks=picks)
+    groups = _groups(noisy, texts, asked=asked, picks=chosen)
     if groups is None:
         return None
     cells = max((len(rows) for rows in groups.values()), default=1)
@@ -72,7 +73,8 @@ def derived(question: Served, kept: KeptAnswer, ledger: Ledger, *, picks: Picks 
             return None
         measurements.append(served)
         made.append(_summed(kept_column, list(groups.values()), cells))
-    how, notes = _said(plan, unpicked=finer - picked, picked=picked, cells=cells)
+    outside = finer - picked | {text for text, pick in chosen.items() if pick.outside}
+    how, notes = _said(plan, unpicked=finer - picked, picked=picked, outside=outside, cells=cells)
     shown = replace(
         plan,
         measurements=tuple(measurements),
@@ -81,6 +83,11 @@ def derived(question: Served, kept: KeptAnswer, ledger: Ledger, *, picks: Picks 
         selection=kept_selection(plan, facts),
     )
     return Found(Member(shown, Noisy(tuple(groups), tuple(made), noisy.private_keys)), how, kept.hash, kept.at)
+
+
+def _columns(facts: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
+    """The keys of a kept answer, each with the column whose own values it has."""
+    return zip(facts["keys"], facts.get("plain", [None] * len(facts["keys"])), strict=True)
 
 
 def _same_quantity(plan: Plan, *, finer: bool, picks: bool) -> bool:
@@ -99,14 +106,14 @@ def _same_quantity(plan: Plan, *, finer: bool, picks: bool) -> bool:
     return additive and listed and linear and alone and plan.selection is None
 
 
-def _groups(noisy: Noisy, texts: list[str], *, asked: list[str], picks: Picks) -> Groups | None:
+def _groups(noisy: Noisy, texts: list[str], *, asked: list[str], picks: Mapping[str, Pick]) -> Groups | None:
     """The rows behind each group. A group that WHERE leaves out has none; a value outside the keys refuses all."""
     allowed: dict[int, set[tuple[type, object]]] = {}
-    for name, values in picks:
+    for name, pick in picks.items():
         place = texts.index(name)
-        allowed[place] = {(type(value), value) for value in values}
+        allowed[place] = {(type(value), value) for value in pick.values}
         known = {(type(key[place]), key[place]) for key in noisy.keys}
-        if not values or not allowed[place] <= known:
+        if not pick.values or not allowed[place] <= known:
             return None
     places = [texts.index(text) for text in asked]
     groups: Groups = {}
@@ -205,11 +212,11 @@ def _summed_noise(
     return replace(measurement, noise=noise, step=step)
 
 
-def _said(plan: Plan, *, unpicked: set[str], picked: set[str], cells: int) -> tuple[str, list[str]]:
+def _said(plan: Plan, *, unpicked: set[str], picked: set[str], outside: set[str], cells: int) -> tuple[str, list[str]]:
     """How the answer was got, and what it is not."""
     notes = []
-    if unpicked:
-        notes.append(f"rows outside the public domain of {', '.join(sorted(unpicked))} are not in it")
+    if outside:
+        notes.append(f"rows outside the public domain of {', '.join(sorted(outside))} are not in it")
     if picked & set(key_texts(plan)):
         notes.append("groups that WHERE leaves out are 0")
     if cells > 1:

@@ -18,7 +18,8 @@ from tacit.ledger import Keep, KeptAnswer, Ledger, Shelf
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.policy import Policy
 from tacit.sql import Measurement
-from tacit.sql.restriction import restrictions
+from tacit.sql.picking import restrictions
+from tacit.sql.workload import key_column
 
 SAME = "the same question"
 
@@ -28,6 +29,7 @@ def keep(question: Served, member: Member, *, data_version: str, audience: str |
     plan = question.asked
     facts = {
         "keys": key_texts(plan),
+        "plain": [key_column(key) for key in plan.keys],  # the column whose own values a key is
         "threshold": None if plan.selection is None else plan.selection.threshold,
         "delta": None if plan.selection is None else decimal_text(plan.selection.delta),
         "columns": [
@@ -89,7 +91,7 @@ def candidates(question: Served, ledger: Ledger, shelf: Shelf) -> Iterator[Found
         found = derived(question, kept, ledger)
         if found is not None:
             yield found
-    for restriction in restrictions(plan):
+    for restriction in restrictions(plan.where):
         wider = replace(plan, where=restriction.rest)
         for kept in ledger.kept(shelf, family=wider.family):
             found = derived(question, kept, ledger, picks=restriction.picks)

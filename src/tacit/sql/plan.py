@@ -15,6 +15,7 @@ from tacit.sql.conditions import Condition
 from tacit.sql.dialects import emit
 from tacit.sql.keys import Key
 from tacit.sql.measures import Measure, Mode, Quantile
+from tacit.sql.picking import Where
 from tacit.sql.rules import Spread
 
 _CANONICAL = "duckdb"
@@ -122,7 +123,7 @@ class Plan:
     """One question, ready to be paid for."""
 
     table: str
-    where: str
+    where: Where
     unit: PrivacyUnit
     keys: tuple[Key, ...]
     statements: tuple[Statement, ...]
@@ -167,7 +168,7 @@ class Plan:
     @property
     def family(self) -> str:
         """The same for questions about the same rows, bounded alike: their answers may serve each other."""
-        return _digest("family", self.table, self.policy_version, str(self.caps), self.where, *self._biased())
+        return _digest("family", self.table, self.policy_version, str(self.caps), self.where.text, *self._biased())
 
     @property
     def key(self) -> str:

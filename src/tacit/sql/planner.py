@@ -32,6 +32,7 @@ from tacit.sql.errors_expected import expected, nominal
 from tacit.sql.excess import SLIVER, can_be_biased, refuse_bias, with_bias
 from tacit.sql.measures import Additive, Counted, Histogram, Measure, Mode, Quantile
 from tacit.sql.notes import notes_on
+from tacit.sql.picking import where_of
 from tacit.sql.plan import Caps, Measurement, Noise, Plan, Selection, Statement
 from tacit.sql.rules import Spread
 from tacit.sql.split import split
@@ -154,7 +155,7 @@ class _Maker:
         )
         return Plan(
             table=self.bound.relation.text,
-            where="" if self.bound.where is None else self.bound.where.sql(dialect="duckdb"),
+            where=where_of(self.bound),
             unit=PrivacyUnit(owner.column if owner is not None else None, self.policy.dataset.adjacency),
             keys=self.bound.keys,
             statements=(),  # written for the plan that is chosen

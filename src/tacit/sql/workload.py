@@ -64,7 +64,7 @@ def fitting(bound: BoundQuery) -> Fitting | None:
     lines: dict[str, Line] = {}
     keys = []
     for key in bound.keys:
-        line = _line(bound, _key_column(key))
+        line = _line(bound, key_column(key))
         if line is None or key.values != line.domain or line.column in keys:
             return None
         lines[line.column] = line
@@ -72,7 +72,7 @@ def fitting(bound: BoundQuery) -> Fitting | None:
     masks: dict[str, Mask] = {}
     rest = []
     for part in [] if bound.where is None else conjuncts(bound.where):
-        found = _condition(part, bound)
+        found = condition_on(part, bound)
         if found is None:
             rest.append(part)
             continue
@@ -95,14 +95,16 @@ def _counts_rows(bound: BoundQuery) -> bool:
     return plain and all(out.value is None or isinstance(out.value, post.Ref) for out in bound.outputs)
 
 
-def _key_column(key: Key) -> str | None:
+def key_column(key: Key) -> str | None:
+    """The column whose own values a key is; None where it is anything else."""
     if isinstance(key.sql, exp.Column):
         return key.sql.name
     names = grid_columns(key.sql)
     return next(iter(names)) if isinstance(key.sql, exp.Anonymous) and len(names) == 1 else None
 
 
-def _condition(part: exp.Expression, bound: BoundQuery) -> tuple[Line, Mask] | None:
+def condition_on(part: exp.Expression, bound: BoundQuery) -> tuple[Line, Mask] | None:
+    """The one public column that a condition speaks of, and where it is true; None if there is no such column."""
     names = {column.name for column in part.find_all(exp.Column)}
     line = _line(bound, names.pop()) if len(names) == 1 else None
     found = None if line is None else truth(part, line)
