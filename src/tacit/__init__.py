@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from tacit.core import Adjacency, Bounds, Budget, Loss, PrivacyUnit
     from tacit.curator import Explanation, Receipt, Release
     from tacit.curator.batch_release import BatchRelease
-    from tacit.curator.job_explain import BatchExplanation
     from tacit.faces.catalogue import Catalogue
     from tacit.faces.database import Database
     from tacit.faces.database import open_database as open  # noqa: A004 - tacit.open is the door's name
@@ -63,7 +62,6 @@ __all__ = [
     "Accounting",
     "Adjacency",
     "AnalystPolicy",
-    "BatchExplanation",
     "BatchRelease",
     "Bounds",
     "Budget",
@@ -106,7 +104,6 @@ __all__ = [
 
 _ROOMS = {
     "tacit.core": ("Adjacency", "Bounds", "Budget", "Loss", "PrivacyUnit"),
-    "tacit.curator.job_explain": ("BatchExplanation",),
     "tacit.curator.batch_release": ("BatchRelease",),
     "tacit.curator": ("Explanation", "Receipt", "Release"),
     "tacit.faces.catalogue": ("Catalogue",),

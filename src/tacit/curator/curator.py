@@ -13,7 +13,7 @@ from tacit.curator.caps import as_budget, caps
 from tacit.curator.explain import Explanation
 from tacit.curator.inquiry import Replayed, asked_again, is_batch
 from tacit.curator.job import Job
-from tacit.curator.job_explain import BatchExplanation, explain_batch, explain_job
+from tacit.curator.job_explain import explain_batch, explain_job
 from tacit.curator.job_plan import BatchPlanner, Question, SetsPlanner, asked_price, plan_alone, plan_batch
 from tacit.curator.measure import PublicTables, listed
 from tacit.curator.members import Member
@@ -124,7 +124,7 @@ class Curator:
         epsilon: Number | None = None,
         within: Number | str | None = None,
         delta: Number | None = None,
-    ) -> BatchExplanation:
+    ) -> Explanation:
         """What a batch would cost, how it would be answered, and what that gains: free of charge."""
         self.policy.analyst(session.analyst)
         job = self._batch(questions, session=session, epsilon=epsilon, within=within, delta=delta)

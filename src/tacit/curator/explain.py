@@ -29,6 +29,7 @@ class Priced:
     outputs: tuple[str, ...]
     errors: tuple[float | None, ...]
     alone: tuple[float | None, ...]  # the errors it would have one by one, by the best split of the same price
+    confidence: Fraction
 
     def to_dict(self) -> dict[str, object]:
         """Plain values, as the command line prints them."""
@@ -40,6 +41,7 @@ class Priced:
             "columns": list(self.outputs),
             "errors": list(self.errors),
             "errors_alone": list(self.alone),
+            "confidence": float(self.confidence),
         }
 
     def __str__(self) -> str:
@@ -51,44 +53,55 @@ class Priced:
         return f"{self.name}: {', '.join([*shown, self.how])}, for {self.loss}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """A plan, as a person or a program reads it."""
+    """A job, as a person or a program reads it: one statement with its columns, or a batch of `questions`."""
 
     loss: Loss
-    outputs: tuple[str, ...]
-    errors: tuple[float | None, ...]
-    confidence: Fraction
     unit: str
-    measurements: tuple[str, ...]
-    selection: str | None
     bounding: str
+    measurements: tuple[str, ...]
     notes: tuple[str, ...]
     sql: tuple[str, ...]
     pretty: tuple[str, ...]  # the same, laid out for a person
     plan: str
-    sets: tuple[Priced, ...] = ()  # of ROLLUP, CUBE and GROUPING SETS
+    confidence: Fraction
+    outputs: tuple[str, ...] = ()  # of one statement
+    errors: tuple[float | None, ...] = ()
     exact: tuple[bool, ...] = ()  # for each output whether no noise is in it: a key, or a number that was typed
+    selection: str | None = None
     covers: str = NOISE
+    sets: tuple[Priced, ...] = ()  # of ROLLUP, CUBE and GROUPING SETS
+    questions: tuple[Priced, ...] = ()  # of a batch
+    strategies: tuple[str, ...] = ()  # how they are answered, and what that gains
+
+    def __len__(self) -> int:
+        return len(self.questions) or 1
 
     def to_dict(self) -> dict[str, object]:
         """Plain values, as the command line prints them."""
+        priced = {"epsilon": decimal_text(self.loss.epsilon), "delta": decimal_text(self.loss.delta)}
+        said = {
+            "unit": self.unit,
+            "measurements": list(self.measurements),
+            "notes": list(self.notes),
+            "sql": ";\n".join(self.sql),
+            "plan": self.plan,
+        }
+        if self.questions:
+            questions = [question.to_dict() for question in self.questions]
+            return {**priced, "questions": questions, "strategies": list(self.strategies), **said}
         return {
-            "epsilon": decimal_text(self.loss.epsilon),
-            "delta": decimal_text(self.loss.delta),
+            **priced,
             "columns": list(self.outputs),
             "errors": list(self.errors),
             "exact": list(self.exact),
             **({"sets": [each.to_dict() for each in self.sets]} if self.sets else {}),
             "confidence": float(self.confidence),
             "covers": self.covers,
-            "unit": self.unit,
-            "measurements": list(self.measurements),
             "selection": self.selection,
             "bounding": self.bounding,
-            "notes": list(self.notes),
-            "sql": ";\n".join(self.sql),
-            "plan": self.plan,
+            **said,
         }
 
     def to_json(self, *, indent: int | None = None) -> str:
@@ -96,12 +109,15 @@ class Explanation:
         return in_one_text(json.dumps(self.to_dict(), indent=indent, ensure_ascii=False))
 
     def __str__(self) -> str:
-        lines = [f"price        {self.loss}", f"hides        {self.unit}", f"counts       {self.bounding}"]
+        several = f" for {len(self)} questions" if self.questions else ""
+        lines = [f"price        {self.loss}{several}", f"hides        {self.unit}", f"counts       {self.bounding}"]
+        lines += [f"answers      {text}" for text in self.strategies]
         lines += [f"measures     {text}" for text in self.measurements]
         lines += [f"keys         {self.selection}"] if self.selection else []
         for name, error, exact in zip(self.outputs, self.errors, self.exact, strict=True):
             none = "exact" if exact else "noisy, and no ± can be stated beforehand: see the notes"
             lines.append(f"error        {name}: " + (none if error is None else f"± {error:,.6g}"))
+        lines += [f"question     {question}" for question in self.questions]
         lines.append(f"             {covering(self.covers, self.confidence)}")
         lines += [f"set          {each}" for each in self.sets]
         lines += [f"note         {note}" for note in self.notes]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
-from tacit.core import Loss, decimal_text
 from tacit.curator.batch_pieces import Joint, Maker
 from tacit.curator.expected import expected_bands, outputs_of
-from tacit.curator.explain import Explanation, Priced, exact_outputs, expected_errors, explain, nominal_notes, running
+from tacit.curator.explain import Explanation, Priced, exact_outputs, expected_errors, explain, nominal_notes
 from tacit.curator.job import Job
 from tacit.curator.job_notes import (
     counted,
@@ -24,64 +22,9 @@ from tacit.curator.job_notes import (
     workload_notes,
 )
 from tacit.curator.members import Served
-from tacit.curator.release import in_one_text
 from tacit.sql import post
 
 _PILOT = "this is the pilot: it finds out, privately, what the accuracy costs; the answer is charged on top"
-
-
-@dataclass(frozen=True, slots=True)
-class BatchExplanation:
-    """What a batch would cost and give. Touches no data and costs nothing."""
-
-    loss: Loss
-    unit: str
-    strategies: tuple[str, ...]
-    questions: tuple[Priced, ...]
-    confidences: tuple[Fraction, ...]
-    measurements: tuple[str, ...]
-    notes: tuple[str, ...]
-    sql: tuple[str, ...]
-    pretty: tuple[str, ...]  # the same, laid out for a person
-    plan: str
-
-    def __len__(self) -> int:
-        return len(self.questions)
-
-    @property
-    def errors(self) -> tuple[tuple[float | None, ...], ...]:
-        """For each question the half-widths of its columns, None where a value is exact."""
-        return tuple(question.errors for question in self.questions)
-
-    def to_dict(self) -> dict[str, object]:
-        """Plain values, as the command line prints them."""
-        return {
-            "epsilon": decimal_text(self.loss.epsilon),
-            "delta": decimal_text(self.loss.delta),
-            "questions": [
-                {**question.to_dict(), "confidence": float(confidence)}
-                for question, confidence in zip(self.questions, self.confidences, strict=True)
-            ],
-            "errors": [list(errors) for errors in self.errors],
-            "strategies": list(self.strategies),
-            "unit": self.unit,
-            "measurements": list(self.measurements),
-            "notes": list(self.notes),
-            "sql": ";\n".join(self.sql),
-            "plan": self.plan,
-        }
-
-    def to_json(self, *, indent: int | None = None) -> str:
-        """One JSON object."""
-        return in_one_text(json.dumps(self.to_dict(), indent=indent, ensure_ascii=False))
-
-    def __str__(self) -> str:
-        lines = [f"price        {self.loss} for {len(self)} questions", f"hides        {self.unit}"]
-        lines += [f"answers      {text}" for text in self.strategies]
-        lines += [f"measures     {text}" for text in self.measurements]
-        lines += [f"question     {question}" for question in self.questions]
-        lines += [f"note         {note}" for note in self.notes]
-        return "\n".join([*lines, *running(self.pretty)])
 
 
 def explain_job(job: Job, *, dialect: str) -> Explanation:
@@ -90,7 +33,7 @@ def explain_job(job: Job, *, dialect: str) -> Explanation:
     return shown if job.sharper is None else replace(shown, notes=(*shown.notes, _PILOT))
 
 
-def explain_batch(job: Job, questions: Sequence[str], *, dialect: str) -> BatchExplanation:
+def explain_batch(job: Job, questions: Sequence[str], *, dialect: str) -> Explanation:
     """What several questions at one price will do."""
     maker = _maker(job)
     texts = [" ".join(text.split()) for text in questions]
@@ -99,12 +42,13 @@ def explain_batch(job: Job, questions: Sequence[str], *, dialect: str) -> BatchE
     if job.sharper is not None:
         notes.append(_PILOT)
     statements = [statement for piece in job.pieces for statement in piece.plan.runs]
-    return BatchExplanation(
+    return Explanation(
         loss=job.loss,
         unit=units(job),
+        bounding=counted(job),
         strategies=(*strategies(job), *gains(job)),
         questions=_priced(job, texts),
-        confidences=tuple(plan.confidence for plan in maker.whole),
+        confidence=min(plan.confidence for plan in maker.whole),
         measurements=mechanisms(job),
         notes=tuple(dict.fromkeys(notes)),
         sql=tuple(statement.sql(dialect) for statement in statements),
@@ -172,7 +116,17 @@ def _priced(job: Job, names: Sequence[str]) -> tuple[Priced, ...]:
             errors = expected_errors(columns, expected_bands(job.members[job.answering[place]]))
             others = len(piece.members) - 1
             how = f"together with {others} other{'s' if others > 1 else ''} by {piece.strategy.name}"
-        lines.append(Priced(name, how, piece.loss, tuple(out.name for out in columns), errors, alone))
+        lines.append(
+            Priced(
+                name=name,
+                how=how,
+                loss=piece.loss,
+                outputs=tuple(out.name for out in columns),
+                errors=errors,
+                alone=alone,
+                confidence=maker.whole[place].confidence,
+            )
+        )
     return tuple(lines)
 
 

@@ -13,7 +13,6 @@ from typing import NoReturn, Protocol, Self
 from tacit.core import NOTHING, Budget, Number, positive, probability
 from tacit.curator import Curator, Explanation, Release, Session
 from tacit.curator.batch_release import BatchRelease
-from tacit.curator.job_explain import BatchExplanation
 from tacit.curator.job_plan import Question, check_questions
 from tacit.errors import InvalidParameter
 from tacit.faces.catalogue import Catalogue, catalogue
@@ -130,7 +129,7 @@ class Database:
         epsilon: Number | None = None,
         within: Number | str | None = None,
         delta: Number | None = None,
-    ) -> BatchExplanation:
+    ) -> Explanation:
         """How a batch would be answered: the strategy and what it gains, each question's error, the SQL. Free."""
         check_questions(questions)
         return self.__books.explain_batch(

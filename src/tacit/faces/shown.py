@@ -11,7 +11,6 @@ from pathlib import Path
 
 from tacit.curator import Explanation, Release
 from tacit.curator.extras import needs
-from tacit.curator.job_explain import BatchExplanation
 from tacit.curator.release import in_one_text, plain, visible
 from tacit.errors import InvalidParameter
 from tacit.faces.formats import Format
@@ -19,7 +18,7 @@ from tacit.faces.terminal import console, print_lines, print_table, show_json
 
 __all__ = ["check_format", "show", "show_json"]
 
-Shown = Release | Explanation | BatchExplanation
+Shown = Release | Explanation
 
 
 def show(answer: Shown, form: Format, *, output: Path | None = None) -> None:
@@ -66,7 +65,7 @@ def _csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def _print(answer: Shown) -> None:
-    if isinstance(answer, (Explanation, BatchExplanation)):
+    if isinstance(answer, Explanation):
         print_lines(*str(answer).split("\n"))
         return
     numbers = [place for place in range(len(answer.columns)) if any(row[place] is not None for row in answer.errors)]
@@ -75,7 +74,7 @@ def _print(answer: Shown) -> None:
 
 
 def _text(answer: Shown, form: Format) -> str:
-    if isinstance(answer, (Explanation, BatchExplanation)):
+    if isinstance(answer, Explanation):
         if form is Format.JSON:
             return answer.to_json() + "\n"
         if form is Format.TABLE:
