@@ -374,7 +374,9 @@ def test_what_explain_expects_is_what_the_answer_states(db: tacit.Database) -> N
     ages = [f"SELECT COUNT(*) AS n FROM visits WHERE age BETWEEN {low} AND 88" for low in range(18, 60, 6)]
     asked = [*ages, "SELECT SUM(amount) AS s FROM visits"]
     shown, answers = db.explain_batch(asked, epsilon=1), db.batch(asked, epsilon=1)
-    assert [question.errors[0] for question in shown.questions] == pytest.approx([answer.errors[0][0] for answer in answers])
+    assert [question.errors[0] for question in shown.questions] == pytest.approx(
+        [answer.errors[0][0] for answer in answers]
+    )
     assert shown.plan == answers.receipt.plan
     assert shown.loss == answers.cost
     assert "times lower than one by one" in shown.strategies[-1]

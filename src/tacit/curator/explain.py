@@ -90,7 +90,8 @@ class Explanation:
         }
         if self.questions:
             questions = [question.to_dict() for question in self.questions]
-            return {**priced, "questions": questions, "strategies": list(self.strategies), **said}
+            errors = [list(question.errors) for question in self.questions]
+            return {**priced, "questions": questions, "errors": errors, "strategies": list(self.strategies), **said}
         return {
             **priced,
             "columns": list(self.outputs),

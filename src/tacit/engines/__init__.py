@@ -1,13 +1,13 @@
-"""Engines: generated SQL in, exact columns out. A new one is a file and a line in `OPENERS`."""
+"""Engines: generated SQL in, exact columns out. A new one is an `EngineSpec` of the policy, and what it opens."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import MappingProxyType
+from importlib import import_module
 from typing import Protocol
 
 from tacit.engines.base import UNLIMITED, Engine, Limits, limits_of
-from tacit.engines.duckdb import open_duckdb, unfit_in
+from tacit.engines.duckdb import unfit_in
 from tacit.engines.dummy import dummy_engine
 from tacit.engines.exact import Exact, IntArray
 from tacit.engines.looking import Looked, look_at_files
@@ -17,9 +17,9 @@ from tacit.engines.snapshot import State, one_state
 from tacit.engines.watching import Mark, mark_of
 from tacit.errors import EngineError, PolicyError
 from tacit.policy import Dataset, Policy, Schema, TablePolicy
+from tacit.policy.engine_specs import ENGINES
 
 __all__ = [
-    "OPENERS",
     "UNLIMITED",
     "Engine",
     "Exact",
@@ -36,6 +36,7 @@ __all__ = [
     "mark_of",
     "one_state",
     "open_engine",
+    "opener_of",
     "read_schema",
     "run_owner_sql",
     "shared_keys",
@@ -51,46 +52,25 @@ class Opener(Protocol):
         """See above."""
 
 
-def _open_postgres(dataset: Dataset, tables: Sequence[TablePolicy], *, every: bool, limits: Limits) -> Engine:
+def opener_of(engine: str) -> Opener:
+    """Who opens the sources of an engine. It is fetched when it is first needed, so that others need not wait."""
+    spec = ENGINES[engine]  # the policy has refused every other name
+    module, _, function = spec.opener.partition(":")
     try:
-        from tacit.engines.postgres import open_postgres
+        found: Opener = getattr(import_module(module), function)
     except ImportError:
-        raise _extra("PostgreSQL", "postgres") from None
-    return open_postgres(dataset, tables, every=every, limits=limits)
-
-
-def _open_spark(dataset: Dataset, tables: Sequence[TablePolicy], *, every: bool, limits: Limits) -> Engine:
-    try:
-        from tacit.engines.spark import open_spark
-    except ImportError:
-        raise _extra("Spark", "spark") from None
-    return open_spark(dataset, tables, every=every, limits=limits)
-
-
-def _open_sqlite(dataset: Dataset, tables: Sequence[TablePolicy], *, every: bool, limits: Limits) -> Engine:
-    from tacit.engines.sqlite import open_sqlite  # here, so that other sources need not wait for it
-
-    return open_sqlite(dataset, tables, every=every, limits=limits)
-
-
-def _extra(what: str, name: str) -> EngineError:
-    return EngineError(f"{what} is not installed with tacit", hint=f"pip install 'tacit[{name}]'")
-
-
-OPENERS: MappingProxyType[str, Opener] = MappingProxyType(
-    {
-        "duckdb": open_duckdb,
-        "postgres": _open_postgres,
-        "spark": _open_spark,
-        "sqlite": _open_sqlite,
-    }
-)
+        if spec.extra is None:
+            raise
+        raise EngineError(
+            f"{spec.title} is not installed with tacit", hint=f"pip install 'tacit[{spec.extra}]'"
+        ) from None
+    return found
 
 
 def open_engine(policy: Policy, limits: Limits = UNLIMITED) -> Engine:
     """The engine the policy names, open on its source and locked. A table the policy does not name has no name here."""
     try:
-        return _opener(policy.dataset)(policy.dataset, policy.tables, every=False, limits=limits)
+        return opener_of(policy.dataset.engine)(policy.dataset, policy.tables, every=False, limits=limits)
     except PolicyError as error:
         where = policy.place("dataset", "source")
         raise PolicyError(f"{where}: {error.message}" if where else error.message, hint=error.hint) from None
@@ -98,12 +78,8 @@ def open_engine(policy: Policy, limits: Limits = UNLIMITED) -> Engine:
 
 def read_schema(dataset: Dataset, tables: Sequence[TablePolicy] = ()) -> Schema:
     """Every table the source has, and its columns; `tables` lend their declared types to files that have none."""
-    engine = _opener(dataset)(dataset, tables, every=True, limits=UNLIMITED)
+    engine = opener_of(dataset.engine)(dataset, tables, every=True, limits=UNLIMITED)
     try:
         return engine.schema()
     finally:
         engine.close()
-
-
-def _opener(dataset: Dataset) -> Opener:
-    return OPENERS[dataset.engine]  # the policy has refused every other name

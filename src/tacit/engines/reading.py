@@ -9,12 +9,9 @@ from tacit.engines.base import Engine
 from tacit.engines.columns import quoted
 from tacit.errors import EngineError
 from tacit.policy import Policy
+from tacit.policy.engine_specs import ENGINES
 
-_EVERY_CELL = {  # one whole number that cannot be had without reading every cell
-    "duckdb": "bit_xor(hash({0}))",
-    "postgres": "sum(length(CAST(ROW({0}) AS TEXT)))",
-    "spark": "sum(xxhash64({0}) % 2)",
-}
+_EVERY_CELL = {spec.dialect: spec.every_cell for spec in ENGINES.values()}
 
 
 def name_in(engine: Engine) -> Callable[[str], str]:

@@ -10,13 +10,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from tacit.engines import (
-    OPENERS,
     UNLIMITED,
     Engine,
     advice_on,
     holds_identifiers,
     look_at_files,
     open_engine,
+    opener_of,
     read_schema,
     run_owner_sql,
     shared_keys,
@@ -43,8 +43,8 @@ from tacit.policy import (
     read_policy,
 )
 from tacit.policy.check import two_owners
+from tacit.policy.engine_specs import engine_at
 from tacit.policy.second_owner import second_owners
-from tacit.policy.servers import is_server
 from tacit.sql import bind, parse
 
 _DATABASES = (".duckdb", ".db", ".ddb")
@@ -65,10 +65,12 @@ def refuse_analyst(analyst: str | None, what: str) -> None:
 def draft(given: Sequence[str], *, policy: Path, name: str | None) -> str:
     """The text of a first policy: from the schema of a database, server or files; of CSV and JSON, from their rows."""
     base = policy.absolute().parent
-    if len(given) == 1 and is_server(given[0]):
-        title = name or _account(urlsplit(given[0]).path)
-        schema = read_schema(Dataset(title, given[0], engine="postgres", base=base))
-        return draft_policy(schema, name=title, source=given[0], engine="postgres")
+    server = engine_at(given[0]) if len(given) == 1 else None
+    if server is not None:
+        address = urlsplit(given[0])
+        title = name or _account(address.path.strip("/;") or address.hostname or server.name)
+        schema = read_schema(Dataset(title, given[0], engine=server.name, base=base))
+        return draft_policy(schema, name=title, source=given[0], engine=server.name)
     sources = [Path(source) for source in given]
     location = _location(sources, base)
     title = name or _account(sources[0].stem if len(sources) == 1 else base.name)
@@ -192,7 +194,7 @@ def look(dataset: Dataset, table: str, *, write: Callable[[str, str, Columns], s
 
     `write` makes the SELECT of the engine's dialect, the table's name as it is quoted there, and the types of columns.
     """
-    engine = OPENERS[dataset.engine](dataset, [TablePolicy(table, public=True)], every=False, limits=UNLIMITED)
+    engine = opener_of(dataset.engine)(dataset, [TablePolicy(table, public=True)], every=False, limits=UNLIMITED)
     with closing(engine):
         sql = write(engine.dialect, name_in(engine)(table), engine.schema()[table])
         try:

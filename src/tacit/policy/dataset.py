@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
 from tacit.core import Adjacency
-from tacit.policy.engine_names import engine_name
+from tacit.policy.engine_specs import engine_name, refuse_source
 from tacit.policy.fault import Fault, KeyPath
 from tacit.policy.names import account_name, all_different, fold, table_name
 from tacit.policy.reading import flag, hold, one_of, text
-from tacit.policy.servers import is_server, is_spark, no_password
+from tacit.policy.servers import is_server, no_password
 from tacit.policy.types import kind_name
 
 
@@ -130,20 +130,7 @@ def _ledger(value: object, path: KeyPath) -> str:
 
 def _fits(dataset: Dataset) -> None:
     """Refuse a source that the engine cannot have."""
-    where = dataset.source.location if isinstance(dataset.source, DatabaseSource) else None
-    if dataset.engine == "duckdb" and where is not None and (is_server(where) or is_spark(where)):
-        engine = "postgres" if is_server(where) else "spark"
-        raise Fault("is the address of a server", path=("source",), hint=f'write engine = "{engine}" beside it')
-    if dataset.engine == "postgres" and (where is None or not is_server(where)):
-        hint = 'write source = "postgresql://host/database"'
-        raise Fault("must be the address of a PostgreSQL database", path=("source",), hint=hint)
-    if dataset.engine == "sqlite" and (where is None or is_server(where) or is_spark(where)):
-        raise Fault("must be one SQLite database", path=("source",), hint='write source = "clinic.sqlite"')
-    if dataset.engine == "spark" and where is not None and not is_spark(where):
-        hint = 'write source = "sc://host", or source = { visits = "visits/*.parquet" }'
-        raise Fault(
-            "must be the address of a Spark Connect server, or a table of Parquet files", path=("source",), hint=hint
-        )
+    refuse_source(dataset.engine, dataset.source.location if isinstance(dataset.source, DatabaseSource) else None)
 
 
 _READERS = {

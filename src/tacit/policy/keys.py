@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tacit.policy.engine_specs import ENGINES
+
 NEEDED = "needed"
 
 
@@ -26,7 +28,7 @@ DATASET = (
         "the dataset; its account in the ledger goes by this name, whatever the files are called",
     ),
     Key("source", "text or table", NEEDED, "one database, or a file for each table; relative to the policy"),
-    Key("engine", "text", '"duckdb"', "what reads the source: `duckdb`, `postgres`, `spark` or `sqlite`"),
+    Key("engine", "text", '"duckdb"', f"what reads the source: {', '.join(f'`{name}`' for name in ENGINES)}"),
     Key("adjacency", "text", '"add/remove"', 'neighbours differ by one unit added or removed, or by one "replace"d'),
     Key("data_version", "text", '"1"', "change it when the data change: answers kept from older data are not reused"),
     Key("ledger", "text", '"<name>.ledger"', "the file of debits, relative to the policy; or `postgresql://…`"),

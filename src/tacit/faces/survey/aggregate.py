@@ -17,7 +17,7 @@ from tacit.faces.survey.questionnaire import Survey
 from tacit.faces.survey.report_sql import WORDS, grouped, summed
 from tacit.faces.survey.store import read_lines
 from tacit.policy import Dataset
-from tacit.policy.servers import is_server, is_spark
+from tacit.policy.engine_specs import engine_at
 
 TABLE = "reports"
 _MEMORY = Path(":memory:")
@@ -48,10 +48,9 @@ def tally(survey: Survey, reports: Path | str | None = None, *, table: str = TAB
 
 def _engine(place: str) -> str | None:
     """Who adds up what lies there; None for lines of JSON, which are read here."""
-    if is_server(place):
-        return "postgres"
-    if is_spark(place):
-        return "spark"
+    spec = engine_at(place)
+    if spec is not None:
+        return spec.name
     return "duckdb" if place.lower().endswith((".parquet", *_DATABASES)) or "*" in place else None
 
 
@@ -59,7 +58,7 @@ def _summed(survey: Survey, place: str, table: str, *, engine: str) -> Tally:
     """Short reports are grouped and counted by the engine; of long ones it sums every bit."""
     if engine not in WORDS:
         raise InvalidParameter(f"{engine!r} does not add up reports", hint=f"{', '.join(WORDS)} do")
-    database = is_server(place) or is_spark(place) or place.lower().endswith(_DATABASES)
+    database = engine_at(place) is not None or place.lower().endswith(_DATABASES)
     dataset = Dataset("survey", place if database else {table: place}, engine=engine, base=Path.cwd())
     protocol = survey.protocol
     of_bits = isinstance(protocol, Unary)

@@ -13,7 +13,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engines import OPENERS, UNLIMITED, Engine, Exact
+from tacit.engines import UNLIMITED, Engine, Exact, opener_of
 from tacit.engines.columns import quoted
 from tacit.engines.reading import name_in
 from tacit.errors import EngineError, InvalidParameter
@@ -80,7 +80,7 @@ def find_remote(policy: Policy, table: TablePolicy) -> Remote:
 
 
 def _opened(policy: Policy, table: TablePolicy) -> Engine:
-    return OPENERS[policy.dataset.engine](policy.dataset, [table], every=False, limits=UNLIMITED)
+    return opener_of(policy.dataset.engine)(policy.dataset, [table], every=False, limits=UNLIMITED)
 
 
 def _counted(engine: Engine, table: str, names: Sequence[str]) -> Exact:
