@@ -156,9 +156,20 @@ def test_whatever_the_numbers_an_interval_holds_them_and_lies_on_its_grid(
     assert 0 <= loss <= 1 + 1e-9
     assert found.points is not None
     assert found.grid is not None
-    begin, end = found.grid.around(found.points[low], found.points[high])
+    begin, end = found.grid.begin(found.points[low]), found.grid.end(found.points[high])
     assert begin <= found.points[low]
     assert end >= found.points[high]
+
+
+@settings(max_examples=60)
+@given(values=numbers, apart=st.booleans(), gap=st.booleans())
+def test_cells_that_are_made_together_read_as_each_does_alone(values: list[float], apart: bool, gap: bool) -> None:
+    """Ends are computed once for all intervals that share them: none may take another's."""
+    found, _ = made([*values, None] if gap else values, ends=Ends(apart=apart, bottom=-500, top=500))
+    low, high = np.triu_indices(found.size)
+    cells = found.cells(low, high)
+    together = zip(cells.text(), cells.loss.tolist(), cells.low.tolist(), cells.high.tolist(), strict=True)
+    assert list(together) == [cell(found, *pair) for pair in zip(low.tolist(), high.tolist(), strict=True)]
 
 
 def test_the_rows_decide_no_more_of_a_grid_than_its_magnitude() -> None:

@@ -147,7 +147,7 @@ def _ordered_numbers(
     binned = ends.apart and grid is not None
     ends_at = (lowest, highest)  # one cell each already
     if grid is not None and binned:
-        held = np.array([place if place in ends_at else grid.around(place, place)[0] for place in held.tolist()])
+        held = np.array([place if place in ends_at else grid.begin(place) for place in held.tolist()])
     points, first, codes = np.unique(held, return_index=True, return_inverse=True)
     if ends.open and not binned and points.size < len(values):
         raise InvalidParameter(f"{name}: it holds numbers too large to tell apart", hint="make it text")

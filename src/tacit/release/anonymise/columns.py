@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from tacit.release.anonymise.tuples import Floats, Ints
 
 COUNTED = 1 << 17
 BETWEEN = "|"  # stands between the categories of an interval
+_End = tuple[float, str, int]  # an end on the grid, how it reads, and the outermost code up to it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +90,8 @@ class Column:
         if self.climbs:
             return self._climbed(low, high)
         pairs, place = _distinct(low * self.size + high, self.size**2)
-        found = [self._cell(int(pair) // self.size, int(pair) % self.size) for pair in pairs]
+        ends = cache(self._begin), cache(self._end)  # there are far fewer ends than pairs of them
+        found = [self._cell(*divmod(pair, self.size), ends=ends) for pair in pairs.tolist()]
         names, label = numbered_labels([text for text, *_ in found])  # two intervals may read alike
         loss = np.array([lost for _, lost, _, _ in found], dtype=np.float64)
         first, last = (np.array([cell[end] for cell in found], dtype=np.int64) for end in (2, 3))
@@ -134,7 +137,9 @@ class Column:
             loss[inside], first[inside], last[inside] = level.loss[group], level.first[group], level.last[group]
         return Cells.of(labels.tolist(), loss=loss, low=first, high=last)
 
-    def _cell(self, low: int, high: int) -> tuple[str, float, int, int]:
+    def _cell(
+        self, low: int, high: int, *, ends: tuple[Callable[[int], _End], Callable[[int], _End]]
+    ) -> tuple[str, float, int, int]:
         """How an interval of codes reads, what it loses, and the codes it then stands for."""
         last = self.size - 1
         if low == high and not (self.binned and self._inside(low)):
@@ -146,14 +151,30 @@ class Column:
             return ANY, 1.0, 0, last
         if self.grid is None or self.points is None:
             return self._between(self.text[low], self.text[high], low, high)
+        (begin, begin_text, first), (end, end_text, final) = ends[0](low), ends[1](high)
+        return self._between(begin_text, end_text, first, final, ends=(begin, end))
+
+    def _begin(self, code: int) -> _End:
+        """Where an interval from this code on begins, of a column with a grid."""
+        if self.grid is None or self.points is None:
+            raise TypeError("a column without a grid has no such ends")
         points = self.points[: self.size - self.gapped]
-        begin, end = self.grid.around(float(points[low]), float(points[high]), full=self.binned)
-        first, final = int(np.searchsorted(points, begin)), int(np.searchsorted(points, end, side="right")) - 1
-        if low > 0:  # what lies beyond a bottom has a cell of its own, and this is not it
-            first = max(min(first, low), int(self.lowest))
-        if high < points.size - 1:
-            final = min(max(final, high), points.size - 1 - int(self.highest))
-        return self._between(self.grid.text(begin), self.grid.text(end), first, final, ends=(begin, end))
+        begin = self.grid.begin(float(points[code]))
+        first = int(np.searchsorted(points, begin))
+        if code > 0:  # what lies beyond a bottom has a cell of its own, and this is not it
+            first = max(min(first, code), int(self.lowest))
+        return begin, self.grid.text(begin), first
+
+    def _end(self, code: int) -> _End:
+        """Where an interval up to this code ends, of a column with a grid."""
+        if self.grid is None or self.points is None:
+            raise TypeError("a column without a grid has no such ends")
+        points = self.points[: self.size - self.gapped]
+        end = self.grid.end(float(points[code]), full=self.binned)
+        final = int(np.searchsorted(points, end, side="right")) - 1
+        if code < points.size - 1:
+            final = min(max(final, code), points.size - 1 - int(self.highest))
+        return end, self.grid.text(end), final
 
     def _between(
         self, begin: str, end: str, low: int, high: int, *, ends: tuple[float, float] | None = None

@@ -28,15 +28,18 @@ class Steps:
     step: Fraction
     whole: bool
 
-    def around(self, low: float, high: float, *, full: bool = False) -> tuple[float, float]:
-        """The narrowest interval of the grid that holds these two.
+    def begin(self, low: float) -> float:
+        """Where the narrowest interval of the grid begins that holds `low`."""
+        return float(math.floor(_exact(low) / self.step) * self.step)
+
+    def end(self, high: float, *, full: bool = False) -> float:
+        """Where it ends if it holds `high`.
 
         `full`: all of the step that `high` lies in, and nothing of the next, so that intervals do not overlap.
         """
-        first = math.floor(_exact(low) / self.step) * self.step
         if not full:
-            return float(first), float(math.ceil(_exact(high) / self.step) * self.step)
-        return float(first), float((math.floor(_exact(high) / self.step) + 1) * self.step - int(self.whole))
+            return float(math.ceil(_exact(high) / self.step) * self.step)
+        return float((math.floor(_exact(high) / self.step) + 1) * self.step - int(self.whole))
 
     def text(self, end: float) -> str:
         """An end, written."""
@@ -50,13 +53,16 @@ class Dates:
     unit: str
     times: bool  # else whole days: an interval ends with the last day
 
-    def around(self, low: float, high: float, *, full: bool = False) -> tuple[float, float]:
-        """The narrowest interval of the grid that holds these two; `full`: all of the unit that `high` lies in."""
-        first, _ = self._unit(low)
+    def begin(self, low: float) -> float:
+        """Where the narrowest interval of the grid begins that holds `low`."""
+        return self._unit(low)[0]
+
+    def end(self, high: float, *, full: bool = False) -> float:
+        """Where it ends if it holds `high`; `full`: all of the unit that `high` lies in."""
         begin, end = self._unit(high)
         if self.times:
-            return first, begin if begin == high and not full else end
-        return first, end - 1
+            return begin if begin == high and not full else end
+        return end - 1
 
     def text(self, end: float) -> str:
         """An end, written."""
