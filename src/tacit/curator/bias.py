@@ -7,14 +7,18 @@ said is how much the bounds cut from everybody, up to a level T each, and that f
 
 1. Level. Each unit has one norm, Σ |e(u, k)| over all groups, and so is in one cell of a public ladder T₀, 2T₀, 4T₀ …
    The exponential mechanism chooses a level by how many units lie above it, less for each step up. One more unit moves
-   every score the same way, by at most one, so that ε = rate; `most_above` says how many units may lie above.
+   every score the same way, by at most one, so that ε = rate; `most_above` says how many units may lie above. Steps up
+   cost less beyond the first few: a table without a tail rarely gets a high level, one with a tail soon does.
 2. Sums. A unit in cell c brings its excesses whole if Tc ≤ T, and divided by Tc / T, a power of two, if that is at most
    2^SHARES; beyond, nothing. So it moves the sums of all groups by at most T in L1, whatever its rows hold, and Laplace
    noise of scale T / ε makes them ε-private. Parts are counted as whole numbers: shares of a step are exact.
 3. Interval. Truth − bounded answer lies in ê ± w with probability 1 − β where w is the reach of that noise, but for the
-   excess of units above T that is not in the sums; a / ε times T is added to w for it, a public number of the order in
-   which such units are missed. The interval is added to that of the answer, which holds with 1 − β of its own; where no
-   unit can be counted for more than it brings (counts) the lower end stays.
+   excess of units above T that is not in the sums; a public multiple of T / rate is added to w for it. Where units
+   thin out as 1/x above T, the level that is chosen leaves a few over the rate of them, the k-th of which has T K / k:
+   they lose about K (ln K − 1) T more than the sums have, which the multiple covers together with what noise seldom
+   takes of w. Fewer units than K that lost far more than anybody else are not seen, by nobody who is private: whether
+   the interval holds them depends on them alone. The interval is added to that of the answer, which holds with 1 − β
+   of its own; where no unit can be counted for more than it brings (counts) the lower end stays.
 """
 
 from __future__ import annotations
@@ -36,7 +40,9 @@ from tacit.sql.excess import CELL, COUNT, SHARES, SUM
 from tacit.sql.plan import Excess
 
 COVERED = "the noise and what the bounds cut"
-_HANDICAP = Fraction(6, 5)  # so that each level above everybody is a third as likely as the one below it
+_NEAR = 4  # levels: up to about what the answer itself allows a unit, where most tables lie
+_STEP, _FAR_STEP = Fraction(6, 5), Fraction(1, 2)  # near, each level above everybody is a third as likely as the last
+_SPARE = 5  # units above the level, over the rate at which they are missed: what a tail like 1/x has there
 _INT64 = 1 << 62
 Floats = NDArray[np.float64]
 
@@ -56,7 +62,7 @@ def measure_cut(
     totals = excess_totals(sums, places, groups=groups, level=level)
     narrow = end * MOST_ROWS << SHARES < _INT64  # a public number: then what a trillion units lose fits 64 bits
     noisy = noise.release(totals.astype(np.int64) if narrow else totals, source)
-    return Cut(noisy, step / (1 << SHARES), noise.scale, end * step, end * step / excess.choice.rate)
+    return Cut(noisy, step / (1 << SHARES), noise.scale, end * step, _SPARE * end * step / excess.choice.rate)
 
 
 def cell_counts(cells: Exact, levels: int) -> IntArray:
@@ -67,15 +73,15 @@ def cell_counts(cells: Exact, levels: int) -> IntArray:
     return counts
 
 
-def handicap(choice: Exponential) -> int:
-    """How many units a level must leave fewer above it than the one below does, to be preferred to it."""
-    return math.ceil(_HANDICAP / choice.rate)
+def handicap(choice: Exponential, level: int) -> int:
+    """How many units a level must leave fewer above it than the first one does, to be preferred to it."""
+    return math.ceil((_STEP * min(level, _NEAR) + _FAR_STEP * max(0, level - _NEAR)) / choice.rate)
 
 
 def level_scores(counts: IntArray, choice: Exponential) -> IntArray:
     """Less for each unit above a level, and for each level below it; one unit moves them all down, by at most one."""
     above = int(counts.sum()) - np.cumsum(counts)[:-1]
-    scores: IntArray = -above - handicap(choice) * np.arange(above.size)
+    scores: IntArray = -above - np.array([handicap(choice, level) for level in range(above.size)])
     return scores
 
 
@@ -86,7 +92,11 @@ def most_above(excess: Excess, level: int, confidence: Fraction) -> int:
     have scored better than j by more than t.
     """
     levels = len(excess.ladder)
-    return handicap(excess.choice) * (levels - 1 - level) + excess.choice.error(confidence, candidates=levels)
+    return (
+        handicap(excess.choice, levels - 1)
+        - handicap(excess.choice, level)
+        + excess.choice.error(confidence, candidates=levels)
+    )
 
 
 def excess_totals(sums: Exact, places: IntArray, *, groups: int, level: int) -> WideArray:

@@ -25,7 +25,7 @@ from tacit.sql.rules.own_rows import OWNER
 from tacit.sql.statements import brought_by_units, cells_of_rows, counted_of_units
 
 SLIVER = Fraction(1, 4)  # of a question's epsilon, for its bias
-LEVELS = 16  # ends of the ladder
+LEVELS = 20  # ends of the ladder
 FINEST = 32  # the first of them is this part of what the answer itself allows a unit
 SHARES = 6  # a unit up to 2^SHARES times above the end that is chosen still brings a share of its excess
 MOST_MEASURES = 6  # whose bias is measured: each has two queries that hold all of them, and a share of the sliver
