@@ -310,7 +310,7 @@ def _spark_order(parts: Sequence[exp.Expression]) -> exp.Expression:
     """NULL leaves no trace in the hash, so that it is said beside each value that can differ among those ranked."""
     window = parts[0].find_ancestor(exp.Window)
     same = {part.name for part in window.args["partition_by"]} if window is not None else set()
-    columns = [part for part in parts if isinstance(part, exp.Column) and part.name not in same]
+    columns = [column for part in parts for column in part.find_all(exp.Column) if column.name not in same]
     missing = [exp.Is(this=column.copy(), expression=exp.null()) for column in columns]
     return _call("XXHASH64", *(part.copy() for part in parts), *missing)
 

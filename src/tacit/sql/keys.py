@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from fractions import Fraction
@@ -236,6 +236,22 @@ def _grid_key(cells: Grid) -> Key:
         exact = units * cells.step
         values.append(int(exact) if exact.denominator == 1 else exact)
     return Key(cells.sql, ColumnType.NUMBER, tuple(values), step=cells.step)
+
+
+def may_be_wide(key: Key, sql_types: Mapping[str, str]) -> bool:
+    """Whether the engine may hold it in more than 64 bits. `sql_types` are those of the columns, by folded name."""
+    if key.kind is None or not key.kind.is_numeric:
+        return False
+    kinds = [sql_types.get(column.name.casefold(), "") for column in key.sql.find_all(exp.Column)]
+    return any(_is_wide(kind) for kind in kinds) or any(
+        node.this is exp.DType.INT128 for node in key.sql.find_all(exp.DataType)
+    )
+
+
+def _is_wide(sql_type: str) -> bool:
+    """Decimals of more than 18 digits, and sums that we computed, are of 128 bits in DuckDB."""
+    known = numerics.numeric(sql_type)
+    return known is not None and (not known.sql_type or known.high >= (10**18 if known.is_decimal else 1 << 64))
 
 
 def check_groups(keys: Sequence[Key]) -> None:

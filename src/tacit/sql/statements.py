@@ -13,6 +13,7 @@ from tacit.sql.aliases import qualified
 from tacit.sql.arithmetic import integer
 from tacit.sql.bind import BoundQuery
 from tacit.sql.bounding import MOST_GROUPS, is_wide, weight_of
+from tacit.sql.keys import may_be_wide
 from tacit.sql.measures import Additive, Counted, Measure
 from tacit.sql.plan import Caps, Statement
 from tacit.sql.rules import (
@@ -149,9 +150,10 @@ def _facts(bound: BoundQuery, caps: Caps) -> Facts:
     table = bound.table
     raw = {name: kind.lower() for name, kind in bound.relation.sql_types.items()}
     private = any(not key.is_public for key in bound.keys)
+    keys = tuple(f"k{i}" for i in range(len(bound.keys)))
     return Facts(
         grids=grids_of(table, raw),
-        keys=tuple(f"k{i}" for i in range(len(bound.keys))),
+        keys=keys,
         unit=_unit(bound, raw),
         max_rows=caps.max_rows,
         max_groups=caps.max_groups,
@@ -161,6 +163,7 @@ def _facts(bound: BoundQuery, caps: Caps) -> Facts:
         most_groups=MOST_GROUPS * caps.max_groups if private and caps.spread is not Spread.SAMPLE else None,
         weight=weight_of(caps),
         salt=table.name.casefold(),
+        hashed_as_text=frozenset(name for name, key in zip(keys, bound.keys, strict=True) if may_be_wide(key, raw)),
     )
 
 

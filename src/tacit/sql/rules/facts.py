@@ -114,6 +114,7 @@ class Facts:
     weight: int = 1  # what a full contribution counts when units are weighed
     salt: str = ""
     hash_only: bool = False  # groups are ranked by their hash alone, and ties are counted rather than settled
+    hashed_as_text: frozenset[str] = frozenset()  # keys of a type whose own hashes are alike for some values
 
     @property
     def weighs(self) -> bool:
@@ -134,7 +135,9 @@ def nested(tree: exp.Select, alias: str) -> exp.Subquery:
 def keyed_hash(facts: Facts, *columns: str) -> exp.Expression:
     """A public pseudo-random order of a unit's own rows or groups: it depends on that unit alone.
 
-    Hashed twice: DuckDB combines the hashes of several columns too simply for every order to be equally likely.
+    Hashed twice: DuckDB combines the hashes of several columns too simply for every order to be equally likely. It
+    hashes 128 bits by their halves, so that 0 and -1 are alike, and 2^64 and 1: such a number is hashed as its text.
     """
-    parts: list[exp.Expression] = [exp.Literal.string(facts.salt), *(name(column) for column in columns)]
+    parts: list[exp.Expression] = [exp.Literal.string(facts.salt)]
+    parts += [exp.cast(name(c), "VARCHAR") if c in facts.hashed_as_text else name(c) for c in columns]
     return exp.Anonymous(this="HASH", expressions=[exp.Anonymous(this="HASH", expressions=parts)])
