@@ -55,7 +55,7 @@ def odd() -> Iterator[Engine]:
 def test_the_schema_speaks_of_types_as_every_engine_does_and_of_names_as_the_policy_does(odd):
     assert odd.schema() == {
         "Odd": {
-            "ID": "BIGINT", "small": "BIGINT", "amount": "NUMERIC(12,2)", "free": "DOUBLE", "rough": "FLOAT",
+            "ID": "INTEGER", "small": "SMALLINT", "amount": "NUMERIC(12,2)", "free": "DOUBLE", "rough": "FLOAT",
             "price": "DOUBLE", "feeling": "VARCHAR", "code": "VARCHAR", "who": "UUID", "at": "TIMESTAMP",
             "seen": "TIMESTAMP", "doc": "JSONB", "raw": "BYTEA", "tags": "TEXT[]", "span": "INTERVAL",
         }
@@ -148,7 +148,7 @@ def test_a_role_that_may_only_read_is_what_a_careful_curator_has():
 def test_a_column_that_the_role_may_not_read_is_not_there():
     url = reader_of(made("CREATE TABLE one (x INT, secret TEXT)"), "SELECT (x) ON one")
     engine = opened(url, TablePolicy("one", public=True))
-    assert engine.schema() == {"one": {"x": "BIGINT"}}
+    assert engine.schema() == {"one": {"x": "INTEGER"}}
     engine.close()
     with pytest.raises(PolicyError, match="may not be read"):
         opened(reader_of(made("CREATE TABLE one (x INT)")), TablePolicy("one", public=True))

@@ -51,8 +51,8 @@ def reading(column: SourceColumn, *, collation: str, key: bool = False) -> Readi
         found = _numeric(name, column.digits)
         return exact if key and found.type == "DOUBLE" else found
     plain = {
-        "int2": Reading(f"CAST({name} AS BIGINT)", "BIGINT"),
-        "int4": Reading(f"CAST({name} AS BIGINT)", "BIGINT"),
+        "int2": Reading(name, "SMALLINT"),  # as it is, so that an index on it serves; arithmetic widens it by its type
+        "int4": Reading(name, "INTEGER"),
         "int8": Reading(name, "BIGINT"),
         "float4": Reading(f"({name} + CAST(0 AS REAL))", "FLOAT"),  # -0 becomes 0: which it was told whose row it is
         "float8": Reading(f"({name} + CAST(0 AS DOUBLE PRECISION))", "DOUBLE"),
