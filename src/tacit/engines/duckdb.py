@@ -14,6 +14,7 @@ import duckdb
 
 from tacit.engines.base import UNLIMITED, Limits
 from tacit.engines.columns import fetch, literal
+from tacit.engines.delta import advice_on_delta
 from tacit.engines.exact import Exact, advice_on_views, log, unanswered
 from tacit.engines.sources import Exposed, ask, describe, expose, unfit_cells_in
 from tacit.engines.text_tables import Unfit
@@ -91,7 +92,7 @@ class DuckDB:
 
     def advice(self) -> tuple[tuple[str, str], ...]:
         """What a careful curator would change about the source."""
-        return advice_on_views(self._computed)
+        return (*advice_on_views(self._computed), *advice_on_delta(self._paths))
 
     def interrupt(self) -> None:
         """Stop every question that is running."""

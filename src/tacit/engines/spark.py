@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from tacit.engines.base import UNLIMITED, Limits
+from tacit.engines.delta import advice_on_delta, is_delta
 from tacit.engines.exact import Exact, log, unanswered
 from tacit.engines.spark_client import SparkSession, connect, disconnect
-from tacit.engines.spark_tables import BEYOND, Tables, fetch, files_under, find_tables
+from tacit.engines.spark_tables import BEYOND, Tables, fetch, files_under, find_tables, named
 from tacit.engines.watching import Mark, changed_tables, mark_of_files
 from tacit.errors import EngineError, PolicyError
 from tacit.policy import DatabaseSource, Dataset, Schema, TablePolicy
@@ -40,6 +42,7 @@ _SETTINGS = {  # a server may have others as its own; without these a text of SQ
     "spark.sql.files.ignoreMissingFiles": "false",
 }
 _AGAIN = 0.2  # seconds
+_HERE = re.compile(r"sc://(localhost|127\.0\.0\.1|\[::1\])[:/;]")  # a server that sees the files that we see
 _tags = itertools.count(1)
 
 
@@ -51,7 +54,7 @@ class Spark:
     def __init__(self, session: SparkSession, find: Callable[[], Tables], *, limits: Limits) -> None:
         self._session, self._find, self._limits = session, find, limits
         self._tables = find()
-        self._seen = mark_of_files(files_under(self._tables.paths))  # the last state of the files that had these tables
+        self._seen = self._state()  # the last state of the files that had these tables
         self._lock = threading.Lock()
         self._live: dict[str, threading.Event] = {}  # the tags of questions that are running, and when each has ended
         self._pid, self._closed = os.getpid(), False
@@ -78,10 +81,10 @@ class Spark:
         raise unanswered()
 
     def mark(self) -> Mark:
-        """The state of the files, where they are this machine's; of others nothing is known. See `Watched`."""
+        """The state of the files or Delta tables, where they are this machine's; else none is known. See `Watched`."""
         if not self._tables.paths:
             return Mark("")
-        now = mark_of_files(files_under(self._tables.paths))
+        now = self._state()
         if now != self._seen:
             try:
                 same = self._find().schema == self._tables.schema
@@ -91,6 +94,13 @@ class Spark:
                 raise changed_tables()
             self._seen = now
         return now
+
+    def _state(self) -> Mark:
+        return mark_of_files(files_under(self._tables.paths), directories=self._tables.paths)
+
+    def advice(self) -> tuple[tuple[str, str], ...]:
+        """What a careful curator would change about the source."""
+        return advice_on_delta(files_under([path for path in self._tables.paths if not is_delta(path)]))
 
     def interrupt(self) -> None:
         """Stop every question that is running."""
@@ -191,14 +201,30 @@ def _tables(session: SparkSession, dataset: Dataset, tables: Sequence[TablePolic
     def fields(select: str) -> list[tuple[str, str]]:
         return [(field.name, field.dataType.simpleString()) for field in session.sql(select).schema.fields]
 
+    def located(name: str) -> str | None:
+        return _delta_here(session, name) if _HERE.match(_remote(dataset)) else None
+
     def all_of_them() -> Tables:
         names = [table.name for table in session.catalog.listTables()] if every else None
         named_by_files = every and not isinstance(dataset.source, DatabaseSource)
         listed = None if named_by_files else names
-        return find_tables(fields, dataset, tables, listed=listed, guarded=_fails_beyond_the_calendar(session))
+        guarded = _fails_beyond_the_calendar(session)
+        return find_tables(fields, dataset, tables, listed=listed, guarded=guarded, located=located)
 
     unreadable = PolicyError("a table of the policy cannot be read by Spark", hint=_SEE_LOG)
     return _or(unreadable, all_of_them)
+
+
+def _delta_here(session: SparkSession, name: str) -> str | None:
+    """Where the Delta table of that name lies, if the catalogue says so and it is there: of others nothing is known."""
+    try:
+        rows = session.sql(f"DESCRIBE TABLE EXTENDED {named(name)}").toArrow().to_pylist()
+    except Exception as error:  # whatever it is, it is about the catalogue
+        log.info("%s: %s", type(error).__name__, error)
+        return None
+    facts = {str(row["col_name"]): str(row["data_type"]) for row in rows}
+    path = re.sub(r"^file:/+", "/", facts.get("Location", ""))
+    return path if facts.get("Provider", "").lower() == "delta" and is_delta(path) else None
 
 
 def _fails_beyond_the_calendar(session: SparkSession) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tacit.engines.cells import day_after_epoch, moment_after_epoch, number
+from tacit.engines.delta import is_delta
 from tacit.engines.exact import Column
 from tacit.errors import PolicyError
 from tacit.policy import Dataset, FileSource, Schema, TableDomain, TablePolicy, fold
@@ -44,11 +45,18 @@ def named(name: str) -> str:
 
 
 def find_tables(
-    fields: Fields, dataset: Dataset, tables: Sequence[TablePolicy], *, listed: Iterable[str] | None, guarded: bool
+    fields: Fields,
+    dataset: Dataset,
+    tables: Sequence[TablePolicy],
+    *,
+    listed: Iterable[str] | None,
+    guarded: bool,
+    located: Callable[[str], str | None],
 ) -> Tables:
     """The policy's tables, or all that are `listed`. Reads names and types, never a row.
 
-    `guarded`: the server fails on moments beyond the calendar, so that these are read as NULL.
+    `guarded`: the server fails on moments beyond the calendar, so that these are read as NULL. `located` says where on
+    this machine the Delta table of that name in the catalogue lies, if it does.
     """
     origins = _origins(dataset, [table.name for table in tables] if listed is None else listed)
     schema: dict[str, Mapping[str, str]] = {}
@@ -65,7 +73,7 @@ def find_tables(
             raise PolicyError(f"table {name!r} cannot be read by Spark: it has no columns, or is not there")
         schema[name] = types
         parts.append(f"{named(name)} AS (SELECT {', '.join(cells)} FROM {origin})")
-    return Tables(schema, f"WITH {', '.join(parts)}\n" if parts else "", _paths(dataset, list(origins)))
+    return Tables(schema, f"WITH {', '.join(parts)}\n" if parts else "", _paths(dataset, list(origins), located))
 
 
 def _origins(dataset: Dataset, names: Iterable[str]) -> dict[str, str]:
@@ -79,26 +87,35 @@ def _origins(dataset: Dataset, names: Iterable[str]) -> dict[str, str]:
         if not location.lower().endswith((".parquet", ".parquet/", "/")):
             raise PolicyError(f"table {name!r}: Spark reads Parquet here, and {location!r} does not end in .parquet")
         path = location if "://" in location else os.path.abspath(dataset.resolve(location))
-        found[name] = f"parquet.{named(path)}"
+        found[name] = f"{'delta' if is_delta(path) else 'parquet'}.{named(path)}"  # whose files are not all its rows
     return found
 
 
-def _paths(dataset: Dataset, names: Sequence[str]) -> tuple[str, ...]:
+def _paths(dataset: Dataset, names: Sequence[str], located: Callable[[str], str | None]) -> tuple[str, ...]:
     source = dataset.source
-    locations = [source.location(name) or "" for name in names] if isinstance(source, FileSource) else []
+    if not isinstance(source, FileSource):
+        found = [located(name) for name in names]
+        known = tuple(path for path in found if path is not None)
+        return known if len(known) == len(found) else ()
+    locations = [source.location(name) or "" for name in names]
     if not locations or any("://" in location for location in locations):
         return ()
     return tuple(os.path.abspath(dataset.resolve(location)) for location in locations)
 
 
 def files_under(paths: Sequence[str]) -> list[str]:
-    """The files behind paths, directories and patterns, in the order of their names."""
+    """The files behind paths, directories and patterns, in the order of their names; not those that Spark ignores."""
     found = []
     for path in paths:
         for each in sorted(glob.glob(path)):
             inside = glob.glob(os.path.join(glob.escape(each), "**"), recursive=True) if os.path.isdir(each) else [each]
-            found += sorted(file for file in inside if not os.path.isdir(file))
+            found += sorted(file for file in inside if not os.path.isdir(file) and not _is_ignored(file, each))
     return found
+
+
+def _is_ignored(file: str, above: str) -> bool:
+    """What a log, a checkpoint or a writer leaves beside the rows: its name begins with an underscore."""
+    return any(part.startswith("_") and "=" not in part for part in os.path.relpath(file, above).split(os.sep))
 
 
 def _reading(name: str, kind: str, *, guarded: bool) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from tacit.engines.delta import delta_tables, version
 from tacit.errors import EngineError
 
 
@@ -43,10 +44,15 @@ def changed_tables() -> EngineError:
     )
 
 
-def mark_of_files(paths: Iterable[str]) -> Mark:
-    """By names, sizes and times. A copy that keeps its time is the same; a file that is gone differs from any."""
-    facts, newest = [], 0.0
-    for path in paths:
+def mark_of_files(paths: Iterable[str], *, directories: Iterable[str] = ()) -> Mark:
+    """By names, sizes and times. A copy that keeps its time is the same; a file that is gone differs from any.
+
+    A Delta table that they belong to, or that is one of the `directories`, has a version as well: it changes where rows
+    are deleted and no file is.
+    """
+    facts: list[tuple[str, int, int]] = []
+    newest, listed = 0.0, tuple(paths)
+    for path in listed:
         try:
             found = os.stat(path)
         except OSError:
@@ -54,6 +60,10 @@ def mark_of_files(paths: Iterable[str]) -> Mark:
             continue
         facts.append((os.path.basename(path), found.st_size, found.st_mtime_ns))
         newest = max(newest, found.st_mtime)
+    for table in delta_tables((*listed, *directories)):
+        latest, at = version(table)
+        facts.append((os.path.basename(table), latest, -1))
+        newest = max(newest, at)
     return Mark(digest(facts), newest or None)
 
 
