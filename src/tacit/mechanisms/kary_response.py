@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,7 +11,7 @@ import numpy as np
 from tacit.core import Loss, Number, PureEvent, decimal_text, probability, rational
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.limits import at_least, spendable
-from tacit.mechanisms.response import answers, hoeffding, log_ratio, rarest_lie
+from tacit.mechanisms.response import answers, log_ratio, rarest_lie, response_error
 from tacit.noise import SYSTEM, IntArray, Source, bernoulli, uniform_integer
 
 
@@ -24,7 +23,8 @@ class KaryResponse:
                   person's answers; who took part is not hidden. Needs 0 < lie < 1 − 1/categories.
     Sensitivity:  how many answers one person gives.
     Error:        with r = lie / (categories − 1), the estimate of a count c among n has variance
-                  (c lie (1 − lie) + (n − c) r (1 − r)) / (1 − lie − r)²; tails by Hoeffding, all categories at once.
+                  (c lie (1 − lie) + (n − c) r (1 − r)) / (1 − lie − r)²; quantiles of the binomial laws, of all
+                  categories at once, at the truth for which they are largest.
     Exactness:    rational lie, exact coins; ε rounded up in the 24th digit.
     Reference:    Warner, JASA 1965; Kairouz, Oh & Viswanath, NeurIPS 2014 (extremal among local mechanisms).
     """
@@ -84,7 +84,6 @@ class KaryResponse:
 
     def error(self, confidence: Number, *, respondents: int) -> float:
         """How far, with this confidence, none of the estimated counts strays beyond, whatever the true answers."""
-        failing = 1 - probability(confidence, "the confidence")
-        each = 1 - failing / (1 if self.categories == 2 else self.categories)  # of two, one error is the other's
-        width = float(1 - self.lie - self.stray)
-        return math.nextafter(hoeffding(each, respondents) / width * (1 + 1e-12), math.inf)
+        return response_error(
+            self.lie, self.stray, respondents=respondents, confidence=confidence, categories=self.categories
+        )

@@ -17,6 +17,7 @@ from tacit.mechanisms.limits import (
     score_row,
     spendable,
 )
+from tacit.mechanisms.noisy_max_error import losing
 from tacit.mechanisms.tails import difference_reach, share
 from tacit.noise import SYSTEM, IntArray, Source, saturating_add, two_sided_geometric
 from tacit.noise.choice import one_of_each_row
@@ -35,7 +36,8 @@ class NoisyMax:
                   q = exp(−1/scale), S(t) = P(noise ≥ t) is q^t / (1 + q) for t ≥ 0 and 1 − q^(1−t) / (1 + q) for t ≤ 0,
                   so S(t + 1) − q S(t) is 0 or (1 − q)(1 − q^(−t)), never negative: a step of t costs at most 1/scale.
     Sensitivity:  the most that one unit moves any single score.
-    Error:        P(best − chosen > t) ≤ (m − 1) P(noise − noise′ > t) for m candidates.
+    Error:        P(best − chosen > t) with m candidates is largest where one leads and all others lie t + 1 behind;
+                  it is summed there (`noisy_max_error`), and at most (m − 1) P(noise − noise′ > t).
     Exactness:    rational scale, whole scores, exact law; scores are first clamped to ±2^61, so that no sum saturates.
     Reference:    Dwork & Roth 2014, section 3.3 (there for counts under add/remove); Ding, Kifer et al. 2021.
     """
@@ -65,9 +67,20 @@ class NoisyMax:
         return PureEvent(self.loss(sensitivity).epsilon)
 
     def error(self, confidence: Number, *, candidates: int) -> int:
-        """A t such that, with this confidence, the chosen score lies at most t below the best."""
+        """The least t that, with this confidence, the chosen score lies at most t below the best.
+
+        For scales of hundreds of steps and more it may be larger by a thousandth of the scale.
+        """
+        failing = share(confidence)
         others = at_least(candidates, 1, what="the number of candidates") - 1
-        return difference_reach(self.scale, share(confidence) / others) if others else 0
+        low, high = -1, difference_reach(self.scale, failing / others) if others else 0
+        while high - low > 1:
+            middle = (low + high) // 2
+            if losing(self.scale, middle + 1, others=others) <= failing:
+                high = middle
+            else:
+                low = middle
+        return high
 
     def release(self, scores: Sequence[int] | IntArray, source: Source = SYSTEM) -> int:
         """The index of the chosen candidate."""

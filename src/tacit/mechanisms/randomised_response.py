@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,7 +9,7 @@ from fractions import Fraction
 from tacit.core import Loss, Number, PureEvent, decimal_text, probability
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.limits import at_least, spendable
-from tacit.mechanisms.response import answers, hoeffding, log_ratio, rarest_lie
+from tacit.mechanisms.response import answers, log_ratio, rarest_lie, response_error
 from tacit.noise import SYSTEM, IntArray, Source, bernoulli
 
 
@@ -22,7 +21,7 @@ class RandomisedResponse:
                   who took part is not hidden. Needs 0 < flip < 1/2: no other bit can be kept secret or told.
     Sensitivity:  how many answers one person gives.
     Error:        the estimate of n people's count has variance n flip (1 − flip) / (1 − 2 flip)², whatever the truth,
-                  and strays beyond √(n ln(2/β) / 2) / (1 − 2 flip) with probability at most β (Hoeffding).
+                  and its quantiles are those of the binomial law, at the truth for which they are largest.
     Exactness:    rational flip, exact coin; ε rounded up in the 24th digit.
     Reference:    Warner, JASA 1965; Kasiviswanathan et al., FOCS 2008.
     """
@@ -84,4 +83,4 @@ class RandomisedResponse:
 
     def error(self, confidence: Number, *, respondents: int) -> float:
         """How far the estimate of the count strays at most, with this confidence, whatever the true answers."""
-        return math.nextafter(hoeffding(confidence, respondents) / float(1 - 2 * self.flip) * (1 + 1e-12), math.inf)
+        return response_error(self.flip, self.flip, respondents=respondents, confidence=confidence, categories=2)

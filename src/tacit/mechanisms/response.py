@@ -10,6 +10,7 @@ from tacit.core import Number, probability
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.enclosure import DIGITS, exp_below, log_above, rounded_up
 from tacit.mechanisms.limits import at_least
+from tacit.mechanisms.response_error import response_reach
 from tacit.noise import IntArray, whole_numbers
 from tacit.noise.probability import down, up
 
@@ -49,8 +50,9 @@ def answers(values: int | Sequence[int] | IntArray, *, categories: int) -> IntAr
     return truth
 
 
-def hoeffding(confidence: Number, respondents: int) -> float:
-    """How far a sum of independent answers in [0, 1] strays from its mean at most, with this confidence."""
-    failing = float(1 - probability(confidence, "the confidence"))
-    n = at_least(respondents, 1, what="the number of respondents")
-    return math.sqrt(n * math.log(2 / failing) / 2) if failing > 0 else math.inf
+def response_error(lie: Fraction, stray: Fraction, *, respondents: int, confidence: Number, categories: int) -> float:
+    """How far, with this confidence, no estimated count strays from the truth, whatever the truth; rounded up."""
+    failing = 1 - probability(confidence, "the confidence")
+    people = at_least(respondents, 1, what="the number of respondents")
+    reach = response_reach(people, lie, stray, chance=failing, categories=categories)
+    return math.nextafter(reach / float(1 - lie - stray), math.inf)
