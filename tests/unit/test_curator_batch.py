@@ -78,7 +78,9 @@ def test_gaussian_noise_costs_no_more_than_the_price_in_rho(adjacency):
     (piece,) = planned(made, RANGES, 1, Fraction(1, 10**6)).pieces
     assert isinstance(piece.noise.noises[0], Gaussian)
     rho = sum((noise.rho(piece.plan.measurements[0].l1) for noise in piece.noise.noises), Fraction(0))
-    assert rho * made.policy.adjacency.steps**2 <= batch_pieces._rho_for(Loss(1, Fraction(1, 10**6)))
+    assert rho * made.policy.adjacency.steps**2 <= batch_pieces.rho_of_job(
+        Loss(1, Fraction(1, 10**6)), [(10**9, Fraction(1))]
+    )
 
 
 def test_gaussian_noise_is_taken_where_it_is_better():

@@ -14,7 +14,7 @@ from tacit.core import GaussianEvent, Loss, sqrt_above
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Gaussian
 from tacit.mechanisms.gaussian import classic_sigma
-from tacit.mechanisms.gaussian_calibration import _lost, epsilon_of
+from tacit.mechanisms.gaussian_calibration import epsilon_of, lost_by_rounding
 from tacit.mechanisms.gaussian_discrete import Line
 from tacit.mechanisms.gaussian_profile import delta_above, epsilon_above, mu_within
 from tacit.mechanisms.zcdp import epsilon_of_rho, rho_within
@@ -139,10 +139,10 @@ def test_rounding_a_continuous_gaussian_gives_the_discrete_one_up_to_the_factor_
     h = 2 * sum(math.exp(-2 * math.pi**2 * s2 * m * m) for m in (1, 2, 3))
     assert (1 - h) / (1 + h) - 1e-9 <= ratio.min()
     assert ratio.max() <= 1 + h + 1e-9
-    assert float(_lost(s_squared, 1)) >= math.log(ratio.max() / ratio.min())
+    assert float(lost_by_rounding(s_squared, 1)) >= math.log(ratio.max() / ratio.min())
     for dimension in (1, 1000):
         proved = 3 * dimension * h / (1 - h)
-        assert proved <= float(_lost(s_squared, dimension)) <= proved * (1 + 1e-5)
+        assert proved <= float(lost_by_rounding(s_squared, dimension)) <= proved * (1 + 1e-5)
 
 
 def test_concentrated_noise_costs_its_rho():

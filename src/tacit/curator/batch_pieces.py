@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.accounting import rho_for
 from tacit.core import ComposedEvent, Event, Loss
 from tacit.errors import QueryRefused
 from tacit.mechanisms import Gaussian, Laplace
+from tacit.mechanisms.gaussian_job import rho_of_job
 from tacit.mechanisms.strategy import GAUSSIAN, LAPLACE, Strategy, StrategyNoise, choose, whole_grains
 from tacit.policy import Accounting, Policy
 from tacit.sql import BoundQuery, Measurement, Plan, Planner, plan
@@ -207,7 +206,9 @@ class Maker:
             found.append((noises, None, choice.error * float(errors * steps @ weights)))
         if not loss.is_pure:
             choice = choose(cells.workload, power=GAUSSIAN)
-            rho = _rho_for(loss) / self.policy.adjacency.steps**2
+            steps_apart, parts = self.policy.adjacency.steps, choice.strategy.parts
+            moves = [(steps_apart * m.l1, m.share * part.share) for m in made.measurements for part in parts]
+            rho = rho_of_job(loss, moves) / steps_apart**2
             noises = tuple(
                 StrategyNoise.concentrated(choice.strategy, rho * m.share, sensitivity=m.l1, delta=loss.delta)
                 for m in made.measurements
@@ -221,11 +222,6 @@ def _scale(measurement: Measurement) -> Fraction:
     if not isinstance(measurement.noise, Laplace):
         raise TypeError("cells without a delta are given Laplace noise")
     return measurement.noise.scale
-
-
-@lru_cache(maxsize=64)
-def _rho_for(loss: Loss) -> Fraction:
-    return rho_for(loss)
 
 
 def variance(measurement: Measurement) -> float:

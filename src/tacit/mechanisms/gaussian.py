@@ -14,6 +14,7 @@ from tacit.errors import InvalidParameter
 from tacit.mechanisms.enclosure import log_above, rounded_up
 from tacit.mechanisms.gaussian_calibration import ANY_DIMENSION, epsilon_of, sigma_for
 from tacit.mechanisms.gaussian_discrete import reach_of, variance_of
+from tacit.mechanisms.gaussian_job import rho_of_job
 from tacit.mechanisms.limits import at_least, fitting_scale, movement, narrow, spendable
 from tacit.mechanisms.tails import share
 from tacit.noise import (
@@ -71,6 +72,17 @@ class Gaussian:
         moved = movement(sensitivity)
         sigma = sqrt_above(moved * moved / (2 * positive(rho, "rho")))
         return cls(rounded_up(sigma), delta, dimension=dimension)
+
+    @classmethod
+    def jointly(cls, loss: Loss, parts: Sequence[tuple[Number, Fraction]]) -> tuple[Gaussian, ...]:
+        """The least noise of several releases that cost no more than `loss` together (`gaussian_job`).
+
+        Each part is a sensitivity and the share of rho that its release has.
+        """
+        if len(parts) == 1:
+            return (cls.costing(loss, parts[0][0]),)
+        rho = rho_of_job(loss, parts)
+        return tuple(cls(sqrt_above(movement(moved) ** 2 / (2 * rho * share)), loss.delta) for moved, share in parts)
 
     @classmethod
     def classic(cls, loss: Loss, sensitivity: Number, *, dimension: int | None = None) -> Gaussian:

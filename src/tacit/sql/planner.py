@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 
-from tacit.accounting import replace_loss, rho_for
-from tacit.core import Adjacency, Loss, PrivacyUnit, sqrt_above
+from tacit.accounting import replace_loss
+from tacit.core import Adjacency, Loss, PrivacyUnit
 from tacit.errors import QueryRefused
 from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 from tacit.noise.probability import exp_interval
@@ -236,14 +235,7 @@ class _Maker:
     def _gaussians(self, reaches: Sequence[Reach], shares: Sequence[Fraction]) -> tuple[list[Noise], Fraction | None]:
         private = any(not key.is_public for key in self.bound.keys)
         loss = Loss(self.inner.epsilon, self.inner.delta / 2 if private else self.inner.delta)
-        if len(reaches) == 1:
-            single = Gaussian.costing(loss, reaches[0].l2)
-            return [single], single.rho(reaches[0].l2)
-        rho = _rho_for(loss)
-        noises = [
-            Gaussian(sqrt_above(r.l2**2 / (2 * rho * share)), loss.delta)
-            for r, share in zip(reaches, shares, strict=True)
-        ]
+        noises = Gaussian.jointly(loss, [(r.l2, share) for r, share in zip(reaches, shares, strict=True)])
         return list(noises), sum((noise.rho(r.l2) for noise, r in zip(noises, reaches, strict=True)), Fraction(0))
 
     def _selection(self, measurements: Sequence[Measurement], selector: int | None, caps: Caps) -> Selection | None:
@@ -260,11 +252,6 @@ class _Maker:
         half = Fraction(1, 2)  # noise is above zero less often than that: so large a delta needs no more
         beyond = 0 if chance >= half else reach_of(1 - 2 * chance)  # P(noise > t) is half of P(|noise| > t)
         return Selection(selector, chosen.in_group + int(beyond) + 1, delta)
-
-
-@lru_cache(maxsize=256)
-def _rho_for(loss: Loss) -> Fraction:
-    return rho_for(loss)
 
 
 def _step(measure: Measure) -> Fraction:
