@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from support.sources import Seeded
 from tacit.core import Adjacency, Loss
+from tacit.core.concentrated import epsilon_of_rho, rho_within
 from tacit.mechanisms import (
     AboveThreshold,
     Exponential,
@@ -32,7 +33,6 @@ from tacit.mechanisms import (
 from tacit.mechanisms.gaussian_profile import delta_above, epsilon_above, mu_within
 from tacit.mechanisms.normal import tail
 from tacit.mechanisms.tails import share
-from tacit.mechanisms.zcdp import epsilon_of_rho, rho_within
 
 TEN_THOUSAND = 10_000
 ADD, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.core import Budget, Loss
+from tacit.core.running_sum import GRID, bounded
 from tacit.errors import InvalidParameter, LedgerError
-from tacit.ledger import Charge, Spent, Zcdp
-from tacit.ledger.amounts import GRID, from_text, round_up, to_text
+from tacit.ledger import Caps, Charge, Spent, Zcdp
+from tacit.ledger.amounts import from_text, to_text
 from tacit.ledger.values import dataset_key
 
 amounts = st.fractions(min_value=0, max_value=100)
@@ -57,15 +58,15 @@ def test_a_sum_of_unlike_fractions_stays_short_and_is_never_too_small() -> None:
     for number in range(3, 2003, 2):
         part = Fraction(1, number**20)
         exact += part
-        spent = round_up(spent + part)
+        spent = bounded(spent + part)
         assert spent >= exact
     assert spent.denominator <= GRID < exact.denominator
     assert spent - exact < Fraction(2000, GRID)
 
 
 def test_after_rounding_decimals_are_still_added_exactly() -> None:
-    rough = round_up(Fraction(1, 3**1000))
-    assert round_up(rough + Fraction("0.1")) - rough == Fraction("0.1")
+    rough = bounded(Fraction(1, 3**1000))
+    assert bounded(rough + Fraction("0.1")) - rough == Fraction("0.1")
 
 
 def test_what_is_left_is_never_negative() -> None:
@@ -74,10 +75,16 @@ def test_what_is_left_is_never_negative() -> None:
     assert spent.left(Zcdp(2, 0)) == Zcdp(0, 0)
 
 
-@pytest.mark.parametrize(("rho", "delta"), [(-1, 0), (1, 1), (1, -1)])
+@pytest.mark.parametrize(("rho", "delta"), [(-1, 0), (1, 2), (1, -1)])
 def test_zcdp_refuses_what_is_no_loss(rho: int, delta: int) -> None:
     with pytest.raises(InvalidParameter):
         Zcdp(rho, delta)
+
+
+def test_a_cap_that_promises_nothing_is_refused() -> None:
+    for caps in ({"total": Zcdp(1, 1)}, {"analyst": Zcdp(1, 1)}, {"groups": (("g", Zcdp(1, 1)),)}):
+        with pytest.raises(InvalidParameter, match="promises nothing"):
+            Caps(**{"total": Budget(1), "analyst": None, "window": None, "groups": ()} | caps)
 
 
 FIELDS = {

@@ -10,12 +10,12 @@ import pytest
 
 from tacit.accounting import zcdp_of, zcdp_to_dp
 from tacit.core import ComposedEvent, Loss
+from tacit.core.concentrated import rho_within
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Gaussian, gaussian_job
 from tacit.mechanisms.gaussian_calibration import epsilon_of, moved_values
 from tacit.mechanisms.gaussian_job import rho_of_job
 from tacit.mechanisms.gaussian_profile import mu_within
-from tacit.mechanisms.zcdp import rho_within
 
 HALF = Fraction(1, 2)
 PAIRS = [

@@ -10,9 +10,10 @@ import mpmath
 import numpy as np
 import pytest
 
+from tacit.core.enclosure import exp_interval
 from tacit.noise.categorical import _boundary
 from tacit.noise.coarsening import unchanged
-from tacit.noise.probability import Enclosed, Probability, Ratio, exp_interval, exp_minus, logistic_minus, tanh_half
+from tacit.noise.probability import Enclosed, Probability, Ratio, exp_minus, logistic_minus, tanh_half
 
 BITS = 240
 EACH = 1500

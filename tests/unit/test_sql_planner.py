@@ -10,10 +10,11 @@ from sqlglot import exp
 
 from conformance.sql_clinic import COLUMNS, VISITS, clinic, row_clinic, visits
 from conformance.sql_world import policy_of, world
-from tacit.accounting import replace_loss, rho_for, zcdp_delta
+from tacit.accounting import replace_loss, rho_for
 from tacit.core import Loss
 from tacit.errors import QueryRefused, TacitError
 from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
+from tacit.mechanisms.gaussian_job import rho_of_job
 from tacit.policy import ColumnPolicy, TablePolicy
 from tacit.sql import Counted, Mode, Quantile
 from tacit.sql.bounding import MOST_GROUPS, WEIGHT
@@ -73,6 +74,12 @@ def test_a_statement_costs_exactly_what_was_typed(asked, group, epsilon, adjacen
 CLINICS = {name: clinic(dataset={"adjacency": name}) for name in ("add/remove", "replace")}
 
 
+def normal_delta(rho: Fraction, epsilon: Fraction) -> mpmath.mpf:
+    """The delta of normal noises of this rho in all: together they are one, of mu = √(2 rho)."""
+    mu, eps = mpmath.sqrt(mpmath.mpf(2 * rho.numerator) / rho.denominator), mpmath.mpf(str(float(epsilon)))
+    return mpmath.ncdf(mu / 2 - eps / mu) - mpmath.exp(eps) * mpmath.ncdf(-mu / 2 - eps / mu)
+
+
 @pytest.mark.parametrize("adjacency", ["add/remove", "replace"])
 @pytest.mark.parametrize("delta", ["1e-6", "1e-9", "1/7"])
 @pytest.mark.parametrize("epsilon", ["1", "1/3", "0.1", "7"])
@@ -98,7 +105,7 @@ def test_gaussian_noise_costs_no_more_than_was_typed(asked, epsilon, delta, adja
         one_step = Loss(noise.loss(made.measurements[0].l2).epsilon, for_noise + selection)
     else:
         allowed = made.loss.epsilon / made.unit.adjacency.steps
-        assert zcdp_delta(rho, allowed) <= for_noise
+        assert normal_delta(rho, allowed) <= for_noise  # what is discrete about it: test_mechanism_gaussian_job
         one_step = Loss(allowed, for_noise + selection)
     whole = one_step if inner is not None else replace_loss(one_step)
     assert whole.within(made.loss)
@@ -374,6 +381,7 @@ def test_or_in_a_condition_does_not_swallow_the_conditions_we_add(over):
     assert [type(part) for part in parts] == [exp.Or, exp.In, exp.Not]
 
 
-def test_zcdp_conversions_of_the_planner_are_those_of_the_accountant(over):
+def test_the_noises_of_a_question_are_calibrated_together(over):
     made = WIDE["add/remove"].plan("DP-SELECT 1 DELTA 1e-6 age, COUNT(*), SUM(amount) FROM visits GROUP BY age")
-    assert made.rho <= rho_for(made.loss)
+    assert made.rho <= rho_of_job(made.loss, [(m.l2, m.share) for m in made.measurements])
+    assert made.rho > rho_for(made.loss)  # by zCDP alone there would be more noise

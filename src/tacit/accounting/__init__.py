@@ -24,8 +24,9 @@ from tacit.accounting.renyi import ORDERS, RenyiCurve, curve_of
 from tacit.accounting.renyi_conversion import renyi_delta, renyi_to_dp
 from tacit.accounting.renyi_filter import RenyiFilter
 from tacit.accounting.shuffle import shuffle
-from tacit.accounting.zcdp import Zcdp, loss_to_zcdp, pure_rho, range_rho, zcdp_of
+from tacit.accounting.zcdp import loss_to_zcdp, pure_rho, range_rho, zcdp_of
 from tacit.accounting.zcdp_conversion import rho_for, zcdp_delta, zcdp_to_dp
+from tacit.core import Zcdp
 
 __all__ = [
     "ORDERS",

@@ -8,8 +8,8 @@ from fractions import Fraction
 from statistics import NormalDist
 
 from tacit.accounting.composition import repetitions
-from tacit.accounting.enclosure import Enclosure
 from tacit.core import Loss, Number, positive, probability, rational
+from tacit.core.enclosure import Enclosure
 from tacit.core.rational import decimal_text
 from tacit.errors import InvalidParameter
 

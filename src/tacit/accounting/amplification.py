@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tacit.accounting.enclosure import Enclosure
 from tacit.core import Loss, Number, rational
+from tacit.core.enclosure import Enclosure
 from tacit.core.rational import decimal_text
 from tacit.errors import InvalidParameter
 

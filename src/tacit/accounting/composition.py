@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from tacit.accounting.enclosure import Enclosure
 from tacit.core import NOTHING, Adjacency, Loss, Number, probability
+from tacit.core.enclosure import Enclosure
 from tacit.errors import InvalidParameter
 
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from tacit.accounting.event_loss import loss_of
-from tacit.accounting.running_sum import added
-from tacit.accounting.zcdp import FREE, Zcdp, zcdp_of
+from tacit.accounting.zcdp import FREE, zcdp_of
 from tacit.accounting.zcdp_conversion import rho_for, zcdp_to_dp
-from tacit.core import NOTHING, Budget, Event, Loss, Number
+from tacit.core import NOTHING, Budget, Event, Loss, Number, Zcdp
 from tacit.core.rational import decimal_text
+from tacit.core.running_sum import added
 from tacit.errors import BudgetExceeded, InvalidParameter
 
 _HINT = "ask for less, or ask the curator for a larger budget; nothing was charged"

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from tacit.accounting.enclosure import Enclosure
+from tacit.core.enclosure import Enclosure
 from tacit.accounting.event_loss import has_loss, loss_of, tally
 from tacit.accounting.profiles import Profile, curve_profile, grid_step, response_profile
 from tacit.accounting.renyi import ORDERS, curve_of, flat_curve

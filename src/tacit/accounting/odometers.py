@@ -10,11 +10,11 @@ from types import MappingProxyType
 from tacit.accounting.event_loss import loss_of, tally
 from tacit.accounting.filters import summed
 from tacit.accounting.loss_distribution import compose_numerically
-from tacit.accounting.running_sum import added
-from tacit.accounting.zcdp import Zcdp, zcdp_of
+from tacit.accounting.zcdp import zcdp_of
 from tacit.accounting.zcdp_conversion import zcdp_to_dp
-from tacit.core import NOTHING, ComposedEvent, Event, Loss, Number, probability
+from tacit.core import NOTHING, ComposedEvent, Event, Loss, Number, Zcdp, probability
 from tacit.core.rational import decimal_text
+from tacit.core.running_sum import added
 from tacit.errors import InvalidParameter
 
 MARK = Fraction(1, 1000)  # rho: where the marks are cheapest

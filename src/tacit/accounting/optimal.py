@@ -7,8 +7,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 from tacit.accounting.composition import repetitions
-from tacit.accounting.enclosure import DOWN, UP, Enclosure, fraction_above
 from tacit.core import Loss, Number, probability, rational
+from tacit.core.enclosure import DOWN, UP, Enclosure, fraction_above
 from tacit.core.rational import decimal_text
 from tacit.errors import InvalidParameter
 

@@ -8,10 +8,10 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor
 
-from tacit.accounting.enclosure import UP, Enclosure, fraction_above
 from tacit.accounting.event_loss import has_loss, loss_of, plain
 from tacit.accounting.zcdp import pure_rho, range_rho
 from tacit.core import BoundedRangeEvent, ComposedEvent, Event, GaussianEvent, Loss, SampledEvent
+from tacit.core.enclosure import UP, Enclosure, fraction_above
 from tacit.core.rational import decimal_text
 from tacit.errors import InvalidParameter
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from tacit.accounting.renyi import RenyiCurve
-from tacit.accounting.zcdp_conversion import delta_at, epsilon_at
 from tacit.core import NOTHING, Loss, Number, probability
+from tacit.core.concentrated import delta_at, epsilon_at
 
 
 def renyi_to_dp(curve: RenyiCurve, delta: Number) -> Loss:

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from tacit.accounting.filters import refusal, shown
 from tacit.accounting.renyi import FILTER_ORDERS, RenyiCurve, curve_of, flat_curve
-from tacit.accounting.zcdp_conversion import conversion_cost
 from tacit.core import Budget, Event
+from tacit.core.concentrated import conversion_cost
 from tacit.core.rational import decimal_text
 from tacit.errors import BudgetExceeded, InvalidParameter
 

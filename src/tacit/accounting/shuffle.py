@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from tacit.accounting.enclosure import Enclosure
 from tacit.core import Loss, Number, probability, rational
+from tacit.core.enclosure import Enclosure
 from tacit.core.rational import decimal_text
 from tacit.errors import InvalidParameter
 

@@ -15,6 +15,7 @@ from tacit.core.event import (
 from tacit.core.loss import NOTHING, Budget, Loss
 from tacit.core.rational import Number, decimal_text, positive, probability, rational, sqrt_above
 from tacit.core.unit import PrivacyUnit
+from tacit.core.zcdp import Zcdp
 
 __all__ = [
     "NOTHING",
@@ -32,6 +33,7 @@ __all__ = [
     "PrivacyUnit",
     "PureEvent",
     "SampledEvent",
+    "Zcdp",
     "decimal_text",
     "positive",
     "probability",

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tacit.accounting import zcdp_of
-from tacit.core import Event, Loss, decimal_text
+from tacit.core import Event, Loss, Zcdp, decimal_text
+from tacit.core.running_sum import bounded
 from tacit.curator.caps import caps
 from tacit.errors import BudgetExceeded, QueryRefused
-from tacit.ledger import Zcdp
-from tacit.ledger.amounts import round_up
 from tacit.policy import Policy
 from tacit.sql import AtEpsilon, BoundQuery
 
@@ -56,4 +55,4 @@ def check_limit(epsilon: Fraction, policy: Policy) -> None:
 def concentrated(event: Event) -> Zcdp:
     """The price in concentrated privacy of what happens: what the accountant says, kept exactly or rounded up."""
     cost = zcdp_of(event)
-    return Zcdp(round_up(cost.rho), round_up(cost.delta))
+    return Zcdp(bounded(cost.rho), bounded(cost.delta))

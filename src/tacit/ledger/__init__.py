@@ -1,6 +1,7 @@
 """Durable debits: a charge is on the disk before the data are read, and stays there."""
 
-from tacit.ledger.amounts import Cap, Spent, Zcdp
+from tacit.core import Zcdp
+from tacit.ledger.amounts import Cap, Spent
 from tacit.ledger.dataset import accept, adopt, open_books, second_ledger
 from tacit.ledger.owner import accept_rollback, verify_file
 from tacit.ledger.places import accept_ledger, has_ledger, open_ledger, verify_ledger

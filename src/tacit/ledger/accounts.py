@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from tacit.core import Loss
+from tacit.core import Loss, Zcdp
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerError
-from tacit.ledger.amounts import Cap, Spent, Zcdp, from_text, shown_amounts, to_text
+from tacit.ledger.amounts import Cap, Spent, from_text, shown_amounts, to_text
 from tacit.ledger.chain import Field
 from tacit.ledger.links import ADVICE, Head, first_at, head, stretch
 from tacit.ledger.rows import Connection, Row

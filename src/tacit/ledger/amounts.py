@@ -5,29 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tacit.core import Budget, Loss, Number, decimal_text, rational
+from tacit.core import Budget, Loss, Zcdp, decimal_text
+from tacit.core.running_sum import GRID, added
 from tacit.errors import InvalidParameter, LedgerError
-
-# Finer than anything that can be typed. A sum whose denominator outgrows it (thousands of unlike fractions, on purpose)
-# is rounded *up* onto it, so that a charge costs the same however long the log is, and no charge is ever forgotten.
-GRID = 10**400
-
-
-@dataclass(frozen=True, slots=True)
-class Zcdp:
-    """`delta`-approximate `rho`-zCDP: a cost, or a limit on it."""
-
-    rho: Fraction
-    delta: Fraction
-
-    def __init__(self, rho: Number, delta: Number) -> None:
-        object.__setattr__(self, "rho", rational(rho, "rho"))
-        object.__setattr__(self, "delta", rational(delta, "delta"))
-        if self.rho < 0:
-            raise InvalidParameter(f"rho must not be negative: got {decimal_text(self.rho)}")
-        if not 0 <= self.delta < 1:
-            raise InvalidParameter(f"delta must lie in [0, 1): got {decimal_text(self.delta)}")
-
 
 Cap = Budget | Zcdp
 
@@ -44,10 +24,10 @@ class Spent:
     def plus(self, loss: Loss, zcdp: Zcdp | None) -> Spent:
         """The sum with one more charge."""
         return Spent(
-            round_up(self.epsilon + loss.epsilon),
-            round_up(self.delta + loss.delta),
-            None if self.rho is None or zcdp is None else round_up(self.rho + zcdp.rho),
-            round_up(self.slack + (zcdp.delta if zcdp else 0)),
+            added(self.epsilon, loss.epsilon),
+            added(self.delta, loss.delta),
+            None if self.rho is None or zcdp is None else added(self.rho, zcdp.rho),
+            added(self.slack, zcdp.delta if zcdp else Fraction(0)),
         )
 
     def within(self, cap: Cap) -> bool:
@@ -62,13 +42,6 @@ class Spent:
             return Budget(max(Fraction(0), cap.epsilon - self.epsilon), max(Fraction(0), cap.delta - self.delta))
         rho = Fraction(0) if self.rho is None else max(Fraction(0), cap.rho - self.rho)
         return Zcdp(rho, max(Fraction(0), cap.delta - self.slack))
-
-
-def round_up(value: Fraction) -> Fraction:
-    """`value` itself while its denominator is at most GRID, else the next multiple of 1/GRID."""
-    if value.denominator <= GRID:
-        return value
-    return Fraction(-(-value.numerator * GRID // value.denominator), GRID)
 
 
 def to_text(value: Fraction) -> str:

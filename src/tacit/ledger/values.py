@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from tacit.core import Loss
+from tacit.core import Loss, Zcdp
+from tacit.core.running_sum import bounded
 from tacit.errors import InvalidParameter, QueryRefused
-from tacit.ledger.amounts import Cap, Spent, Zcdp, round_up, storable
+from tacit.ledger.amounts import Cap, Spent, storable
 
 Kind = Literal["query", "calibrate", "disclosure"]
 Act = Literal["open", "charge", "settle", "fail", "accept", "carry", "adopt"]
@@ -87,7 +88,7 @@ class Charge:
         storable(self.loss.epsilon, "epsilon")
         storable(self.loss.delta, "delta")
         if self.zcdp is None and self.loss.is_pure:
-            object.__setattr__(self, "zcdp", Zcdp(round_up(self.loss.epsilon**2 / 2), 0))
+            object.__setattr__(self, "zcdp", Zcdp(bounded(self.loss.epsilon**2 / 2), 0))
         if self.zcdp is not None:
             storable(self.zcdp.rho, "rho")
             storable(self.zcdp.delta, "delta")
@@ -110,6 +111,9 @@ class Caps:
     def __post_init__(self) -> None:
         if self.window is not None and self.window < 1:
             raise InvalidParameter(f"a refresh window must be at least one second: got {self.window}")
+        for cap in (self.total, self.analyst, *(cap for _, cap in self.groups)):
+            if isinstance(cap, Zcdp) and cap.delta == 1:
+                raise InvalidParameter("a delta of 1 promises nothing: it must be below 1")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from tacit.mechanisms.limits import (
     MAX_COMPARED_SCALE,
     at_least,
     comparable,
-    fitting_scale,
     movement,
     one_direction,
     one_number,
@@ -22,6 +21,7 @@ from tacit.mechanisms.limits import (
 )
 from tacit.mechanisms.tails import geometric_reach, share
 from tacit.noise import SYSTEM, IntArray, Source, saturating_add, two_sided_geometric
+from tacit.noise.scales import fitting_scale
 
 _SHARES = 1 << 10  # how finely the price is split between threshold and questions
 

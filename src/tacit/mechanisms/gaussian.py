@@ -10,12 +10,13 @@ from typing import overload
 import numpy as np
 
 from tacit.core import GaussianEvent, Loss, Number, positive, probability, sqrt_above
+from tacit.core.enclosure import log_above, rounded_up
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.enclosure import log_above, rounded_up
+from tacit.mechanisms.additive import noisy
 from tacit.mechanisms.gaussian_calibration import ANY_DIMENSION, epsilon_of, sigma_for
 from tacit.mechanisms.gaussian_discrete import reach_of, variance_of
 from tacit.mechanisms.gaussian_job import rho_of_job
-from tacit.mechanisms.limits import at_least, fitting_scale, movement, narrow, spendable
+from tacit.mechanisms.limits import at_least, movement, narrow, spendable
 from tacit.mechanisms.tails import share
 from tacit.noise import (
     MAX_SIGMA,
@@ -24,12 +25,10 @@ from tacit.noise import (
     Source,
     WideArray,
     discrete_gaussian,
-    is_wide,
-    saturating_add,
     whole_numbers,
     wide_discrete_gaussian,
-    wide_numbers,
 )
+from tacit.noise.scales import fitting_scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,24 +130,19 @@ class Gaussian:
         self, values: int | Sequence[int] | IntArray | WideArray, source: Source = SYSTEM
     ) -> IntArray | WideArray:
         """The values with independent noise added to each."""
-        if is_wide(values):
-            wide = wide_numbers(values)
-            self._within_dimension(wide.size)
-            noise = wide_discrete_gaussian(self.sigma, wide.size, source=source)
-            noisy: WideArray = wide + noise.reshape(wide.shape)
-            return noisy
-        released: IntArray = self.simulate(values, 1, source=source)[0]
-        return released
+        self._within_dimension(np.size(values))
+        return noisy(
+            values,
+            lambda size: discrete_gaussian(narrow(self.sigma, "sigma", most=MAX_SIGMA), size=size, source=source),
+            draw_wide=lambda size: wide_discrete_gaussian(self.sigma, size, source=source),
+        )
 
-    def simulate(
-        self, values: int | Sequence[int] | IntArray | WideArray, times: int, *, source: Source = SYSTEM
-    ) -> IntArray:
+    def simulate(self, values: int | Sequence[int] | IntArray, times: int, *, source: Source = SYSTEM) -> IntArray:
         """Independent repetitions, for audits and simulations: each of them costs the loss again."""
         exact = whole_numbers(values)
         self._within_dimension(exact.size)
-        sigma = narrow(self.sigma, "sigma", most=MAX_SIGMA)
-        noise = discrete_gaussian(sigma, size=times * exact.size, source=source)
-        return saturating_add(np.broadcast_to(exact, (times, *exact.shape)), noise.reshape(times, *exact.shape))
+        repeated = np.broadcast_to(exact, (times, *exact.shape))
+        return Gaussian(self.sigma, self.delta).release(repeated, source)
 
     def _within_dimension(self, count: int) -> None:
         if count > _most_values(self.dimension):

@@ -23,11 +23,11 @@ from fractions import Fraction
 from functools import lru_cache
 
 from tacit.core import sqrt_above
+from tacit.core.concentrated import epsilon_of_rho, rho_within
+from tacit.core.enclosure import exp_above, rounded_up
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.enclosure import exp_above, rounded_up
 from tacit.mechanisms.gaussian_discrete import MAX_SUMMED, epsilon_on_line, sigma_on_line
 from tacit.mechanisms.gaussian_profile import LEAST_DELTA, epsilon_above, mu_within
-from tacit.mechanisms.zcdp import epsilon_of_rho, rho_within
 
 ANY_DIMENSION = 1 << 40
 DEAREST = 10**6  # more epsilon than this buys no less noise

@@ -20,7 +20,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.mechanisms.enclosure import rounded_up
+from tacit.core.enclosure import rounded_up
 from tacit.mechanisms.gaussian_profile import largest
 from tacit.mechanisms.normal import tail
 

@@ -19,8 +19,9 @@ from fractions import Fraction
 from functools import lru_cache
 
 from tacit.core import Loss, Number, positive
+from tacit.core.concentrated import rho_within
+from tacit.core.enclosure import rounded_up
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.enclosure import rounded_up
 from tacit.mechanisms.gaussian_calibration import (
     DEAREST,
     check_delta,
@@ -30,7 +31,6 @@ from tacit.mechanisms.gaussian_calibration import (
     rounding_that_loses,
 )
 from tacit.mechanisms.gaussian_profile import LEAST_DELTA, mu_within
-from tacit.mechanisms.zcdp import rho_within
 
 Part = tuple[Fraction, Fraction]  # an L2 sensitivity, and the share of rho
 

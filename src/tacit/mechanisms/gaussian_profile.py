@@ -15,10 +15,9 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
+from tacit.core.enclosure import down, exp_below, rounded_up, up
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.enclosure import exp_below, rounded_up
 from tacit.mechanisms.normal import DIGITS, tail
-from tacit.noise.probability import down, up
 
 LEAST_DELTA = Fraction(1, 10**280)  # below, doubles could no longer search
 _SLACK = Fraction(1, 10**9)  # relative; the first step to the safe side

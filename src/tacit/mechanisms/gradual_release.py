@@ -10,9 +10,10 @@ from itertools import pairwise
 from tacit.core import NOTHING, LaplaceEvent, Loss, Number
 from tacit.errors import InvalidParameter, QueryRefused
 from tacit.mechanisms.laplace import Laplace
-from tacit.mechanisms.limits import fitting_scale, movement, spendable
+from tacit.mechanisms.limits import movement, spendable
 from tacit.noise import MAX_SCALE, SYSTEM, IntArray, Source, saturating_add, whole_numbers
 from tacit.noise.coarsening import coarsening
+from tacit.noise.scales import fitting_scale
 
 
 @dataclass(frozen=True, slots=True)

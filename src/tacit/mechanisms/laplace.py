@@ -9,7 +9,8 @@ from fractions import Fraction
 from typing import overload
 
 from tacit.core import LaplaceEvent, Loss, Number
-from tacit.mechanisms.limits import fitting_scale, movement, narrow, spendable
+from tacit.mechanisms.additive import noisy
+from tacit.mechanisms.limits import movement, narrow, spendable
 from tacit.mechanisms.tails import geometric_reach, share
 from tacit.noise import (
     MAX_SCALE,
@@ -17,13 +18,10 @@ from tacit.noise import (
     IntArray,
     Source,
     WideArray,
-    is_wide,
-    saturating_add,
     two_sided_geometric,
-    whole_numbers,
-    wide_numbers,
     wide_two_sided_geometric,
 )
+from tacit.noise.scales import fitting_scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +75,8 @@ class Laplace:
         self, values: int | Sequence[int] | IntArray | WideArray, source: Source = SYSTEM
     ) -> IntArray | WideArray:
         """The values with independent noise added to each."""
-        if is_wide(values):
-            wide = wide_numbers(values)
-            unbounded = wide_two_sided_geometric(self.scale, wide.size, source=source)
-            noisy: WideArray = wide + unbounded.reshape(wide.shape)
-            return noisy
-        exact = whole_numbers(values)
-        noise = two_sided_geometric(narrow(self.scale, most=MAX_SCALE), size=exact.size, source=source)
-        return saturating_add(exact, noise.reshape(exact.shape))
+        return noisy(
+            values,
+            lambda size: two_sided_geometric(narrow(self.scale, most=MAX_SCALE), size=size, source=source),
+            draw_wide=lambda size: wide_two_sided_geometric(self.scale, size, source=source),
+        )

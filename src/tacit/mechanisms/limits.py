@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit.core import Adjacency, Loss, Number, positive
 from tacit.errors import InvalidParameter
-from tacit.noise import MAX_WIDE_SCALE, IntArray, whole_numbers
+from tacit.noise import IntArray, whole_numbers
 from tacit.noise.size import whole
 
 MAX_COMPARED_SCALE = 1 << 50  # noise that is compared stays below 2^61, but for a chance of exp(−2^11)
@@ -24,17 +24,6 @@ def spendable(loss: Loss) -> Fraction:
 def movement(sensitivity: Number) -> Fraction:
     """A sensitivity: greater than zero, since what no one can move needs no mechanism."""
     return positive(sensitivity, "the sensitivity")
-
-
-def fitting_scale(scale: Number, what: str = "the scale", *, most: int = MAX_WIDE_SCALE) -> Fraction:
-    """A scale whose noise can be drawn; what is added to 64-bit numbers, or compared, has a nearer end."""
-    exact = positive(scale, what)
-    if exact > most:
-        raise InvalidParameter(
-            f"{what} is too large: noise would go beyond 2^{most.bit_length() - 1} steps",
-            hint="use a coarser grid, tighter bounds or a larger epsilon",
-        )
-    return exact
 
 
 def narrow(scale: Fraction, what: str = "the scale", *, most: int) -> Fraction:

@@ -11,7 +11,6 @@ from tacit.mechanisms.limits import (
     MAX_COMPARED_SCALE,
     at_least,
     comparable,
-    fitting_scale,
     movement,
     one_direction,
     score_row,
@@ -21,6 +20,7 @@ from tacit.mechanisms.noisy_max_error import losing
 from tacit.mechanisms.tails import difference_reach, share
 from tacit.noise import SYSTEM, IntArray, Source, saturating_add, two_sided_geometric
 from tacit.noise.choice import one_of_each_row
+from tacit.noise.scales import fitting_scale
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
-from tacit.mechanisms.enclosure import above, below, exp_above, exp_below
-from tacit.noise.probability import Interval, down, up
+from tacit.core.enclosure import Interval, above, below, down, exp_above, exp_below, up
 
 DIGITS = 36  # what a tail is known to; differences of tails lose a few
 _NEAR = 2  # up to here the series is quick, beyond it the fraction

@@ -10,12 +10,11 @@ from fractions import Fraction
 import numpy as np
 
 from tacit.core import Adjacency, Loss, Number, PureEvent, positive
-from tacit.mechanisms.enclosure import DIGITS, exp_above, exp_below
+from tacit.core.enclosure import DIGITS, down, exp_above, exp_below, up
 from tacit.mechanisms.limits import at_least, movement, one_direction, score_row, spendable
 from tacit.mechanisms.tails import selection_reach, share
 from tacit.noise import SYSTEM, IntArray, Source, keep_each
 from tacit.noise.choice import one_of_each_row
-from tacit.noise.probability import down, up
 
 
 @dataclass(frozen=True, slots=True)

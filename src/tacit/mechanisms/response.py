@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from tacit.core import Number, probability
+from tacit.core.enclosure import DIGITS, down, exp_below, log_above, rounded_up, up
 from tacit.errors import InvalidParameter
-from tacit.mechanisms.enclosure import DIGITS, exp_below, log_above, rounded_up
 from tacit.mechanisms.limits import at_least
 from tacit.mechanisms.response_error import response_reach
 from tacit.noise import IntArray, whole_numbers
-from tacit.noise.probability import down, up
 
 _DEAREST = 1024  # a lie once in exp(1024) answers is as rare as anyone can want; more ε buys nothing
 _BITS = 64

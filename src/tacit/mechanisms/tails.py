@@ -6,17 +6,18 @@ from decimal import Decimal
 from fractions import Fraction
 
 from tacit.core import Number, probability
-from tacit.mechanisms.enclosure import (
+from tacit.core.enclosure import (
     DIGITS,
     above,
     below,
     ceiling,
+    down,
     exp_above,
     exp_below,
     log_above,
+    up,
 )
 from tacit.mechanisms.limits import at_least
-from tacit.noise.probability import down, up
 
 _FINE = 2 * DIGITS  # shares of one in 10^30 are differences between numbers near one
 

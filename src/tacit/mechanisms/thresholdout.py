@@ -10,8 +10,9 @@ from tacit.core import Adjacency, ComposedEvent, Loss, Number, probability
 from tacit.errors import QueryRefused
 from tacit.mechanisms.above_threshold import AboveThreshold, ThresholdLanes
 from tacit.mechanisms.laplace import Laplace
-from tacit.mechanisms.limits import MAX_COMPARED_SCALE, at_least, fitting_scale, movement, one_number, spendable
+from tacit.mechanisms.limits import MAX_COMPARED_SCALE, at_least, movement, one_number, spendable
 from tacit.noise import MAX_SCALE, SYSTEM, IntArray, Source
+from tacit.noise.scales import fitting_scale
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,13 @@
 
 from tacit.noise.bernoulli import bernoulli, bernoulli_exp
 from tacit.noise.categorical import categorical, keep_each, one_of
-from tacit.noise.gaussian import MAX_SIGMA, discrete_gaussian
-from tacit.noise.geometric import MAX_SCALE, IntArray, WideArray, geometric, two_sided_geometric
+from tacit.noise.gaussian import discrete_gaussian
+from tacit.noise.geometric import IntArray, WideArray, geometric, two_sided_geometric
 from tacit.noise.saturating import saturating_add, whole_numbers
+from tacit.noise.scales import MAX_SCALE, MAX_SIGMA, MAX_WIDE_SCALE, fitting_scale
 from tacit.noise.source import SYSTEM, Source, SystemSource
 from tacit.noise.uniform import uniform_integer
 from tacit.noise.wide import (
-    MAX_WIDE_SCALE,
     is_wide,
     wide_discrete_gaussian,
     wide_numbers,
@@ -28,6 +28,7 @@ __all__ = [
     "bernoulli_exp",
     "categorical",
     "discrete_gaussian",
+    "fitting_scale",
     "geometric",
     "is_wide",
     "keep_each",

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.core import Number, positive
+from tacit.core.enclosure import Interval, down, exp_interval, up
 from tacit.errors import InvalidParameter
 from tacit.noise.coins import Coins, LazyUniform, flip_exp
 from tacit.noise.geometric import IntArray
-from tacit.noise.probability import Enclosed, Interval, Probability, Ratio, down, exp_interval, up
+from tacit.noise.probability import Enclosed, Probability, Ratio
 from tacit.noise.saturating import whole_numbers
 from tacit.noise.source import SYSTEM, Source
 from tacit.noise.uniform import uniform_integer

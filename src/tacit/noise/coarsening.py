@@ -6,10 +6,11 @@ from decimal import Decimal
 from fractions import Fraction
 
 from tacit.core import Number, decimal_text, positive
+from tacit.core.enclosure import Interval, down, exp_interval, up
 from tacit.errors import InvalidParameter
 from tacit.noise.coins import flip
 from tacit.noise.geometric import IntArray, geometric_array
-from tacit.noise.probability import Enclosed, Interval, Probability, down, exp_interval, up
+from tacit.noise.probability import Enclosed, Probability
 from tacit.noise.source import SYSTEM, Source
 
 

@@ -7,14 +7,13 @@ from typing import overload
 
 import numpy as np
 
-from tacit.core import Number, positive
-from tacit.errors import InvalidParameter
+from tacit.core import Number
 from tacit.noise.coins import flip_exp
 from tacit.noise.geometric import IntArray, geometric_array
+from tacit.noise.scales import MAX_SIGMA, fitting_scale
 from tacit.noise.size import how_many
 from tacit.noise.source import SYSTEM, Source
 
-MAX_SIGMA = 1 << 46  # candidates beyond 2^53 would not be whole numbers as doubles
 _BLOCK = 1 << 14
 _LEAST_SPREAD = 1e-120  # below it every chance is 0 or 1 to a double, and squares would overflow
 _SCALAR_CANDIDATES = 8  # all of them fail once in 10^5 draws
@@ -30,12 +29,7 @@ def discrete_gaussian(sigma: Number, size: int | None = None, *, source: Source 
     Two-sided geometric candidates are accepted with the exact chance that turns one law into the other (Canonne,
     Kamath & Steinke 2020). How many are rejected says nothing about the one that is kept.
     """
-    exact = positive(sigma, "sigma")
-    if exact > MAX_SIGMA:
-        raise InvalidParameter(
-            "sigma is too large: noise would overflow exact arithmetic",
-            hint="use a coarser grid, tighter bounds or a larger epsilon",
-        )
+    exact = fitting_scale(sigma, "sigma", most=MAX_SIGMA)
     numbers = _fill(exact, how_many(size), source=source)
     return int(numbers[0]) if size is None else numbers
 

@@ -10,16 +10,15 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.core import Number, positive
-from tacit.errors import InvalidParameter
+from tacit.core import Number
 from tacit.noise.coins import CHUNK_BITS, Coins, first_digits, flip, flip_rows
 from tacit.noise.probability import Probability, Ratio, exp_minus, logistic_minus, tanh_half
+from tacit.noise.scales import MAX_SCALE, fitting_scale
 from tacit.noise.size import how_many
 from tacit.noise.source import SYSTEM, Source
 
 IntArray = NDArray[np.int64]
 WideArray = NDArray[np.object_]  # of Python's own whole numbers, which have no ends
-MAX_SCALE = 1 << 56  # noise of a larger scale would saturate a 64-bit whole number in earnest
 _BLOCK = 1 << 14  # draws made at once: their digits stay in the processor's cache
 _TOP_HEADROOM = 45  # exp(−45) < 2^−64: how rarely a draw goes beyond its planes
 _INT64_MAX = np.iinfo(np.int64).max
@@ -84,19 +83,9 @@ def _signed(planes: _Planes, size: int, *, source: Source, chunk: int) -> IntArr
     return numbers
 
 
-def _checked(scale: Number) -> Fraction:
-    exact = positive(scale, "the scale")
-    if exact > MAX_SCALE:
-        raise InvalidParameter(
-            "the scale is too large: noise would overflow 64-bit whole numbers",
-            hint="use a coarser grid, tighter bounds or a larger epsilon",
-        )
-    return exact
-
-
 def geometric_array(scale: Number, size: int, *, source: Source, two_sided: bool, chunk: int = CHUNK_BITS) -> IntArray:
     """`size` draws, in blocks that stay in cache."""
-    planes = _planes(_checked(scale), two_sided=two_sided, chunk=chunk)
+    planes = _planes(fitting_scale(scale, most=MAX_SCALE), two_sided=two_sided, chunk=chunk)
     numbers = np.empty(size, dtype=np.int64)
     for start in range(0, size, _BLOCK):
         block = numbers[start : start + _BLOCK]

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import (
-    ROUND_CEILING,
-    ROUND_FLOOR,
-    Context,
-    Decimal,
-    DivisionByZero,
-    InvalidOperation,
-    Overflow,
-)
+from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
 from typing import Protocol
 
-Interval = tuple[Decimal, Decimal]
-_FAR = 10**17  # exponents this large never round to infinity before a comparison is settled
+from tacit.core.enclosure import Interval, down, exp_interval, up
 
 
 class Probability(Protocol):
@@ -75,36 +65,6 @@ class Enclosed:
         low, high = self.enclose(precision)
         below = int(down(precision + bits).multiply(low, 1 << bits))
         return below, int(down(precision + bits).multiply(high, 1 << bits)) + 1
-
-
-@lru_cache(maxsize=256)
-def _context(precision: int, rounding: str) -> Context:
-    return Context(
-        prec=precision,
-        rounding=rounding,
-        Emin=-_FAR,
-        Emax=_FAR,
-        traps=[DivisionByZero, InvalidOperation, Overflow],
-    )
-
-
-def down(precision: int) -> Context:
-    """Arithmetic that rounds towards minus infinity."""
-    return _context(precision, ROUND_FLOOR)
-
-
-def up(precision: int) -> Context:
-    """Arithmetic that rounds towards plus infinity."""
-    return _context(precision, ROUND_CEILING)
-
-
-def exp_interval(power: Fraction, precision: int) -> Interval:
-    """An interval around exp(power). Decimal's exp is correctly rounded, so one unit either way encloses it."""
-    low = down(precision).divide(Decimal(power.numerator), Decimal(power.denominator))
-    high = up(precision).divide(Decimal(power.numerator), Decimal(power.denominator))
-    below = down(precision).next_minus(down(precision).exp(low))
-    above = up(precision).next_plus(up(precision).exp(high))
-    return max(Decimal(0), below), above
 
 
 def exp_minus(rate: Fraction) -> Probability:

@@ -7,15 +7,15 @@ from typing import TypeGuard
 
 import numpy as np
 
-from tacit.core import Number, positive
+from tacit.core import Number
 from tacit.errors import InvalidParameter
 from tacit.noise.coins import CHUNK_BITS, Coins, flip, flip_exp, flip_rows
 from tacit.noise.gaussian import _LEAST_SPREAD, _SCALAR_CANDIDATES
 from tacit.noise.geometric import _BLOCK, WideArray, _Planes, _planes
+from tacit.noise.scales import fitting_scale
 from tacit.noise.size import how_many
 from tacit.noise.source import SYSTEM, Source
 
-MAX_WIDE_SCALE = 1 << 128  # far beyond what 128-bit sums can need; doubles hold its powers
 _LIMB = 32  # digits put together at once: as many as fit a machine's word with room to spare
 
 
@@ -34,12 +34,12 @@ def wide_numbers(values: WideArray) -> WideArray:
 
 def wide_two_sided_geometric(scale: Number, size: int, *, source: Source = SYSTEM) -> WideArray:
     """`size` draws of the discrete Laplace law, as `two_sided_geometric` makes them, that nothing holds at an end."""
-    return _drawn(_checked(scale, "the scale"), how_many(size), source=source)
+    return _drawn(fitting_scale(scale), how_many(size), source=source)
 
 
 def wide_discrete_gaussian(sigma: Number, size: int, *, source: Source = SYSTEM) -> WideArray:
     """`size` draws of the discrete Gaussian law, as `discrete_gaussian` makes them, that nothing holds at an end."""
-    exact = _checked(sigma, "sigma")
+    exact = fitting_scale(sigma, "sigma")
     numbers = np.empty(how_many(size), dtype=object)
     filled = 0
     while filled < numbers.size:
@@ -48,16 +48,6 @@ def wide_discrete_gaussian(sigma: Number, size: int, *, source: Source = SYSTEM)
         numbers[filled : filled + kept.size] = kept
         filled += kept.size
     return numbers
-
-
-def _checked(scale: Number, what: str) -> Fraction:
-    exact = positive(scale, what)
-    if exact > MAX_WIDE_SCALE:
-        raise InvalidParameter(
-            f"{what} is too large: it is beyond 2^128 steps",
-            hint="use a coarser grid, tighter bounds or a larger epsilon",
-        )
-    return exact
 
 
 def _drawn(scale: Fraction, size: int, *, source: Source) -> WideArray:

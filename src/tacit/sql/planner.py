@@ -10,9 +10,9 @@ import numpy as np
 
 from tacit.accounting import replace_loss
 from tacit.core import Adjacency, Loss, PrivacyUnit
+from tacit.core.enclosure import exp_interval
 from tacit.errors import QueryRefused
 from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
-from tacit.noise.probability import exp_interval
 from tacit.policy import Accounting, Policy
 from tacit.sql import post
 from tacit.sql.bind import BoundQuery
