@@ -10,8 +10,10 @@ import mpmath
 import pytest
 
 from tacit.accounting import (
+    amplify,
     compose_numerically,
     compose_optimal,
+    loss_distribution,
     numerical_delta,
     optimal_delta,
     renyi_delta,
@@ -194,3 +196,65 @@ def test_choices_of_bounded_range_are_read_by_whichever_bound_is_lower():
     assert compose_numerically(many, "1e-6").epsilon < dear.epsilon * Fraction(6, 10)
     assert compose_numerically(few, "1e-6").epsilon <= 12
     assert numerical_delta(many, 3) < numerical_delta([PureEvent(Fraction(1, 10))] * 100, 3)
+
+
+def sampled_pair(epsilon, q):
+    """The probabilities of randomised response on a Poisson sample: with the unit, and without it."""
+    truth = 1 / (1 + mpmath.exp(-epsilon))
+    with_it, without = (truth, 1 - truth), (1 - truth, truth)
+    return [(q * p + (1 - q) * r, r) for p, r in zip(with_it, without, strict=True)]
+
+
+def sampled_law(epsilon, q, times, *, removed):
+    """The loss distribution of so many, for a unit that is removed or for one that is added."""
+    pair = [(a, b) if removed else (b, a) for a, b in sampled_pair(epsilon, q)]
+    law = {}
+    for first in range(times + 1):
+        loss = first * mpmath.log(pair[0][0] / pair[0][1]) + (times - first) * mpmath.log(pair[1][0] / pair[1][1])
+        law[loss] = mpmath.binomial(times, first) * pair[0][0] ** first * pair[1][0] ** (times - first)
+    return law
+
+
+SAMPLED = [("1", "1/100", 200), ("1/2", "1/10", 60), ("5", "1/1000", 100), ("2", "9/10", 12), ("1/50", "1/3", 300)]
+
+
+@pytest.mark.parametrize(("epsilon", "q", "times"), SAMPLED)
+def test_laplace_noise_on_samples_is_composed_as_exact_enumeration_does(epsilon, q, times):
+    event = SampledEvent(Fraction(q), LaplaceEvent(Fraction(epsilon)))
+    with mpmath.workdps(40):
+        laws = [sampled_law(mp(Fraction(epsilon)), mp(Fraction(q)), times, removed=way) for way in (True, False)]
+        for part in (Fraction(1, 8), Fraction(1, 2), Fraction(1), Fraction(2)):
+            target = part * Fraction(q) * Fraction(epsilon) * Fraction(math.isqrt(times))
+            true = max(delta_of(law, mp(target)) for law in laws)
+            claimed = mp(numerical_delta([ComposedEvent(((event, times),))], target))
+            assert true <= claimed <= true * mpmath.mpf("1.02") + mpmath.mpf("1e-9")
+
+
+def test_a_sample_costs_less_than_its_amplified_epsilon_as_a_whole():
+    event, times = SampledEvent(Fraction(1, 50), PureEvent(Fraction(2))), 500
+    found = compose_numerically([ComposedEvent(((event, times),))], "1e-6").epsilon
+    amplified = compose_numerically([PureEvent(amplify(Loss(2), "1/50").epsilon)] * times, "1e-6").epsilon
+    assert found * Fraction(28, 10) < amplified
+
+
+@pytest.mark.parametrize("planted", ["half as many are kept", "the rare loss is forgotten"])
+def test_a_planted_profile_of_a_sample_is_caught(planted, monkeypatch):
+    whole = loss_distribution.sampled_profiles
+
+    def wrong(loss, q, *, step):
+        if planted == "half as many are kept":
+            return whole(loss, q / 2, step=step)
+        return (whole(loss, q, step=step)[1],) * 2  # as if a removed unit lost no more than an added one
+
+    monkeypatch.setattr(loss_distribution, "sampled_profiles", wrong)
+    with pytest.raises(AssertionError):
+        test_laplace_noise_on_samples_is_composed_as_exact_enumeration_does("1", "1/100", 200)
+
+
+@pytest.mark.parametrize("q", ["1e-200", "1e-9", "0.999999999999", "1"])
+@pytest.mark.parametrize("epsilon", ["1e-6", "1", "100"])
+def test_extreme_samples_cost_no_more_than_everybody(epsilon, q):
+    sampled = SampledEvent(Fraction(q), ApproximateEvent(Loss(epsilon, "1e-9")))
+    whole = ApproximateEvent(Loss(epsilon, "1e-9"))
+    for target in ("0", "0.5", "3"):
+        assert numerical_delta([sampled] * 3, target) <= numerical_delta([whole] * 3, target) * (1 + Fraction(1, 10**6))

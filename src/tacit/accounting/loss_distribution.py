@@ -1,11 +1,12 @@
 """Numerical composition by privacy loss distributions, with Google's dp-accounting underneath.
 
 What is known by its (epsilon, delta) has the loss distribution of randomised response; n equal ones are composed n-fold
-at once. What is known by its moments (Gaussian noise, sampled or not) is added up as one Rényi curve, and the curve
-becomes the distribution whose profile it implies. The curve, not the profile of continuous noise: ours is discrete, and
-discrete noise of a small scale is *not* dominated by continuous noise of that scale. Both meet by convolution, since a
-dominating pair may stand in for its mechanism in every adaptive composition of a fixed list of such pairs (Zhu, Dong &
-Wang, AISTATS 2022; the dots are connected as in Doroshenko et al., PETS 2022).
+at once. On a Poisson sample it has one for each direction (`sampled_profiles`). What is known by its moments (Gaussian
+noise, sampled or not) is added up as one Rényi curve, and the curve becomes the distribution whose profile it implies.
+The curve, not the profile of continuous noise: ours is discrete, and discrete noise of a small scale is *not* dominated
+by continuous noise of that scale. All meet by convolution, since a dominating pair may stand in for its mechanism in
+every adaptive composition of a fixed list of such pairs (Zhu, Dong & Wang, AISTATS 2022; the dots are connected as in
+Doroshenko et al., PETS 2022).
 
 These numbers price a list of events that was fixed beforehand. To stop an interactive adversary use a filter: stopping
 where a numerical total crosses a line is not private (arXiv 2602.06756 and 2602.15815).
@@ -18,13 +19,22 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from tacit.core.enclosure import Enclosure
-from tacit.accounting.event_loss import has_loss, loss_of, tally
-from tacit.accounting.profiles import Profile, curve_profile, grid_step, response_profile
+from tacit.accounting.event_loss import has_loss, loss_of, plain, tally
+from tacit.accounting.profiles import (
+    Profile,
+    Sampled,
+    curve_profile,
+    grid_step,
+    response_profile,
+    sampled_profiles,
+)
 from tacit.accounting.renyi import ORDERS, curve_of, flat_curve
-from tacit.core import NOTHING, BoundedRangeEvent, Event, Loss, Number, probability
+from tacit.core import NOTHING, BoundedRangeEvent, Event, Loss, Number, SampledEvent, probability
+from tacit.core.enclosure import Enclosure
 from tacit.core.rational import decimal_text
 from tacit.errors import InvalidParameter, TacitError
+
+_NEARLY_ALL = 1 - Fraction(1, 10**9)  # a sample of more than this counts as everybody
 
 
 def compose_numerically(events: Iterable[Event], delta: Number) -> Loss:
@@ -82,24 +92,30 @@ def _compositions(counts: dict[Event, int]) -> list[Any]:
 def _composed(counts: dict[Event, int], *, ranges_as_pure: bool) -> Any:
     """The loss distribution of all the events: a `PrivacyLossDistribution`."""
     losses: dict[Loss, int] = {}
+    sampled: dict[Sampled, int] = {}
     curve = flat_curve(ORDERS)
     for event, times in counts.items():
-        if has_loss(event) and (ranges_as_pure or not isinstance(event, BoundedRangeEvent)):
+        if isinstance(event, SampledEvent) and has_loss(event) and (rate := plain(event)[0]) < _NEARLY_ALL:
+            kept = (rate, loss_of(plain(event)[1]))
+            sampled[kept] = sampled.get(kept, 0) + times
+        elif has_loss(event) and (ranges_as_pure or not isinstance(event, BoundedRangeEvent)):
             losses[loss_of(event)] = losses.get(loss_of(event), 0) + times
         else:
             curve += curve_of(event) * times
-    step = grid_step(losses)
-    parts = [_distribution(response_profile(loss, step), step).self_compose(n) for loss, n in losses.items()]
+    step = grid_step(losses, sampled)
+    parts = [_distribution(response_profile(loss, step), step=step).self_compose(n) for loss, n in losses.items()]
+    for (q, loss), times in sampled.items():
+        parts.append(_distribution(*sampled_profiles(loss, q, step=step), step=step).self_compose(times))
     if any(curve.values):
-        parts.append(_distribution(curve_profile(curve, step), step))
+        parts.append(_distribution(curve_profile(curve, step), step=step))
     whole = parts[0]
     for part in parts[1:]:
         whole = whole.compose(part)
     return whole
 
 
-def _distribution(profile: Profile, step: float) -> Any:
-    """The loss distribution with this profile, a straight line in e^epsilon between its dots."""
+def _distribution(*profiles: Profile, step: float) -> Any:
+    """The loss distribution with this profile, or these two, a straight line in e^epsilon between their dots."""
     try:
         from dp_accounting.pld import pld_pmf, privacy_loss_distribution
     except ImportError:
@@ -107,7 +123,8 @@ def _distribution(profile: Profile, step: float) -> Any:
             "numerical composition needs the package dp-accounting: it is not installed",
             hint="pip install 'tacit[accounting]'",
         ) from None
-    dots, deltas = [dot for dot, _ in profile], [delta for _, delta in profile]
-    return privacy_loss_distribution.PrivacyLossDistribution(
-        pld_pmf.create_pmf_pessimistic_connect_dots(step, dots, deltas)
-    )
+    masses = [
+        pld_pmf.create_pmf_pessimistic_connect_dots(step, [dot for dot, _ in profile], [delta for _, delta in profile])
+        for profile in profiles
+    ]
+    return privacy_loss_distribution.PrivacyLossDistribution(*masses)

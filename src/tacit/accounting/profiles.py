@@ -5,21 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
+from types import MappingProxyType
 
 from tacit.accounting.renyi import RenyiCurve
 from tacit.core import Loss
 
 Profile = list[tuple[int, float]]  # (epsilon in grid steps, delta), epsilon rising
+Sampled = tuple[Fraction, Loss]  # how likely a unit is kept, and what runs on the sample
 
 _FINEST = -13  # steps of 2^-13 unless a small epsilon asks for finer or a long sum for coarser
 _MOST_STEPS = 400_000
 _DOTS = 2_000
+_COARSE = 1e-6  # of a sample's loss: a gain that is smaller decides on no step
 _FURTHEST = 500.0  # an epsilon beyond which all mass counts as lost
 
 
-def grid_step(losses: Mapping[Loss, int]) -> float:
+def grid_step(losses: Mapping[Loss, int], sampled: Mapping[Sampled, int] = MappingProxyType({})) -> float:
     """A power of two: fine against the smallest epsilon, yet coarse enough for the whole sum."""
     costs = [(float(min(loss.epsilon, Fraction(10**6))), times) for loss, times in losses.items()]
+    for (q, loss), times in sampled.items():
+        high, low = sampled_ends(loss, q)
+        costs += [(max(end, high * _COARSE, _COARSE**2), times) for end in (high, low)]
     if not costs:
         return 2.0**_FINEST
     spread = math.sqrt(sum(times * epsilon**2 for epsilon, times in costs))
@@ -33,16 +39,60 @@ def response_profile(loss: Loss, step: float) -> Profile:
     """That of randomised response which confesses with probability delta: the worst (epsilon, delta) mechanism."""
     units = loss.epsilon / Fraction(step)
     dots = sorted({sign * edge for sign in (-1, 1) for edge in (math.floor(units), math.ceil(units))})
+    return [(dot, _response(loss, dot * step)) for dot in dots]
+
+
+def sampled_profiles(loss: Loss, probability: Fraction, *, step: float) -> tuple[Profile, Profile]:
+    """Those of that randomised response on a Poisson sample: for a unit that is removed, and for one that is added.
+
+    With (P, Q) its pair and q the chance to be kept, a removed unit has the pair (q P + (1 − q) Q, Q), and at a = e^t
+
+        delta(a) = q · delta of (P, Q) at 1 + (a − 1) / q, or 1 − a if that is negative
+
+    (Balle, Barthe & Gaboardi, NeurIPS 2018: "advanced joint convexity"). An added one has the pair turned round,
+    delta'(a) = 1 − a + a delta(1/a). Both dominate the sample of whatever (P, Q) dominates, and so do their
+    compositions, each direction by itself (Zhu, Dong & Wang, AISTATS 2022, Theorem 11). The rare large loss of a unit
+    that is in the sample and the frequent small gain of one that is not are told apart: amplified to an epsilon, both
+    would count as the larger.
+    """
+    q = float(probability)
+
+    def removed(t: float) -> float:
+        rise = math.expm1(min(t, 700.0)) / q
+        return q * _response(loss, math.log1p(rise)) if rise > -1 else -math.expm1(t)
+
+    def added(t: float) -> float:
+        turned = removed(-t)
+        return max(0.0, -math.expm1(t) + math.exp(t) * turned if t <= 0 else math.exp(t) * (turned + math.expm1(-t)))
+
+    high, low = sampled_ends(loss, probability)
+    dots = [{edge for end in ends for edge in _edges(end / step)} for ends in ((high, -low), (low, -high))]
+    return (
+        [(dot, min(1.0, removed(dot * step))) for dot in sorted(dots[0])],
+        [(dot, min(1.0, added(dot * step))) for dot in sorted(dots[1])],
+    )
+
+
+def sampled_ends(loss: Loss, probability: Fraction) -> tuple[float, float]:
+    """The most that a removed unit can lose, ln(1 + q (e^ε − 1)), and that it can gain, −ln(1 − q (1 − e^−ε))."""
+    epsilon, q = float(min(loss.epsilon, Fraction(10**6))), float(probability)
+    shrunk = math.expm1(-epsilon)  # −(1 − e^−ε)
+    lost = math.log1p(q * math.expm1(epsilon)) if epsilon < 30 else epsilon + math.log(q + (1 - q) * (1 + shrunk))
+    return lost, -math.log1p(q * shrunk)
+
+
+def _edges(units: float) -> tuple[int, int]:
+    return math.floor(units), math.ceil(units)
+
+
+def _response(loss: Loss, target: float) -> float:
+    """The delta at this epsilon of randomised response that confesses with the loss's own delta."""
     epsilon, delta = float(loss.epsilon), float(loss.delta)
-
-    def at(target: float) -> float:
-        if target >= epsilon:
-            return delta
-        if target <= -epsilon:
-            return delta + (1 - delta) * -math.expm1(target)
-        return delta + (1 - delta) * -math.expm1(target - epsilon) / (1 + math.exp(-epsilon))
-
-    return [(dot, at(dot * step)) for dot in dots]
+    if target >= epsilon:
+        return delta
+    if target <= -epsilon:
+        return delta + (1 - delta) * -math.expm1(target)
+    return delta + (1 - delta) * -math.expm1(target - epsilon) / (1 + math.exp(-epsilon))
 
 
 def curve_profile(curve: RenyiCurve, step: float) -> Profile:
