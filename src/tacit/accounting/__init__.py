@@ -16,6 +16,8 @@ from tacit.accounting.amplification import amplify
 from tacit.accounting.composition import compose_advanced, compose_basic, compose_parallel
 from tacit.accounting.event_loss import loss_of
 from tacit.accounting.filters import ApproximateFilter, PureFilter, ZcdpFilter
+from tacit.accounting.grain_filter import GrainFilter
+from tacit.accounting.grains import epsilon_within, grains_for, grains_within
 from tacit.accounting.groups import group_loss, group_rho, replace_loss
 from tacit.accounting.loss_distribution import compose_numerically, numerical_delta
 from tacit.accounting.odometers import BasicOdometer, NumericalOdometer, ZcdpOdometer
@@ -33,6 +35,7 @@ __all__ = [
     "ApproximateFilter",
     "BasicOdometer",
     "Belief",
+    "GrainFilter",
     "NumericalOdometer",
     "PureFilter",
     "RenyiCurve",
@@ -50,6 +53,9 @@ __all__ = [
     "compose_optimal",
     "compose_parallel",
     "curve_of",
+    "epsilon_within",
+    "grains_for",
+    "grains_within",
     "group_loss",
     "group_rho",
     "loss_of",

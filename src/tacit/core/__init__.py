@@ -12,6 +12,7 @@ from tacit.core.event import (
     PureEvent,
     SampledEvent,
 )
+from tacit.core.grains import Grains
 from tacit.core.loss import NOTHING, Budget, Loss
 from tacit.core.rational import Number, decimal_text, positive, probability, rational, sqrt_above
 from tacit.core.unit import PrivacyUnit
@@ -27,6 +28,7 @@ __all__ = [
     "ComposedEvent",
     "Event",
     "GaussianEvent",
+    "Grains",
     "LaplaceEvent",
     "Loss",
     "Number",
