@@ -17,7 +17,7 @@ import duckdb
 import pytest
 
 import tacit
-from e2e.cli_clinic import CANARY, POLICY, build, environment
+from e2e.cli_clinic import CANARY, POLICY, build, environment, here
 from tacit.curator import Curator
 from tacit.engines import Exact
 from tacit.engines.duckdb import DuckDB
@@ -52,12 +52,41 @@ def test_a_question_with_parameters_is_answered_and_paid_for(db: tacit.Database)
     assert [entry.act for entry in db.log] == ["settle", "charge"]
 
 
-def test_explaining_is_free_by_word_and_by_method(db: tacit.Database) -> None:
-    by_word, by_method = db.query(f"EXPLAIN {BY_DEPT}"), db.explain(BY_DEPT)
-    assert by_word == by_method
-    assert isinstance(by_word, tacit.Explanation)
+def test_explaining_is_free_with_the_word_and_without_it(db: tacit.Database) -> None:
+    assert db.explain(f"EXPLAIN {BY_DEPT}") == db.explain(BY_DEPT)
     assert db.budget.total.spent == tacit.Budget(0)
     assert db.log == ()
+
+
+@pytest.mark.parametrize("lead", ["EXPLAIN ", " \n explain\n", "EXPLAIN ANALYZE ", "EXPLAIN nonsense "])
+def test_a_question_that_asks_for_no_answer_is_sent_to_explain(db: tacit.Database, lead: str) -> None:
+    for door in (db, db.dummy()):
+        with pytest.raises(tacit.QueryRefused) as caught:
+            door.query(lead + BY_DEPT)
+        assert caught.value.hint == "db.explain(sql) is free"
+    assert db.budget.total.spent == tacit.Budget(0)
+
+
+def test_an_answer_prints_as_the_command_line_prints_it(tmp_path: Path) -> None:
+    with tacit.open(build(tmp_path), analyst="ana") as database:
+        table, _, rest = str(database.query(BY_DEPT)).partition("\n\n")
+    said = here("query", "--as", "ana", BY_DEPT, cwd=tmp_path)
+    assert said.out.startswith(f"{table}\n\nreused: ")
+    assert [line for line in rest.splitlines()[1:] if line not in said.out] == []
+
+
+def test_a_door_says_how_many_rows_and_which_number(db: tacit.Database) -> None:
+    release = db.query(BY_DEPT)
+    assert len(release) == len(release.rows) == len(list(release))
+    count = db.query("DP-SELECT 0.1 COUNT(*) AS n FROM visits")
+    assert count.scalar() == count.rows[0][0]
+
+
+def test_answers_of_a_batch_are_printed_one_after_another(db: tacit.Database) -> None:
+    batch = db.batch(["SELECT COUNT(*) AS n, dept FROM visits GROUP BY dept"] * 2, epsilon="0.1")
+    assert str(batch) == f"1\n{batch[0].text_table()}\n2\n{batch[1].text_table()}\n" + "\n".join(
+        [batch.footer(), *(f"note: {text}" for text in batch.strategies)]
+    )
 
 
 def test_a_policy_made_in_python_opens_as_well_as_a_file(tmp_path: Path) -> None:

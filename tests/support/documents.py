@@ -52,4 +52,5 @@ def _compare(block: Block, printed: str, *, where: str) -> None:
 
 
 def _spaced(text: str) -> str:
-    return re.sub(r"[ ]+", " ", text)
+    """Tables are as wide as their numbers are."""
+    return re.sub(r"[ ]+$", "", re.sub(r"([ ─])\1+", r"\1", text), flags=re.MULTILINE)

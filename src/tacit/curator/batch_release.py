@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tacit.core import Budget, Loss, decimal_text
-from tacit.curator.release import NOISE, Receipt, Release, covering, in_one_text
+from tacit.curator.forms.cells import in_one_line, in_one_text
+from tacit.curator.release import NOISE, Receipt, Release, covering
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class BatchRelease:
     """Private answers to several questions, in the order they were asked in. `cost` is the price of them all."""
 
@@ -25,8 +26,8 @@ class BatchRelease:
     def __len__(self) -> int:
         return len(self.answers)
 
-    def __getitem__(self, place: int) -> Release:
-        return self.answers[place]
+    def __getitem__(self, index: int) -> Release:
+        return self.answers[index]
 
     def __iter__(self) -> Iterator[Release]:
         return iter(self.answers)
@@ -61,14 +62,15 @@ class BatchRelease:
         tables = [answer.to_markdown().rpartition("\n\n")[0] for answer in self.answers]
         return "\n\n".join([*tables, *self.strategies, self.footer()])
 
+    def __str__(self) -> str:
+        tables = [f"{number}\n{answer.text_table()}" for number, answer in enumerate(self.answers, 1)]
+        said = [self.footer(), *(f"note: {text}" for text in self.strategies)]
+        return "\n".join([*tables, *map(in_one_line, said)])
+
+    def __repr__(self) -> str:
+        return f"<tacit.BatchRelease: {in_one_line(self.footer())}>"
+
     def _repr_html_(self) -> str:
-        tables = "".join(_table(answer) for answer in self.answers)
+        tables = "".join(answer.html_table() for answer in self.answers)
         notes = "".join(f"<li>{html.escape(text)}</li>" for text in self.strategies)
         return f"{tables}<p>{html.escape(self.footer())}</p><ul>{notes}</ul>"
-
-
-def _table(answer: Release) -> str:
-    head = "".join(f"<th>{html.escape(column)}</th>" for column in answer.columns)
-    rows = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in answer.shown())
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -6,24 +6,28 @@ import csv
 import html
 import io
 import json
-import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from tacit.core import Budget, Loss, decimal_text
-from tacit.curator.extras import needs
+from tacit.curator.forms.cells import in_csv, in_json, in_one_line, in_one_text, plain, visible, with_error
+from tacit.curator.forms.columns import noisy_columns, with_half_widths
+from tacit.errors import InvalidParameter
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]  # an extra, and without types
+    import polars
     import pyarrow  # type: ignore[import-untyped]  # an extra, and without types
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
+__all__ = ["NOISE", "Receipt", "Release", "covering", "in_one_text", "plain", "visible"]
 
 NOISE = "the noise alone"  # what ± covers, unless more was paid for
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]|\r(?!\n)")
+_SHOWN = 20  # rows in a repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +42,14 @@ class Receipt:
     mechanisms: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Release:
     """One private answer. `errors` has the shape of `rows`: half-widths at `confidence`, None where there is none.
 
     `covers` says what a half-width is of: of the noise alone, unless the question paid for more. What contribution
     bounds, clamping and the rows that are left out do to an answer is not noise.
+
+    `print` shows the table as the command line does, `len` counts its rows, and a loop goes over them, as tuples.
     """
 
     columns: tuple[str, ...]
@@ -56,12 +62,28 @@ class Release:
     notes: tuple[str, ...]
     receipt: Receipt
     covers: str = NOISE
+    keys: tuple[int, ...] | None = None  # the indices of the columns it is grouped by; None: those without error bars
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[tuple[object, ...]]:
+        return iter(self.rows)
+
+    def scalar(self) -> Any:
+        """The number, where the answer is one: a single row of a single column."""
+        if len(self.rows) != 1 or len(self.columns) != 1:
+            shape = f"{_counted(len(self.rows), 'row')} and {_counted(len(self.columns), 'column')}"
+            raise InvalidParameter(
+                f"the answer is not one number: it has {shape}", hint="go over its rows, or take to_pandas()"
+            )
+        return self.rows[0][0]
 
     def to_dict(self) -> dict[str, object]:
         """Plain values, as the command line prints them."""
         return {
             "columns": list(self.columns),
-            "rows": [[_in_json(plain(value)) for value in row] for row in self.rows],
+            "rows": [[in_json(plain(value)) for value in row] for row in self.rows],
             "errors": [list(row) for row in self.errors],
             "confidence": float(self.confidence),
             "covers": self.covers,
@@ -87,20 +109,13 @@ class Release:
         return in_one_text(json.dumps(self.to_dict(), indent=indent, ensure_ascii=False))
 
     def to_csv(self) -> str:
-        """Rows with a header; each noised column is followed by its half-width."""
+        """Rows with a header; each noisy column is followed by its half-width."""
+        columns = with_half_widths(self.columns, self.rows, self.errors)
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        noised = self._noised()
-        writer.writerow(
-            [
-                visible(name)
-                for i, column in enumerate(self.columns)
-                for name in ([column, f"{column}_error"] if noised[i] else [column])
-            ]
-        )
-        for row, errors in zip(self.rows, self.errors, strict=True):
-            cells = [[plain(value), errors[i]] if noised[i] else [plain(value)] for i, value in enumerate(row)]
-            writer.writerow([_safe(cell) for pair in cells for cell in pair])
+        writer.writerow([in_csv(column.name) for column in columns])
+        for index in range(len(self.rows)):
+            writer.writerow([in_csv(plain(column.values[index])) for column in columns])
         return out.getvalue()
 
     def to_markdown(self) -> str:
@@ -113,7 +128,7 @@ class Release:
     def shown(self) -> list[list[str]]:
         """Every cell as a person reads it, with its error bar."""
         return [
-            [_with_error(value, error) for value, error in zip(row, errors, strict=True)]
+            [with_error(value, error) for value, error in zip(row, errors, strict=True)]
             for row, errors in zip(self.rows, self.errors, strict=True)
         ]
 
@@ -124,64 +139,71 @@ class Release:
         return f"{paid}{left}; {covering(self.covers, self.confidence)}; hides {self.receipt.unit}"
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A data frame; the half-widths are in `.attrs["errors"]`."""
-        frames = needs("pandas")
-        frame = frames.DataFrame([[plain(v) for v in row] for row in self.rows], columns=list(self.columns))
-        frame.attrs["errors"] = [list(row) for row in self.errors]
+        """A data frame: each noisy column is followed by its half-width, dates are dates; `.attrs` has the cost."""
+        from tacit.curator.forms.frames import pandas_frame
+
+        frame = pandas_frame(with_half_widths(self.columns, self.rows, self.errors))
+        frame.attrs = {"cost": str(self.cost), "covers": self.covers, "notes": list(self.notes)}
         return frame
 
+    def to_polars(self) -> polars.DataFrame:
+        """The same for polars."""
+        from tacit.curator.forms.frames import polars_frame
+
+        return polars_frame(with_half_widths(self.columns, self.rows, self.errors))
+
     def to_arrow(self) -> pyarrow.Table:
-        """An Arrow table with a half-width column beside each noised one."""
-        arrow = needs("pyarrow")
-        noised = self._noised()
-        data: dict[str, list[object]] = {}
-        for i, column in enumerate(self.columns):
-            data[column] = [plain(row[i]) for row in self.rows]
-            if noised[i]:
-                data[f"{column}_error"] = [errors[i] for errors in self.errors]
-        return arrow.table(data)
+        """The same for Arrow."""
+        from tacit.curator.forms.frames import arrow_table
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Bars with error bars: the first noised column over the keys."""
-        pyplot = needs("matplotlib.pyplot", extra="plot")
-        axes = ax if ax is not None else pyplot.subplots(figsize=(7, 4), layout="constrained")[1]
-        noised = self._noised()
-        place = noised.index(True) if True in noised else len(self.columns) - 1
-        labels = [
-            " · ".join(_label(v) for i, v in enumerate(row) if not noised[i] and i != place) or "all"
-            for row in self.rows
-        ]
-        heights = [math.nan if row[place] is None else float(str(row[place])) for row in self.rows]
-        axes.bar(
-            range(len(labels)),
-            heights,
-            color="#3b6ea8",
-            yerr=[errors[place] or 0 for errors in self.errors],
-            capsize=3,
-            ecolor="#333333",
-        )
-        axes.set_xticks(
-            range(len(labels)),
-            labels,
-            rotation=45 if len(labels) > 8 else 0,
-            ha="right" if len(labels) > 8 else "center",
-        )
-        axes.set_ylabel(self.columns[place])
-        axes.set_title(f"{self.columns[place]}, private ({self.cost})")
-        axes.spines[["top", "right"]].set_visible(False)
-        return axes
+        return arrow_table(with_half_widths(self.columns, self.rows, self.errors))
 
-    def _noised(self) -> list[bool]:
-        return [any(errors[i] is not None for errors in self.errors) for i in range(len(self.columns))]
+    def plot(self, *columns: str, ax: Axes | None = None) -> Figure:
+        """A figure of every aggregate, or of those named: lines over time where a key is a date, else bars.
+
+        `ax` is drawn into where there is one aggregate.
+        """
+        from tacit.curator.forms.plotting import Picture, draw
+
+        keys = self.keys
+        if keys is None:
+            keys = tuple(index for index in range(len(self.columns)) if index not in self.numbers)
+        caption = f"{self.cost}; {covering(self.covers, self.confidence)}"
+        return draw(Picture(self.columns, self.rows, self.errors, keys, caption), columns, ax=ax)
+
+    @property
+    def numbers(self) -> list[int]:
+        """The indices of the noisy columns, which tables align to the right."""
+        return [index for index, noisy in enumerate(noisy_columns(len(self.columns), self.errors)) if noisy]
+
+    def text_table(self, *, most: int | None = None) -> str:
+        """The table alone, as the command line prints it; of more than `most` rows the first."""
+        from tacit.curator.forms.table import text_table
+
+        left_out = 0 if most is None else max(0, len(self) - most)
+        table = text_table(self.columns, self.shown()[:most], right=self.numbers)
+        return table + (f"… and {_counted(left_out, 'row')} more\n" if left_out else "")
+
+    def __str__(self) -> str:
+        return f"{self.text_table()}\n{self._below()}"
+
+    def __repr__(self) -> str:
+        return f"{self.text_table(most=_SHOWN)}\n{self._below()}"
+
+    def _below(self) -> str:
+        """What it cost, and the notes."""
+        return "\n".join(map(in_one_line, [self.footer(), *(f"note: {note}" for note in self.notes)]))
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(column)}</th>" for column in self.columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self.shown()
-        )
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return f"{table}<p>{html.escape(self.footer())}</p><ul>{notes}</ul>"
+        return f"{self.html_table()}<p>{html.escape(self.footer())}</p><ul>{notes}</ul>"
+
+    def html_table(self) -> str:
+        """The table alone, as HTML."""
+        head = "".join(f"<th>{html.escape(column)}</th>" for column in self.columns)
+        rows = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in self.shown())
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def covering(what: str, *confidences: Fraction) -> str:
@@ -190,57 +212,10 @@ def covering(what: str, *confidences: Fraction) -> str:
     return f"± covers {what}, {levels} of the time"
 
 
-def plain(value: object) -> Any:
-    """A value that JSON, CSV and data frames know."""
-    if isinstance(value, Fraction):
-        return float(value)
-    if isinstance(value, (date, datetime)):
-        return value.isoformat()
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if isinstance(value, dict):
-        return {str(plain(name)): plain(item) for name, item in value.items()}
-    return value
-
-
-def _label(key: object) -> str:
-    """A key below its bar; that of a total has none."""
-    return "–" if key is None else str(plain(key))
-
-
-def _in_json(value: object) -> object:
-    """JSON has no word for a key that is NaN or infinite."""
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _with_error(value: object, error: float | None) -> str:
-    if isinstance(value, float) and not error:
-        return f"{value:,.4f}".rstrip("0").rstrip(".")
-    if isinstance(value, float) and error is not None:
-        places = max(0, min(6, 2 - len(str(int(abs(error))).lstrip("0"))))
-        return f"{value:,.{places}f} ± {error:,.{places}f}"
-    if isinstance(value, int) and not isinstance(value, bool) and error is not None:
-        return f"{value:,} ± {error:,.0f}"
-    return "NULL" if value is None else str(plain(value))
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _escape(text: str) -> str:
     """A key is a stranger's text: in Markdown it must be neither the end of a cell nor a tag."""
     return re.sub(r"([\\|`\[\]])", r"\\\1", html.escape(visible(" ".join(text.split())), quote=False))
-
-
-def visible(text: str) -> str:
-    """A text whose control characters, which a terminal would obey, are spelled out; line ends and tabs stay."""
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
-
-
-def in_one_text(written: str) -> str:
-    """JSON without the control characters that JSON lets pass: spelled as JSON spells the others."""
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
-
-
-def _safe(cell: object) -> object:
-    """A text that a spreadsheet would run as a formula is quoted, and one that a terminal would obey spelled out."""
-    if not isinstance(cell, str):
-        return cell
-    return visible(f"'{cell}" if cell[:1] in {"=", "+", "-", "@", "\t", "\r"} else cell)

@@ -14,13 +14,13 @@ from tacit.core import NOTHING, Budget, Number, positive, probability
 from tacit.curator import Curator, Explanation, Release, Session
 from tacit.curator.batch_release import BatchRelease
 from tacit.curator.job_plan import Question, check_questions
-from tacit.errors import InvalidParameter
+from tacit.errors import InvalidParameter, QueryRefused
 from tacit.faces.catalogue import Catalogue, catalogue
 from tacit.faces.opening import Rehearsal, as_policy, open_policy
 from tacit.faces.standing import Standing, standing
 from tacit.ledger import Entry
 from tacit.policy import Policy
-from tacit.sql import Parameters
+from tacit.sql import Parameters, says_explain
 
 
 class Answers(Protocol):
@@ -72,16 +72,18 @@ class Database:
         self.__rehearsal: Rehearsal | None = None
         self.__process = os.getpid()
 
-    def query(self, sql: str, parameters: Parameters = (), *, request_id: str | None = None) -> Release | Explanation:
-        """Ask one question, with a value for each `?` or `:name`; `EXPLAIN …` gives an `Explanation`.
+    def query(self, sql: str, parameters: Parameters = (), *, request_id: str | None = None) -> Release:
+        """Ask one question, with a value for each `?` or `:name`.
 
         The same `request_id` gives the answer already paid for. Raises QueryRefused and BudgetExceeded, at no charge.
         """
         self.__check_process()
-        answer = self.__answers.ask(sql, parameters, session=self.__session, request_id=request_id)
-        if self.__rehearse is None and isinstance(answer, Release):
-            return _marked(answer, left=self.budget.left)
-        return answer
+        answer = None
+        if not says_explain(sql):
+            answer = self.__answers.ask(sql, parameters, session=self.__session, request_id=request_id)
+        if not isinstance(answer, Release):
+            raise QueryRefused("EXPLAIN gives no answer: query() pays for one", hint="db.explain(sql) is free")
+        return answer if self.__rehearse is not None else _marked(answer, left=self.budget.left)
 
     def batch(
         self,
@@ -119,7 +121,10 @@ class Database:
             raise InvalidParameter("the database was opened in another process", hint="open it again after a fork")
 
     def explain(self, sql: str, parameters: Parameters = ()) -> Explanation:
-        """What a question would cost, how far off its answer would be, and the SQL it would run. Free."""
+        """What a question would cost, how far off its answer would be, and the SQL it would run. Free.
+
+        It may begin with EXPLAIN or not.
+        """
         return self.__books.explain(sql, parameters, session=self.__session)
 
     def explain_batch(
@@ -240,6 +245,15 @@ def open_database(
         catalogue=catalogue(declared, opened.schema),
         rehearse=opened.rehearse,
     )
+
+
+def ask_or_explain(
+    database: Database, sql: str, parameters: Parameters = (), *, request_id: str | None = None
+) -> Release | Explanation:
+    """The answer; or, where the text says EXPLAIN, the explanation: for doors where people type."""
+    if says_explain(sql):
+        return database.explain(sql, parameters)
+    return database.query(sql, parameters, request_id=request_id)
 
 
 def _marked(answer: Release, *, left: object) -> Release:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tacit.curator import Explanation, Release
 from tacit.curator.extras import needs
-from tacit.curator.release import in_one_text, plain, visible
+from tacit.curator.forms.cells import in_one_text, plain, visible
 from tacit.errors import InvalidParameter
 from tacit.faces.formats import Format
 from tacit.faces.terminal import console, print_lines, print_table, show_json
@@ -68,8 +68,7 @@ def _print(answer: Shown) -> None:
     if isinstance(answer, Explanation):
         print_lines(*str(answer).split("\n"))
         return
-    numbers = [place for place in range(len(answer.columns)) if any(row[place] is not None for row in answer.errors)]
-    print_table(answer.columns, answer.shown(), right=numbers)
+    print_table(answer.columns, answer.shown(), right=answer.numbers)
     print_lines("", answer.footer(), *(f"note: {note}" for note in answer.notes), dim=True)
 
 

@@ -8,50 +8,37 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from tacit.curator.forms.cells import in_one_line, in_one_text
+from tacit.curator.forms.table import UNBOUNDED, rich_table
 from tacit.errors import TacitError
 
 PATIENCE = 1.0  # seconds before a sign of life
-_UNBOUNDED = 10_000  # columns of something that is not a screen: nothing is wrapped or cut
 
 
 def console(*, error: bool = False) -> Console:
     """Standard output or standard error, as it is now. Nothing printed is read as markup."""
     file = sys.stderr if error else sys.stdout
-    width = None if file.isatty() else _UNBOUNDED
+    width = None if file.isatty() else UNBOUNDED
     return Console(file=file, width=width, markup=False, highlight=False, emoji=False)
 
 
-def safe(text: str) -> str:
-    """The text on one line, control characters made visible: a cell must not move the cursor or start a new line."""
-    return "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in text)
-
-
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:
-    """A table; the columns whose places are in `right` are numbers."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for place, name in enumerate(columns):
-        table.add_column(Text(safe(name)), justify="right" if place in right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(safe(cell)) for cell in row))
-    console().print(table)
+    """A table; the columns whose indices are in `right` are numbers."""
+    console().print(rich_table(columns, rows, right=right))
 
 
 def print_lines(*lines: str, dim: bool = False) -> None:
     """Lines of text, wrapped by the screen alone."""
     screen = console()
     for line in lines:
-        screen.print(Text(safe(line), style="dim" if dim else ""), soft_wrap=True)
+        screen.print(Text(in_one_line(line), style="dim" if dim else ""), soft_wrap=True)
 
 
 def show_json(value: object) -> None:
     """One JSON object on a line of its own."""
-    from tacit.curator.release import in_one_text  # not needed for most of what is printed
-
     sys.stdout.write(in_one_text(json.dumps(value, ensure_ascii=False)) + "\n")
 
 
@@ -60,7 +47,7 @@ def print_error(error: TacitError) -> None:
     screen = console(error=True)
     for word, text, style in (("error", error.message, "bold red"), ("hint", error.hint, "bold cyan")):
         if text:
-            screen.print(Text.assemble((f"{word}:", style), f" {safe(text)}"), soft_wrap=True)
+            screen.print(Text.assemble((f"{word}:", style), f" {in_one_line(text)}"), soft_wrap=True)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from tacit.sql import post
 from tacit.sql.bind import BoundQuery, Output, bind
 from tacit.sql.measures import Additive, Counted, Histogram, Mode, Quantile
-from tacit.sql.parse import Parameters, parse
+from tacit.sql.parse import Parameters, parse, says_explain
 from tacit.sql.plan import Measurement, Plan, Selection, Statement
 from tacit.sql.planner import Planner, plan
 from tacit.sql.query import AtEpsilon, DefaultPrice, Query, WithinError
@@ -30,4 +30,5 @@ __all__ = [
     "parse",
     "plan",
     "post",
+    "says_explain",
 ]

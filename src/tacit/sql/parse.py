@@ -62,6 +62,11 @@ def parse(text: str, parameters: Parameters = ()) -> Query:
     )
 
 
+def says_explain(text: str) -> bool:
+    """Whether the text asks for an explanation and not for an answer."""
+    return isinstance(text, str) and _EXPLAIN.match(text) is not None
+
+
 def _check_size(text: str) -> None:
     if not isinstance(text, str):
         raise QuerySyntaxError(f"the query is not a text: it is a {type(text).__name__}", hint=_FORM)

@@ -73,6 +73,7 @@ def query(  # noqa: PLR0913 - the options of a command
     timeout: Timeout = None,
 ) -> None:
     """Ask one question, and pay for it; or, with --batch, all the questions of a file for one price."""
+    from tacit.faces.database import ask_or_explain
     from tacit.faces.shown import check_format, show
 
     check_format(form, output)
@@ -86,7 +87,7 @@ def query(  # noqa: PLR0913 - the options of a command
     text = sql_text(sql, file)
     with door(policy, analyst, epsilon=epsilon, delta=delta, dummy=dummy, timeout=timeout) as database:
         with working("asking"):
-            answer = database.query(text, typed_values(param or []), request_id=request_id)
+            answer = ask_or_explain(database, text, typed_values(param or []), request_id=request_id)
         show(answer, form, output=output)
 
 

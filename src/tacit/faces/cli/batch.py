@@ -75,8 +75,7 @@ def show_batch(batch: BatchRelease, asked: Asked, *, output: Path | None) -> Non
     if output is None and asked.form is Format.TABLE:
         for place, (question, answer) in enumerate(zip(asked.questions, batch, strict=True), 1):
             print_lines(f"{place}  {' '.join(question.split())}", dim=True)
-            noised = [i for i in range(len(answer.columns)) if any(row[i] is not None for row in answer.errors)]
-            print_table(answer.columns, answer.shown(), right=noised)
+            print_table(answer.columns, answer.shown(), right=answer.numbers)
             print_lines("")
         print_lines(batch.footer(), *(f"note: {text}" for text in batch.strategies), dim=True)
         return

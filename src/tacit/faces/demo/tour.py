@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.curator import Explanation, Release
+from tacit.curator import Release
 from tacit.errors import InvalidParameter, LedgerError, PolicyError, TacitError
 from tacit.faces.books import verdict
 from tacit.faces.database import Database, open_database
@@ -85,8 +85,6 @@ def _asked(question: Question, database: Database, true_rows: list[tuple[object,
     except TacitError as error:
         print_lines(*(f"  {line}" for line in error.explain().split("\n")))
         return Answered(question, None, (), 0, error, time.monotonic() - started)
-    if isinstance(release, Explanation):
-        raise TypeError("a question of the tour explains itself")
     seconds = time.monotonic() - started
     truth, left_out = _beside(release, true_rows, keys=question.keys)
     answered = Answered(question, release, truth, 0 if "LIMIT" in question.sql else left_out, None, seconds)
@@ -141,10 +139,7 @@ def _until_refused(mallory: Database) -> tuple[list[int], TacitError | None]:
 
 
 def _number(database: Database, sql: str) -> int:
-    answer = database.query(sql)
-    if isinstance(answer, Explanation):
-        raise TypeError("an attack explains itself")
-    return int(str(answer.rows[0][0]))
+    return int(database.query(sql).scalar())
 
 
 def _forgetful(truth: int) -> tuple[float, ...]:

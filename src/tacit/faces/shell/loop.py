@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from tacit.errors import TacitError
-from tacit.faces.database import Database
+from tacit.faces.database import Database, ask_or_explain
 from tacit.faces.guard import guarded
 from tacit.faces.shell.commands import Quit, State, run_command
 from tacit.faces.shell.reading import is_interactive, statements, typed
@@ -42,7 +42,7 @@ def _answer(text: str, state: State) -> int:
         run_command(text, state)
         return 0
     with working("asking"):
-        answer = state.database.query(text)
+        answer = ask_or_explain(state.database, text)
     show(answer, state.form)
     return 0
 

@@ -1,0 +1,46 @@
+"""An answer by columns: the half-widths of a noisy one stand beside it, and no two have the same name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+Rows = Sequence[Sequence[object]]
+Errors = Sequence[Sequence[float | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerColumn:
+    """A column of the answer, or the half-widths of one."""
+
+    name: str
+    values: tuple[object, ...]
+
+
+def noisy_columns(count: int, errors: Errors) -> list[bool]:
+    """Which of the columns have a half-width in some row."""
+    return [any(row[index] is not None for row in errors) for index in range(count)]
+
+
+def with_half_widths(names: Sequence[str], rows: Rows, errors: Errors) -> list[AnswerColumn]:
+    """The columns in their order, each noisy one followed by `NAME_error`."""
+    noisy = noisy_columns(len(names), errors)
+    taken = set(names)  # a column keeps its name, the half-widths beside another give way
+    seen: set[str] = set()
+    found = []
+    for index, name in enumerate(names):
+        found.append(AnswerColumn(_free(name, seen), tuple(row[index] for row in rows)))
+        seen.add(found[-1].name)
+        if noisy[index]:
+            found.append(AnswerColumn(_free(f"{name}_error", seen | taken), tuple(row[index] for row in errors)))
+            seen.add(found[-1].name)
+    return found
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, or the first of `name_2`, `name_3`, … that nobody has."""
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    return free
