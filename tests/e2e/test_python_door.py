@@ -284,3 +284,13 @@ def test_importing_tacit_loads_no_engine(tmp_path: Path) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment(), cwd=tmp_path
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_an_answer_knows_its_keys(db: tacit.Database) -> None:
+    assert db.query(BY_DEPT).keys == (0,)
+    assert db.query("DP-SELECT 0.1 COUNT(*) AS n FROM visits").keys == ()
+    rolled = db.query("DP-SELECT 0.1 age, dept, COUNT(*) AS n FROM visits GROUP BY ROLLUP (dept, age) LIMIT 5")
+    assert rolled.keys == (0, 1)
+    assert db.batch(["SELECT COUNT(*) AS n, dept FROM visits GROUP BY dept"], epsilon="0.1")[0].keys == (1,)
+    median = db.query("DP-SELECT 0.1 dept, MEDIAN(amount) AS middle FROM visits GROUP BY dept")
+    assert [axes.get_ylabel() for axes in median.plot().axes] == ["middle"]

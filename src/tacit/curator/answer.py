@@ -30,6 +30,7 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     errors: tuple[tuple[float | None, ...], ...]
+    keys: tuple[int, ...]  # the indices of the columns that are keys
 
 
 def answer(plan: Plan, noisy: Noisy) -> Table:
@@ -47,7 +48,12 @@ def answer(plan: Plan, noisy: Noisy) -> Table:
     columns = [_column(out, plan, noisy) for out in plan.outputs]
     rows = tuple(tuple(column[0][place] for column in columns) for place in places.tolist())
     errors = tuple(tuple(column[1][place] for column in columns) for place in places.tolist())
-    return Table(tuple(out.name for out in plan.outputs), rows, errors)
+    return Table(tuple(out.name for out in plan.outputs), rows, errors, keys_among(plan.outputs))
+
+
+def keys_among(outputs: Sequence[Output]) -> tuple[int, ...]:
+    """The indices of those that are keys."""
+    return tuple(index for index, out in enumerate(outputs) if out.key is not None)
 
 
 def bands_of(plan: Plan, noisy: Noisy, refs: int) -> list[post.Band]:

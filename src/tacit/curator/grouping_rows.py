@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.curator.answer import Cell, Table, answer, in_order
+from tacit.curator.answer import Cell, Table, answer, in_order, keys_among
 from tacit.curator.noisy import Noisy
 from tacit.sql import BoundQuery, Output, Plan, post
 from tacit.sql.grouping_sets import Places
@@ -37,7 +37,8 @@ def one_table(bound: BoundQuery, sets: Places, answers: Iterable[tuple[Plan, Noi
     end = None if bound.limit is None else bound.offset + bound.limit
     kept = [rows[place] for place in places[bound.offset : end].tolist()]
     names = tuple(out.name for out in bound.outputs)
-    return Table(names, tuple(row.cells[:width] for row in kept), tuple(row.errors[:width] for row in kept))
+    cells, errors = tuple(row.cells[:width] for row in kept), tuple(row.errors[:width] for row in kept)
+    return Table(names, cells, errors, keys_among(bound.outputs))
 
 
 def _rows(bound: BoundQuery, keys: Sequence[int], made: Plan, noisy: Noisy) -> Iterator[_Row]:

@@ -117,6 +117,7 @@ def _shown(table: Table, member: Member, *, answered: Answered, notes: tuple[str
         notes=notes,
         receipt=receipt,
         covers=NOISE,
+        keys=table.keys,
     )
 
 
