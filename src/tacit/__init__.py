@@ -28,10 +28,23 @@ from tacit.errors import (
 )
 
 if TYPE_CHECKING:
-    from tacit import collect
+    from tacit import (
+        accounting,
+        collect,
+        core,
+        curator,
+        engines,
+        ledger,
+        mechanisms,
+        noise,
+        policy,
+        release,
+        sql,
+    )
     from tacit.core import Adjacency, Bounds, Budget, Loss, PrivacyUnit
     from tacit.curator import Explanation, Receipt, Release
     from tacit.curator.batch_release import BatchRelease
+    from tacit.faces import owner
     from tacit.faces.catalogue import Catalogue
     from tacit.faces.database import Database
     from tacit.faces.database import open_database as open  # noqa: A004 - tacit.open is the door's name
@@ -94,15 +107,26 @@ __all__ = [
     "TacitError",
     "UnboundedColumn",
     "UnknownName",
+    "accounting",
     "anonymise",
     "collect",
+    "core",
+    "curator",
+    "engines",
+    "ledger",
     "load_policy",
+    "mechanisms",
+    "noise",
     "open",
+    "owner",
     "parse_policy",
+    "policy",
     "policy_text",
+    "release",
+    "sql",
 ]
 
-_ROOMS = {
+_NAMES = {
     "tacit.core": ("Adjacency", "Bounds", "Budget", "Loss", "PrivacyUnit"),
     "tacit.curator.batch_release": ("BatchRelease",),
     "tacit.curator": ("Explanation", "Receipt", "Release"),
@@ -124,7 +148,14 @@ _ROOMS = {
     ),
     "tacit.release.anonymise": ("anonymise",),
 }
-_HOMES = {name: room for room, names in _ROOMS.items() for name in names}
+_ROOMS = {
+    name: f"tacit.{name}"
+    for name in (
+        *("accounting", "collect", "core", "curator", "engines", "ledger", "mechanisms", "noise", "policy", "release"),
+        "sql",
+    )
+} | {"owner": "tacit.faces.owner"}
+_HOMES = {name: room for room, names in _NAMES.items() for name in names}
 _INSIDE = {"open": "open_database"}  # what a name is called at home
 
 
@@ -133,8 +164,8 @@ def __getattr__(name: str) -> object:
         from importlib.metadata import version
 
         return version("tacit")
-    if name == "collect":
-        return import_module("tacit.collect")
+    if name in _ROOMS:
+        return import_module(_ROOMS[name])
     if name not in _HOMES:
         raise AttributeError(f"module 'tacit' has no attribute {name!r}")
     found: object = getattr(import_module(_HOMES[name]), _INSIDE.get(name, name))

@@ -21,7 +21,7 @@ from tacit.core import Loss
 from tacit.curator.calibrate import Quantity, Target, plan_calibration
 from tacit.engines import Engine
 from tacit.errors import EngineError
-from tacit.faces.grids import bound_edges, cap_edges
+from tacit.faces.owner.grids import bound_edges, cap_edges
 from tacit.policy import ColumnPolicy, ColumnType, TablePolicy
 from tacit.sql import Plan, arithmetic, dialects, parse
 from tacit.sql.dialects import emit

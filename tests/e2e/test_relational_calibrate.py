@@ -10,7 +10,7 @@ from sqlglot import exp
 from conformance.sql_relational import family
 from tacit.core import Loss
 from tacit.curator.calibrate import Quantity, Step, Target, plan_calibration
-from tacit.faces.grids import bound_edges, cap_edges
+from tacit.faces.owner.grids import bound_edges, cap_edges
 from tacit.policy import ColumnType
 from tacit.sql.relations import parts
 

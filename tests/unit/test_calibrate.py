@@ -29,8 +29,8 @@ from tacit.curator.calibrate import (
 )
 from tacit.engines import Engine, Exact, open_engine
 from tacit.errors import BudgetExceeded, EngineError, PolicyError, UnknownName
-from tacit.faces.calibrating import Wish, changes, explain_calibration, run_calibration
-from tacit.faces.grids import bound_edges, cap_edges
+from tacit.faces.owner.calibrating import Wish, changes, explain_calibration, run_calibration
+from tacit.faces.owner.grids import bound_edges, cap_edges
 from tacit.ledger import SqliteLedger
 from tacit.noise import IntArray
 from tacit.policy import ColumnType, Policy, TablePolicy, parse_policy, resolve_types

@@ -15,7 +15,7 @@ from tacit.curator import Session, cuts
 from tacit.curator.calibrate import Quantity, Target, plan_calibration
 from tacit.curator.cuts import COLUMNS, MANY
 from tacit.errors import PolicyError
-from tacit.faces.calibrating import Wish, run_calibration
+from tacit.faces.owner.calibrating import Wish, run_calibration
 from tacit.policy import parse_policy
 from tacit.policy.amend import amend_policy
 from tacit.policy.cut import CutShares

@@ -8,7 +8,7 @@ import pytest
 
 from tacit.engines import look_at_files, unfit_in
 from tacit.errors import PolicyError
-from tacit.faces.owner import draft
+from tacit.faces.owner.drafting import draft_text
 from tacit.policy import Dataset, TextFormat, parse_policy
 
 
@@ -67,7 +67,7 @@ def test_json_is_one_list_or_one_object_a_line(tmp_path):
 
 def test_the_draft_says_that_the_rows_were_looked_at_and_fits_them(tmp_path):
     (tmp_path / "t.csv").write_text("id;day\n7;25/01/2020\n8;01/02/2020\n")
-    text = draft([str(tmp_path / "t.csv")], policy=tmp_path / "tacit.toml", name="d")
+    text = draft_text([str(tmp_path / "t.csv")], policy=tmp_path / "tacit.toml", name="d")
     assert "tacit looked at the rows" in text
     assert "no row was looked at" not in text
     filled = text.replace('epsilon = "?"', "epsilon = 3", 1).replace('unit = "?"', 'unit = "id"', 1)

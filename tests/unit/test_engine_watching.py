@@ -18,7 +18,7 @@ from support.postgres import server
 from tacit.curator import Curator, Release, Session
 from tacit.engines import mark_of, open_engine
 from tacit.errors import EngineError, TacitError
-from tacit.faces.owner import examine
+from tacit.faces.owner.examining import examine
 from tacit.ledger import SqliteLedger
 from tacit.policy import (
     AnalystPolicy,
@@ -221,10 +221,10 @@ def test_check_holds_kept_answers_against_the_data(tmp_path):
     path.write_text(policy_text(policy))
     with closing(opened(load_policy(path), tmp_path)) as curator:
         ask(curator)
-    told = [finding.reason for finding in examine(path)[1] if finding.path == ("dataset", "data_version")]
+    told = [finding.reason for finding in examine(path).findings if finding.path == ("dataset", "data_version")]
     assert told == []
     more()
-    told = [finding.reason for finding in examine(path)[1] if finding.path == ("dataset", "data_version")]
+    told = [finding.reason for finding in examine(path).findings if finding.path == ("dataset", "data_version")]
     assert len(told) == 1
     assert "the data have changed since" in told[0]
     assert "1 answers that are kept" in told[0]

@@ -16,7 +16,7 @@ from tacit.errors import InvalidParameter, QueryRefused, UnknownName
 from tacit.faces import terminal
 from tacit.faces.catalogue import catalogue
 from tacit.faces.cli.values import sql_text, typed_value
-from tacit.faces.grids import bound_edges, cap_edges, rounded_outward, typed_edges
+from tacit.faces.owner.grids import bound_edges, cap_edges, rounded_outward, typed_edges
 from tacit.faces.standing import Account, Standing, standing
 from tacit.faces.terminal import print_error, print_table
 from tacit.ledger import Balance, Line, Spent, Zcdp

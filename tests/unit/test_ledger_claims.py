@@ -14,7 +14,7 @@ import pytest
 from tacit.errors import LedgerError, PolicyError
 from tacit.faces.cli.main import main
 from tacit.faces.database import open_database
-from tacit.faces.owner import examine
+from tacit.faces.owner.examining import examine
 from tacit.ledger import SqliteLedger, claims, verify_file
 from tacit.policy import load_policy, parse_policy
 
@@ -100,9 +100,9 @@ def test_a_second_ledger_or_account_for_one_source_is_refused_and_told_everywher
             ask(other)
         assert "a second ledger for one source was refused" in caplog.text
     assert sorted(path.name for path in good.parent.rglob("*.ledger")) == before  # none was made
-    _, findings = examine(other)
+    findings = examine(other).findings
     assert any("has a ledger already" in finding.message and str(finding.level) == "error" for finding in findings)
-    _, findings = examine(good)
+    findings = examine(good).findings
     assert not any("ledger" in finding.message for finding in findings)
 
 

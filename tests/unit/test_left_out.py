@@ -7,7 +7,7 @@ import pytest
 
 from conformance.sql_clinic import clinic, row_clinic
 from tacit.curator import Session
-from tacit.faces.owner import examine
+from tacit.faces.owner.examining import examine
 
 ANA = Session("ana")
 
@@ -51,7 +51,7 @@ def told(tmp_path, *, tables=TABLES, policy=POLICY):
     with duckdb.connect(str(tmp_path / "d.duckdb")) as connection:
         connection.execute(tables)
     (tmp_path / "d.toml").write_text(policy)
-    _, found = examine(tmp_path / "d.toml")
+    found = examine(tmp_path / "d.toml").findings
     return {".".join(map(str, finding.path)): finding.reason for finding in found if " rows " in finding.reason}
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tacit.engines import dummy_engine, open_engine, shared_keys
 from tacit.errors import PolicyError
-from tacit.faces.owner import _views
+from tacit.faces.owner.examining import _views
 from tacit.policy import (
     TablePolicy,
     ViewPolicy,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from tacit.faces.owner import examine
+from tacit.faces.owner.examining import examine
 from tacit.policy import Level, TablePolicy, check_policy
 from tacit.policy.budget import BudgetPolicy
 from tacit.policy.column import ColumnPolicy
@@ -95,7 +95,7 @@ def told(tmp_path, column):
             f"CREATE TABLE trips AS SELECT 'p' || i AS rider, {column}, 'c' || (i % 30) AS city FROM range(60) AS r(i)"
         )
     (tmp_path / "d.toml").write_text(POLICY)
-    _, found = examine(tmp_path / "d.toml")
+    found = examine(tmp_path / "d.toml").findings
     return {finding.path[3] for finding in found if "not hidden" in finding.reason}
 
 

@@ -1,1 +1,18 @@
-"""Publish a table: the classical way (`anonymise`), and later with a guarantee."""
+"""Publish a table: the classical way (`anonymise`), and later with a guarantee. Parts are fetched when first used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tacit.release import anonymise
+
+__all__ = ["anonymise"]
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name not in __all__:
+        raise AttributeError(f"module 'tacit.release' has no attribute {name!r}")
+    return import_module(f"tacit.release.{name}")

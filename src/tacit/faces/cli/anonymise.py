@@ -292,7 +292,7 @@ def _show(result: Anonymised, form: Plain, *, output: Path | None, report: Path 
 
 def _write_page(result: Anonymised, path: Path, *, title: str, true_rows: bool) -> None:
     from tacit.faces.anonymise.page import page
-    from tacit.faces.owner import write_new
+    from tacit.faces.owner.writing import write_new
 
     write_new(path, page(result, title=title, true_rows=true_rows))
 

@@ -23,10 +23,9 @@ def ledger_help(context: typer.Context) -> None:
 
 def budget(*, policy: PolicyFile = POLICY, analyst: Analyst = None, form: PlainOption = Plain.TABLE) -> None:
     """What is spent and what is left: of one analyst with --as, else of everyone."""
-    from tacit.faces.books import standings
-    from tacit.policy import load_policy
+    from tacit.faces import owner
 
-    found = standings(load_policy(policy), analyst)
+    found = owner.budget(policy, analyst=analyst)
     if form is Plain.JSON:
         show_json(found.to_dict())
     else:
@@ -42,11 +41,10 @@ def show_log(
     form: PlainOption = Plain.TABLE,
 ) -> None:
     """Print the newest entries, of one analyst or of all."""
-    from tacit.faces.books import entries
+    from tacit.faces import owner
     from tacit.faces.entries import HEADINGS, entry_row, plain_entry
-    from tacit.policy import load_policy
 
-    found = entries(load_policy(policy), analyst, limit=limit)
+    found = owner.log(policy, analyst=analyst, limit=limit)
     if form is Plain.JSON:
         show_json([plain_entry(entry) for entry in found])
     else:
@@ -62,16 +60,12 @@ def replay(
     form: PlainOption = Plain.TABLE,
 ) -> None:
     """Plan every question of the log anew, and hold its price against what was charged. No row is read; it is free."""
-    from tacit.faces.books import entries
+    from tacit.faces import owner
     from tacit.faces.entries import HEADINGS, entry_row
-    from tacit.faces.owner import refuse_analyst
-    from tacit.faces.replaying import replay as audit
-    from tacit.policy import load_policy
 
-    refuse_analyst(analyst, "an audit of everybody's questions")
-    declared = load_policy(policy)
+    owner.refuse_analyst(analyst, "an audit of everybody's questions")
     with working("replaying"):
-        found = audit(declared, [one for one in entries(declared, None, limit=limit) if one.act == "charge"])
+        found = owner.replay(policy, limit=limit)
     if form is Plain.JSON:
         untold = {one.seq: why for one, why in found.untold}
         show_json({"agreeing": found.agreeing, "differing": [one.seq for one in found.differing], "untold": untold})
@@ -91,11 +85,10 @@ def replay(
 @ledger.command("verify")
 def verify(*, policy: PolicyFile = POLICY, form: PlainOption = Plain.TABLE) -> None:
     """Recompute every hash, total and answer; an edited, removed or rolled-back entry is found."""
-    from tacit.faces.books import verdict
-    from tacit.policy import load_policy
+    from tacit.faces import owner
 
     with working("verifying"):
-        found = verdict(load_policy(policy))
+        found = owner.verify(policy)
     if form is Plain.JSON:
         show_json(
             {"sound": found.sound, "entries": found.entries, "head": found.head, "problems": list(found.problems)}
@@ -120,12 +113,10 @@ def adopt(
     What was spent there is not counted here and can be spent again: that is a loss of privacy, unless the data are
     others, and the entry says so for ever.
     """
-    from tacit.faces.books import take_over
-    from tacit.faces.owner import refuse_analyst
-    from tacit.policy import load_policy
+    from tacit.faces import owner
 
-    refuse_analyst(analyst, "the ledger's care")
-    print_lines(f"adopted; entry {take_over(load_policy(policy), note)[:16]} says so")
+    owner.refuse_analyst(analyst, "the ledger's care")
+    print_lines(f"adopted; entry {owner.adopt(policy, note=note)[:16]} says so")
 
 
 @ledger.command("accept")
@@ -140,9 +131,7 @@ def accept(
     What was charged after the point it was rolled back to is forgotten and can be spent again: that is a loss of
     privacy, and the entry says so for ever.
     """
-    from tacit.faces.books import accept as accept_ledger
-    from tacit.faces.owner import refuse_analyst
-    from tacit.policy import load_policy
+    from tacit.faces import owner
 
-    refuse_analyst(analyst, "the ledger's care")
-    print_lines(f"accepted; entry {accept_ledger(load_policy(policy), note)[:16]} says so")
+    owner.refuse_analyst(analyst, "the ledger's care")
+    print_lines(f"accepted; entry {owner.accept(policy, note=note)[:16]} says so")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from fractions import Fraction
 from pathlib import Path
@@ -50,29 +49,25 @@ def calibrate(  # noqa: PLR0913 - the options of a command
     form: PlainOption = Plain.TABLE,
 ) -> None:
     """Measure caps, bounds and domains privately, at a price that is on record; --write puts them into the policy."""
-    from tacit.faces.calibrating import Wish, explain_calibration, run_calibration
-    from tacit.faces.owner import refuse_analyst, write_over
-    from tacit.policy import load_policy
-    from tacit.policy.amend import amend_policy
+    from tacit.faces import owner
+    from tacit.faces.owner.writing import write_over
 
-    refuse_analyst(analyst, "calibration")
-    declared = load_policy(policy)
-    wish = Wish(
-        names=quantities or [], epsilon=epsilon, delta=delta, coverage=coverage, grids=_grids(grid or []), fresh=fresh
-    )
+    owner.refuse_analyst(analyst, "calibration")
+    names, grids = quantities or [], _grids(grid or [])
     if plan:
-        _show_plan(explain_calibration(declared, wish), form)
+        made = owner.explain_calibration(policy, *names, epsilon=epsilon, delta=delta, coverage=coverage, grids=grids)
+        _show_plan(made, form)
         return
-    old = policy.read_text(encoding="utf-8-sig")
     with working("measuring"):
-        result, changes = run_calibration(declared, wish)
-    new = amend_policy(old, changes, name=policy.name)
-    _show_result(result, _diff(old, new, policy.name), form)
-    if write:
-        write_over(policy, new)
+        found = owner.calibrate(
+            policy, *names, epsilon=epsilon, delta=delta, coverage=coverage, grids=grids, fresh=fresh
+        )
+    _show_result(found.result, found.diff.splitlines(), form)
+    if write:  # what was paid for is shown before anything can fail
+        write_over(policy, found.text)
     if form is Plain.TABLE:
         print_lines(_next_step(policy, written=write))
-        if any(item.target.quantity.value in {"max_rows", "max_groups"} for item in result.measured):
+        if any(item.target.quantity.value in {"max_rows", "max_groups"} for item in found.result.measured):
             print_lines(
                 "What these bounds cut can be measured next: tacit calibrate TABLE.cut, and answers will say so."
             )
@@ -86,10 +81,6 @@ def _next_step(policy: Path, *, written: bool) -> str:
 
 def _grids(texts: list[str]) -> dict[str, str]:
     return {name: rest for name, _, rest in (text.partition("=") for text in texts)}
-
-
-def _diff(old: str, new: str, name: str) -> list[str]:
-    return list(difflib.unified_diff(old.splitlines(), new.splitlines(), name, f"{name}, calibrated", lineterm="", n=1))
 
 
 def _show_plan(made: CalibrationPlan, form: Plain) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tacit.errors import PolicyError
 from tacit.faces.cli.options import (
     POLICY,
     Analyst,
@@ -44,11 +43,10 @@ def init(
 
     No row is looked at, but for CSV and JSON files, which have no types: there all of them are, and the draft says so.
     """
-    from tacit.faces.owner import draft, write_new
+    from tacit.faces import owner
 
     with working("reading names and types"):
-        text = draft(data, policy=output, name=name)
-    write_new(output, text)
+        owner.draft(*data, output=output, name=name)
     print_lines(
         f"wrote {output}", 'Fill in every "?", then: tacit check' + ("" if output == POLICY else f" -p {output}")
     )
@@ -56,27 +54,23 @@ def init(
 
 def check(*, policy: PolicyFile = POLICY, analyst: Analyst = None, form: PlainOption = Plain.TABLE) -> None:
     """Hold the policy against its source, and say what does not fit."""
-    from tacit.faces.owner import examine, refuse_analyst
+    from tacit.faces import owner
     from tacit.faces.shown import show_json
 
-    refuse_analyst(analyst, "a look at the source")
+    owner.refuse_analyst(analyst, "a look at the source")
     with working("checking"):
-        declared, found = examine(policy)
-    errors = [finding for finding in found if str(finding.level) == "error"]
+        checked = owner.check(policy)
+    version = None if checked.policy is None else checked.policy.version
     if form is Plain.JSON:
-        version = None if declared is None else declared.version
-        show_json({"policy": version, "findings": [_plain(finding) for finding in found]})
-    elif found:
+        show_json({"policy": version, "findings": [_plain(finding) for finding in checked.findings]})
+    elif checked.findings:
         print_table(
             ("", "where and what", "what to do"),
-            [(str(finding.level), finding.message, finding.hint) for finding in found],
+            [(str(finding.level), finding.message, finding.hint) for finding in checked.findings],
         )
-    if errors:
-        first = errors[0]
-        count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
-        raise PolicyError(f"the policy has {count}: {first.message}", hint=first.hint)
-    if form is Plain.TABLE and declared is not None:
-        print_lines(f"{policy.name} fits its source. Its version is {declared.version[:16]}.")
+    checked.refuse()
+    if form is Plain.TABLE and version is not None:
+        print_lines(f"{policy.name} fits its source. Its version is {version[:16]}.")
 
 
 def _plain(finding: Finding) -> dict[str, str]:
@@ -97,14 +91,16 @@ def sql(
     output: Output = None,
 ) -> None:
     """Run the owner's SQL on the data themselves: true values, no privacy. Refused to analysts."""
-    from tacit.faces.owner import direct, refuse_analyst
+    from tacit.faces.owner import refuse_analyst
+    from tacit.faces.owner.direct import direct
     from tacit.faces.shown import check_format, show_rows
+    from tacit.policy import load_policy
 
     refuse_analyst(analyst, "direct look-up")
     check_format(form, output)
     typed = sql_text(text, file)
     with working("running"):
-        columns, rows = direct(policy, database, sql=typed, parameters=_bound(param))
+        columns, rows = direct(database or load_policy(policy), typed, _bound(param))
     show_rows(columns, rows, form, output=output)
 
 

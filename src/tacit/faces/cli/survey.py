@@ -109,7 +109,7 @@ def new(
 ) -> None:
     """Write a survey's file, and say what an answer will cost."""
     from tacit.errors import InvalidParameter
-    from tacit.faces.owner import write_new
+    from tacit.faces.owner.writing import write_new
     from tacit.faces.survey.questionnaire import draft, load
 
     if number is not None and answer:

@@ -10,12 +10,12 @@ import numpy as np
 
 from tacit.curator import Release
 from tacit.errors import InvalidParameter, LedgerError, PolicyError, TacitError
-from tacit.faces.books import verdict
 from tacit.faces.database import Database, open_database
 from tacit.faces.demo.data import Office, build_clinic, build_tax_office
 from tacit.faces.demo.findings import NOISE, Answered, Attack, Tour, number_text
 from tacit.faces.demo.questions import CLINIC, SECRET, TAX, Question
 from tacit.faces.demo.report import report_html
+from tacit.faces.owner.books import verdict
 from tacit.faces.terminal import print_lines, print_table, working
 from tacit.mechanisms import Laplace
 

@@ -12,7 +12,7 @@ from tacit.collect import Tally, Unary, open_messages
 from tacit.collect.messages import HEAD, head
 from tacit.errors import EngineError, InvalidParameter, TacitError
 from tacit.faces.log_file import log
-from tacit.faces.owner import direct, look
+from tacit.faces.owner.direct import direct, look
 from tacit.faces.survey.questionnaire import Survey
 from tacit.faces.survey.report_sql import WORDS, grouped, summed
 from tacit.faces.survey.store import read_lines
@@ -119,7 +119,7 @@ def pack(survey: Survey, target: Path) -> int:
         )
     quoted = str(target).replace("'", "''")
     try:
-        direct(Path(), _MEMORY, sql=PACKED.replace("{target}", quoted), parameters=[str(survey.reports)])
+        direct(_MEMORY, PACKED.replace("{target}", quoted), [str(survey.reports)])
     except TacitError as error:  # in the engine's words, which are not for the shell
         log.error("reports could not be packed: %s", error.message)
         target.unlink(missing_ok=True)

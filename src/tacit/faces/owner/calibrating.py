@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from fractions import Fraction
+from pathlib import Path
 
 from tacit.core import Loss, Number, decimal_text, probability, rational
 from tacit.curator.calibrate import (
@@ -19,15 +21,16 @@ from tacit.curator.calibrate import (
     plan_calibration,
 )
 from tacit.errors import InvalidParameter, PolicyError
-from tacit.faces.grids import bound_edges, cap_edges, rounded_outward, typed_edges
 from tacit.faces.opening import source_and_books
-from tacit.policy import ColumnPolicy, ColumnType, Policy, Schema, TablePolicy, fold, resolve_types
-from tacit.policy.amend import Change
+from tacit.faces.owner.grids import bound_edges, cap_edges, rounded_outward, typed_edges
+from tacit.policy import ColumnPolicy, ColumnType, Policy, Schema, TablePolicy, fold, load_policy, resolve_types
+from tacit.policy.amend import Change, amend_policy
 from tacit.policy.cut import CutShares
 
 COVERAGE = Fraction(95, 100)
 _FINEST_COVERAGE = 1_000
 _CAPS = (Quantity.MAX_ROWS, Quantity.MAX_GROUPS)
+_OF_COLUMNS = (Quantity.LOWER, Quantity.UPPER, Quantity.DOMAIN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +76,40 @@ def run_calibration(policy: Policy, wish: Wish) -> tuple[Calibration, list[Chang
         made = _plan(typed, wish, schema=engine.schema(), dialect=engine.dialect)
         result = calibrate(made, typed, engine=engine, ledger=ledger(), fresh=wish.fresh)
         return result, changes(result, typed)
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """What was measured, and the text of the policy, which has a name, before and after it."""
+
+    name: str
+    result: Calibration
+    before: str
+    text: str
+
+    @property
+    def values(self) -> dict[str, object]:
+        """What was measured, by the names it was asked for by; the bounds of a column are a pair."""
+        found: dict[str, object] = {}
+        for item in self.result.measured:
+            target, value = item.target, item.value
+            name = f"{target.table}.{target.columns[0] if target.quantity in _OF_COLUMNS else target.quantity.value}"
+            found[name] = (found[name], value) if target.quantity is Quantity.UPPER else value
+        return found
+
+    @property
+    def diff(self) -> str:
+        """The lines of the policy that change."""
+        lines = (self.before.splitlines(), self.text.splitlines())
+        return "\n".join(difflib.unified_diff(*lines, self.name, f"{self.name}, calibrated", lineterm="", n=1))
+
+
+def calibrate_file(path: Path, wish: Wish) -> Calibrated:
+    """Measure what is wished for, and amend the text of the policy; nothing is written."""
+    declared = load_policy(path)
+    before = path.read_text(encoding="utf-8-sig")
+    result, changed = run_calibration(declared, wish)
+    return Calibrated(path.name, result, before, amend_policy(before, changed, name=path.name))
 
 
 def _plan(typed: Policy, wish: Wish, *, schema: Schema, dialect: str) -> CalibrationPlan:

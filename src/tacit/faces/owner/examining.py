@@ -1,0 +1,149 @@
+"""A policy held against its source: everything that does not fit, for the owner's eyes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tacit.curator.forms.cells import in_one_line
+from tacit.engines import (
+    Engine,
+    advice_on,
+    holds_identifiers,
+    open_engine,
+    read_schema,
+    shared_keys,
+    unfit_in,
+    unreadable_tables,
+)
+from tacit.engines.text_tables import Unfit
+from tacit.errors import PolicyError, TacitError
+from tacit.faces.owner.changes import changes_since
+from tacit.faces.owner.left_out import rows_left_out
+from tacit.ledger import second_ledger
+from tacit.policy import Finding, Level, Policy, Schema, check_policy, read_policy
+from tacit.policy.check import two_owners
+from tacit.policy.second_owner import second_owners
+from tacit.sql import bind, parse
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check found; `policy` is None where the file is none."""
+
+    policy: Policy | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """What must be mended before anybody can ask."""
+        return tuple(finding for finding in self.findings if finding.level is Level.ERROR)
+
+    @property
+    def fits(self) -> bool:
+        """Whether questions can be asked."""
+        return not self.errors
+
+    def refuse(self) -> None:
+        """Raise PolicyError where something must be mended: the first of it, and how much there is."""
+        if self.errors:
+            first = self.errors[0]
+            count = "1 error" if len(self.errors) == 1 else f"{len(self.errors)} errors"
+            raise PolicyError(f"the policy has {count}: {first.message}", hint=first.hint)
+
+    def __str__(self) -> str:
+        lines = [f"{finding.level}: {finding.message}{_hint(finding)}" for finding in self.findings]
+        return "\n".join(map(in_one_line, lines)) or "it fits its source"
+
+
+def _hint(finding: Finding) -> str:
+    return f" ({finding.hint})" if finding.hint else ""
+
+
+def examine(path: Path) -> Checked:
+    """Everything `tacit check` has to say of a policy: its text, its fit to the source, cells that cannot be read."""
+    policy, errors = read_policy(_text(path), path.absolute().parent, name=path.name)
+    if policy is None:
+        return Checked(None, tuple(Finding(Level.ERROR, (), error.message, error.hint) for error in errors))
+    schema = read_schema(policy.dataset, policy.tables)
+    found = check_policy(policy, schema)
+    if not any(finding.level is Level.ERROR for finding in found):
+        found += [*_ledger(policy), *_views(policy, schema), *_examined(policy)]
+    return Checked(policy, tuple(found))
+
+
+def _ledger(policy: Policy) -> list[Finding]:
+    """A second ledger for the same source: a second budget for the same people."""
+    hint = "use that ledger and that name; or, knowing what is not counted then, `tacit ledger adopt`"
+    what = "the source has a ledger already"
+    return [Finding(Level.ERROR, ("dataset", "ledger"), f"{what}: {why}", hint) for why in second_ledger(policy)]
+
+
+def _views(policy: Policy, schema: Schema) -> list[Finding]:
+    """The views that could not be asked about."""
+    found = []
+    for view in policy.views:
+        try:
+            bind(parse(f'DP-SELECT 1 COUNT(*) FROM "{view.name}"'), policy, schema=schema)
+        except TacitError as error:
+            found.append(Finding(Level.ERROR, ("views", view.name, "query"), error.message, error.hint or ""))
+    return found
+
+
+def _examined(policy: Policy) -> list[Finding]:
+    engine = open_engine(policy)
+    try:
+        why = "holds a cell that cannot be read: questions that touch it would fail, and so tell of it"
+        cells = [
+            Finding(Level.WARNING, ("tables", name), why, "write the file anew") for name in unreadable_tables(engine)
+        ]
+        role = [Finding(Level.WARNING, ("dataset", "source"), why, hint) for why, hint in advice_on(engine)]
+        owners = [
+            Finding(
+                Level.ERROR,
+                ("tables", name, "unit"),
+                f"links to {key}, which several owners share: whose would a row be?",
+                "link to a key that one row has",
+            )
+            for name, key in ([] if cells else shared_keys(engine, policy))
+        ]
+        unfit = map(_unfit, unfit_in(policy))
+        changes = changes_since(policy, engine)
+        rows = [] if cells or owners else [*rows_left_out(policy, engine), *_second_owners(policy, engine)]
+        return [*cells, *owners, *role, *unfit, *changes, *rows]
+    finally:
+        engine.close()
+
+
+def _unfit(found: Unfit) -> Finding:
+    """What of a file of text is read as NULL, for the curator, who may see an example."""
+    example = f"line {found.line} has {found.example!r}" if found.example else f"line {found.line}"
+    of = f"{found.count:,} of {found.rows:,}"
+    if found.column is None:
+        why = f"{of} lines have not one cell for each column, and are rows of NULLs: {example}"
+        hint = 'mend them; or state the format, as in { delimiter = ";" } or { newlines = true }'
+        return Finding(Level.WARNING, ("tables", found.table), why, hint)
+    why = f"{of} cells are not of its type, {found.kind}, and are read as NULL: {example}"
+    hint = "mend them, or state another type, or the format of dates or numbers"
+    return Finding(Level.WARNING, ("tables", found.table, "columns", found.column), why, hint)
+
+
+def _second_owners(policy: Policy, engine: Engine) -> list[Finding]:
+    """Columns whose values are identifiers of units, though their names do not say so."""
+    found = []
+    for each in second_owners(policy, engine.schema()):
+        column, unit = (each.table, each.column), (each.unit_table, each.unit_column)
+        if each.likely and not each.alike and holds_identifiers(engine, column, unit):
+            found.append(two_owners(each))
+    return found
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise PolicyError(f"{path.name}: there is no such file", hint="draft one with: tacit init DATA") from None
+    except UnicodeDecodeError:
+        raise PolicyError(f"{path.name}: not TOML: the file is not UTF-8") from None
+    except OSError as error:
+        raise PolicyError(f"{path.name}: cannot be read: {error.strerror}") from None
