@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+BARE := $(VENV)/.bare
 STAMP := $(VENV)/.installed
 SYSTEM := $(VENV)/.system
 SPARK := .venv-spark/.installed
@@ -17,23 +18,28 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 # uv where there is one, else pip; both read the same pins
-$(STAMP): pyproject.toml constraints.txt | $(BIN)/python
-	@if command -v uv >/dev/null 2>&1; then \
-	  uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[accounting,fast,frames,plot,postgres,spark]' --group dev; \
-	else \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1' && \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[accounting,fast,frames,plot,postgres,spark]' --group dev; \
-	fi
+UV := $(shell command -v uv 2>/dev/null)
+PIP := $(if $(UV),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check)
+
+# tacit and what it cannot do without: all that the demo needs
+$(BARE): pyproject.toml constraints.txt | $(BIN)/python
+	@$(PIP) --constraint constraints.txt --editable .
+	@touch $@
+
+# with every extra and every tool, on top of that
+$(STAMP): $(BARE)
+	@$(if $(UV),,$(PIP) --upgrade 'pip>=25.1')
+	@$(PIP) --constraint constraints.txt --editable '.[accounting,fast,frames,plot,polars,postgres,spark]' --group dev
 	@touch $@
 
 $(SYSTEM): scripts/system_packages.sh | $(BIN)/python
 	@scripts/system_packages.sh
 	@touch $@
 
-demo: $(STAMP) ## set up, and ask the lectures' questions of a million rows
+demo: $(BARE) ## set up, and ask the lectures' questions of a million rows
 	@$(BIN)/tacit demo
 
-tour: $(STAMP) ## a short tour of the mechanisms
+tour: $(BARE) ## a short tour of the mechanisms
 	@$(BIN)/python scripts/tour.py
 
 test: $(STAMP) $(SYSTEM) ## set up, and run the tests

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import shlex
 from collections.abc import Iterator
@@ -14,6 +16,7 @@ from support.documents import SAMPLE, Block, blocks
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = ("tutorial/ask.md", "how-to/ask-a-question.md", "how-to/write-a-policy.md", "how-to/calibrate.md")
+SETTING_UP = {"pip", "make"}  # what stands before the first command
 BARE = POLICY.replace("amount = { lower = 0, upper = 500, step = 0.01 }", "amount = {}").replace("max_rows = 4\n", "")
 
 
@@ -23,7 +26,7 @@ def commands(block: str) -> Iterator[list[str]]:
     for line in block.splitlines():
         held += line + "\n"
         try:
-            words = shlex.split(held)
+            words = shlex.split(held, comments=True)
         except ValueError:
             continue
         held = ""
@@ -43,12 +46,20 @@ def like(text: str, *, sample: bool) -> list[str]:
 def follow(page: Path, directory: Path) -> int:
     """Do what the page says, in a directory; how many commands it has."""
     ran, printed = 0, ""
+    namespace: dict[str, object] = {"__name__": "__page__"}
     for block in blocks(page.read_text(encoding="utf-8")):
-        if block.label == "toml":
+        if block.label == "python":
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said), contextlib.chdir(directory):
+                exec(compile(block.body, str(page), "exec"), namespace)
+            printed = said.getvalue()
+        elif block.label == "toml":
             (directory / block.body.splitlines()[0].removeprefix("# ")).write_text(block.body, encoding="utf-8")
         elif block.label == "sh":
             printed = ""
             for program, *arguments in commands(block.body):
+                if program in SETTING_UP:
+                    continue
                 assert program == "tacit"
                 result = here(*arguments, cwd=directory)
                 assert result.code == 0 or _is_meant(page, block, result.err), f"{page.name}:{block.line}: {result}"
@@ -74,6 +85,10 @@ def test_a_page_can_be_followed(name: str, tmp_path: Path) -> None:
         if name == "how-to/calibrate.md":
             (tmp_path / "tacit.toml").write_text(BARE, encoding="utf-8")
     assert follow(DOCS / name, tmp_path) > 1
+
+
+def test_the_readme_can_be_followed_in_an_empty_folder(tmp_path: Path) -> None:
+    assert follow(DOCS.parent / "README.md", tmp_path) == 2
 
 
 def test_a_page_that_says_something_else_is_noticed(tmp_path: Path) -> None:

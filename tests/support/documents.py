@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,12 @@ class Block:
     body: str
     line: int
 
+    @property
+    def file(self) -> str | None:
+        """The file that the block is, if its first line says so: `# tacit.toml`."""
+        first = self.body.partition("\n")[0]
+        return first.removeprefix("# ") if re.fullmatch(r"# [\w.-]+\.toml", first) else None
+
 
 def blocks(text: str) -> Iterator[Block]:
     for fence in _FENCE.finditer(text):
@@ -32,15 +39,22 @@ def blocks(text: str) -> Iterator[Block]:
 def run(path: Path) -> int:
     """Run a page's Python from top to bottom in one namespace, and compare what it prints. How many blocks ran."""
     namespace: dict[str, object] = {"__name__": "__page__"}
-    ran, printed = 0, ""
-    for block in blocks(path.read_text(encoding="utf-8")):
-        if block.label == "python":
-            said = io.StringIO()
-            with contextlib.redirect_stdout(said):
-                exec(compile("\n" * block.line + block.body, str(path), "exec"), namespace)
-            ran, printed = ran + 1, said.getvalue()
-        elif block.label in {EXACT, SAMPLE} and ran:
-            _compare(block, printed, where=f"{path.name}:{block.line}")
+    ran = 0
+    printed: str | None = ""  # None: what follows was printed by a command
+    page = list(blocks(path.read_text(encoding="utf-8")))
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for block in page:
+            if block.label == "toml" and block.file is not None:
+                Path(block.file).write_text(block.body, encoding="utf-8")
+            elif block.label == "python":
+                said = io.StringIO()
+                with contextlib.redirect_stdout(said):
+                    exec(compile("\n" * block.line + block.body, str(path), "exec"), namespace)
+                ran, printed = ran + 1, said.getvalue()
+            elif block.label == "sh":
+                printed = None
+            elif block.label in {EXACT, SAMPLE} and ran and printed is not None:
+                _compare(block, printed, where=f"{path.name}:{block.line}")
     return ran
 
 

@@ -53,7 +53,7 @@ class Release:
     """
 
     columns: tuple[str, ...]
-    rows: tuple[tuple[object, ...], ...]
+    rows: tuple[tuple[Any, ...], ...]
     errors: tuple[tuple[float | None, ...], ...]
     confidence: Fraction
     cost: Loss
@@ -67,7 +67,7 @@ class Release:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __iter__(self) -> Iterator[tuple[object, ...]]:
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return iter(self.rows)
 
     def scalar(self) -> Any:

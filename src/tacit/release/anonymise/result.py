@@ -92,7 +92,7 @@ class Anonymised:
         """The published table as an Arrow table."""
         return self.relation().to_arrow_table()
 
-    def rows(self, limit: int = SHOWN_ROWS) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+    def rows(self, limit: int = SHOWN_ROWS) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """The names of the columns and the first rows."""
         relation = self.relation()
         return tuple(relation.columns), relation.limit(limit).fetchall()
