@@ -66,7 +66,18 @@ if TYPE_CHECKING:
         parse_policy,
         policy_text,
     )
-    from tacit.release.anonymise import anonymise
+    from tacit.release.anonymise import (
+        AlphaAnonymity,
+        BetaLikeness,
+        DeltaPresence,
+        EntropyDiversity,
+        KAnonymity,
+        KMap,
+        LDiversity,
+        RecursiveDiversity,
+        TCloseness,
+        anonymise,
+    )
 
 __version__: str
 
@@ -74,8 +85,10 @@ __all__ = [
     "Account",
     "Accounting",
     "Adjacency",
+    "AlphaAnonymity",
     "AnalystPolicy",
     "BatchRelease",
+    "BetaLikeness",
     "Bounds",
     "Budget",
     "BudgetExceeded",
@@ -84,10 +97,15 @@ __all__ = [
     "ColumnPolicy",
     "Database",
     "Dataset",
+    "DeltaPresence",
     "EngineError",
+    "EntropyDiversity",
     "Explanation",
     "GroupPolicy",
     "InvalidParameter",
+    "KAnonymity",
+    "KMap",
+    "LDiversity",
     "LedgerError",
     "LimitsPolicy",
     "ListDomain",
@@ -100,8 +118,10 @@ __all__ = [
     "QuerySyntaxError",
     "RangeDomain",
     "Receipt",
+    "RecursiveDiversity",
     "Release",
     "Standing",
+    "TCloseness",
     "TableDomain",
     "TablePolicy",
     "TacitError",
@@ -146,7 +166,10 @@ _NAMES = {
             "policy_text",
         ),
     ),
-    "tacit.release.anonymise": ("anonymise",),
+    "tacit.release.anonymise": (
+        *("AlphaAnonymity", "BetaLikeness", "DeltaPresence", "EntropyDiversity", "KAnonymity", "KMap", "LDiversity"),
+        *("RecursiveDiversity", "TCloseness", "anonymise"),
+    ),
 }
 _ROOMS = {
     name: f"tacit.{name}"

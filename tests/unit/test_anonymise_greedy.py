@@ -11,7 +11,7 @@ from tacit.release.anonymise import halving, refining
 from tacit.release.anonymise.coding import column
 from tacit.release.anonymise.columns import Column
 from tacit.release.anonymise.greedy import greedy
-from tacit.release.anonymise.models import DistinctDiversity, KAnonymity, Rules
+from tacit.release.anonymise.models import KAnonymity, LDiversity, Rules
 from tacit.release.anonymise.tuples import Spread, Tuples, tally, whole
 
 
@@ -63,7 +63,7 @@ def loss_of(tuples: Tuples, columns: list[Column], classes: np.ndarray) -> float
 @pytest.mark.parametrize(("k", "l"), [(1, None), (3, None), (7, None), (4, 2), (6, 3)])
 def test_the_fine_cuts_are_those_of_trying_them_all(k: int, l: int | None) -> None:  # noqa: E741
     tuples, columns = table(400, (9, 5, 4, 3), rng=np.random.default_rng(k))
-    models = (KAnonymity(k),) if l is None else (KAnonymity(k), DistinctDiversity(l, "s"))
+    models = (KAnonymity(k),) if l is None else (KAnonymity(k), LDiversity(l, "s"))
     rules = Rules(models, whole(tuples))
     group = np.arange(tuples.size.size) * 5 // tuples.size.size  # several groups of different lengths
     if not rules.hold(tally(tuples, group, number=5)).all():

@@ -11,10 +11,9 @@ from tacit.errors import InvalidParameter
 from tacit.release.anonymise import Bands, Tree, lattice
 from tacit.release.anonymise.coding import column
 from tacit.release.anonymise.columns import Column
-from tacit.release.anonymise.distance import Ground
 from tacit.release.anonymise.lattice import optimal
 from tacit.release.anonymise.microaggregation import microaggregate
-from tacit.release.anonymise.models import DistinctDiversity, KAnonymity, Model, Rules, TCloseness
+from tacit.release.anonymise.models import KAnonymity, LDiversity, Model, Rules, TCloseness
 from tacit.release.anonymise.recoding import local
 from tacit.release.anonymise.tuples import Spread, Tuples, tally, whole
 
@@ -64,8 +63,8 @@ def exhaustive(tuples: Tuples, columns: list[Column], models: tuple[Model, ...],
 MODELS = (
     (KAnonymity(3),),
     (KAnonymity(10),),
-    (KAnonymity(4), DistinctDiversity(2, "s")),
-    (KAnonymity(4), TCloseness(0.25, "s", Ground("equal"))),
+    (KAnonymity(4), LDiversity(2, "s")),
+    (KAnonymity(4), TCloseness(0.25, "s", "equal")),
 )
 
 
@@ -87,7 +86,7 @@ def test_no_combination_of_levels_loses_less(seed: int, models: tuple[Model, ...
 def test_leaving_rows_out_changes_the_table_the_others_are_held_to(seed: int, share: float, t: float) -> None:
     """With suppression a coarser level may break what a finer one keeps, and t is measured without those who went."""
     tuples, columns = table(seed, rows=60)
-    models = (KAnonymity(3), TCloseness(t, "s", Ground("equal")))
+    models = (KAnonymity(3), TCloseness(t, "s", "equal"))
     rules = Rules(models, whole(tuples))
     found = optimal(tuples, columns, rules=rules, suppression=share, progress=lambda _: None)
     kept = found.classes >= 0
@@ -152,6 +151,6 @@ def test_microaggregation_joins_classes_until_every_model_holds() -> None:
     spread = Spread.of("s", 2, owner=each, value=secret, count=ones, tuples=120)
     tuples = Tuples(codes, ones, None, (spread,))
     columns = [column("c", list(range(30)), counts=np.ones(30), hierarchy=None)[0]]
-    rules = Rules((KAnonymity(5), DistinctDiversity(2, "s")), whole(tuples))
+    rules = Rules((KAnonymity(5), LDiversity(2, "s")), whole(tuples))
     found = microaggregate(tuples, columns, rules=rules, progress=lambda _: None)
     assert rules.hold(tally(tuples, found.classes, number=found.number)).all()

@@ -14,10 +14,10 @@ from tacit.release.anonymise.models import (
     AlphaAnonymity,
     BetaLikeness,
     DeltaPresence,
-    DistinctDiversity,
     EntropyDiversity,
     KAnonymity,
     KMap,
+    LDiversity,
     Model,
     RecursiveDiversity,
     Rules,
@@ -57,7 +57,7 @@ def test_delta_presence_is_a_share_of_the_population() -> None:
 
 
 def test_distinct_diversity_counts_values() -> None:
-    assert kept(DistinctDiversity(2, "s"), *classes([9, 1, 0], [5, 0, 0])) == [True, False]
+    assert kept(LDiversity(2, "s"), *classes([9, 1, 0], [5, 0, 0])) == [True, False]
 
 
 def test_entropy_diversity_is_that_of_so_many_equal_values() -> None:
@@ -100,8 +100,8 @@ def test_a_flat_tree_is_the_equal_distance() -> None:
 
 def test_t_closeness_holds_within_t() -> None:
     part, table = classes([5, 5], [8, 2], [2, 8])
-    assert kept(TCloseness(0.3, "s", EQUAL), part, table) == [True, True, True]
-    assert kept(TCloseness(0.29, "s", EQUAL), part, table) == [True, False, False]
+    assert kept(TCloseness(0.3, "s"), part, table) == [True, True, True]
+    assert kept(TCloseness(0.29, "s"), part, table) == [True, False, False]
 
 
 def test_beta_likeness_limits_the_gain_of_every_value() -> None:
@@ -123,11 +123,11 @@ def test_alpha_limits_the_share_of_one_value() -> None:
         lambda: KAnonymity(0),
         lambda: KMap(0),
         lambda: DeltaPresence(0.5, 0.2),
-        lambda: DistinctDiversity(0, "s"),
+        lambda: LDiversity(0, "s"),
         lambda: EntropyDiversity(math.nan, "s"),
         lambda: RecursiveDiversity(1, 1, "s"),
         lambda: RecursiveDiversity(2, 0, "s"),
-        lambda: TCloseness(1.5, "s", EQUAL),
+        lambda: TCloseness(1.5, "s"),
         lambda: BetaLikeness(0, "s"),
         lambda: AlphaAnonymity(0, "s"),
         lambda: Ground("crow flies"),
@@ -141,7 +141,7 @@ def test_numbers_that_make_no_sense_are_refused(make: object) -> None:
 
 def test_rules_hold_where_every_model_does() -> None:
     part, table = classes([5, 5], [9, 0], [1, 1])
-    rules = Rules((KAnonymity(3), DistinctDiversity(2, "s")), table)
+    rules = Rules((KAnonymity(3), LDiversity(2, "s")), table)
     assert rules.hold(part).tolist() == [True, False, False]
     assert (rules.least, rules.columns, rules.only_sizes) == (3, {"s"}, False)
 

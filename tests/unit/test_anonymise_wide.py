@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from tacit.errors import InvalidParameter
 from tacit.release.anonymise import anonymise, tuples
-from tacit.release.anonymise.distance import EQUAL, HIERARCHICAL, ORDERED, Ground
+from tacit.release.anonymise.distance import EQUAL, HIERARCHICAL, ORDERED
 from tacit.release.anonymise.models import (
     AlphaAnonymity,
     BetaLikeness,
-    DistinctDiversity,
     EntropyDiversity,
+    LDiversity,
     Model,
     RecursiveDiversity,
     TCloseness,
@@ -25,14 +25,14 @@ pd = pytest.importorskip("pandas")
 VALUES = 7
 LEVELS = ((0, 0, 0, 1, 1, 2, 2), (0, 0, 0, 0, 0, 1, 1), (0,) * VALUES)
 MODELS: tuple[Model, ...] = (
-    DistinctDiversity(2, "s"),
+    LDiversity(2, "s"),
     EntropyDiversity(1.7, "s"),
     RecursiveDiversity(2, 1.5, "s"),
     RecursiveDiversity(3, 2, "s"),
-    TCloseness(0.2, "s", Ground(EQUAL)),
-    TCloseness(0.2, "s", Ground(ORDERED)),
-    TCloseness(0.2, "s", Ground(HIERARCHICAL, LEVELS)),
-    TCloseness(0.2, "s", Ground(HIERARCHICAL, LEVELS[:2])),
+    TCloseness(0.2, "s", EQUAL),
+    TCloseness(0.2, "s", ORDERED),
+    TCloseness(0.2, "s", HIERARCHICAL, LEVELS),
+    TCloseness(0.2, "s", HIERARCHICAL, LEVELS[:2]),
     BetaLikeness(0.7, "s"),
     AlphaAnonymity(0.5, "s"),
 )

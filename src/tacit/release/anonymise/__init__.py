@@ -4,26 +4,49 @@ from tacit.release.anonymise.checking import Audit, check
 from tacit.release.anonymise.door import anonymise, anonymise_source
 from tacit.release.anonymise.hierarchy import Bands, Calendar, Hierarchy, Order, Prefix, Tree
 from tacit.release.anonymise.hierarchy_files import load_hierarchies, load_tree, parse_bands
+from tacit.release.anonymise.models import (
+    AlphaAnonymity,
+    BetaLikeness,
+    DeltaPresence,
+    EntropyDiversity,
+    KAnonymity,
+    KMap,
+    LDiversity,
+    Model,
+    RecursiveDiversity,
+    TCloseness,
+)
 from tacit.release.anonymise.releases import Earlier, Intersection
-from tacit.release.anonymise.request import METHODS, Request, Roles, Wanted
+from tacit.release.anonymise.request import METHODS, Request, Roles
 from tacit.release.anonymise.result import Anonymised, Report, writable
 from tacit.release.anonymise.source import Source, open_named, open_source, open_table
+from tacit.release.anonymise.wanted import Wanted, wanted_of
 
 __all__ = [
     "METHODS",
+    "AlphaAnonymity",
     "Anonymised",
     "Audit",
     "Bands",
+    "BetaLikeness",
     "Calendar",
+    "DeltaPresence",
     "Earlier",
+    "EntropyDiversity",
     "Hierarchy",
     "Intersection",
+    "KAnonymity",
+    "KMap",
+    "LDiversity",
+    "Model",
     "Order",
     "Prefix",
+    "RecursiveDiversity",
     "Report",
     "Request",
     "Roles",
     "Source",
+    "TCloseness",
     "Tree",
     "Wanted",
     "anonymise",
@@ -35,5 +58,6 @@ __all__ = [
     "open_source",
     "open_table",
     "parse_bands",
+    "wanted_of",
     "writable",
 ]

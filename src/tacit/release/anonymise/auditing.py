@@ -37,7 +37,7 @@ def classes_of(
     *,
     sensitive: Sequence[str],
     hierarchies: Mapping[str, Hierarchy],
-    distance: str,
+    distances: Mapping[str, str],
 ) -> Classes:
     """Group a table by its cells. Reads nothing but the table: neither tuples nor classes of a method."""
     kinds = {str(name): str(kind) for name, kind, *_ in ask(connection, f"DESCRIBE SELECT * FROM {quoted(view)}")}
@@ -47,13 +47,15 @@ def classes_of(
     ]
     secrets: dict[str, Code] = {}
     grounds: dict[str, Ground] = {}
-    if distance == EQUAL:  # any two values are equally far apart: their order does not matter, nor what they are
+    if set(distances.values()) <= {
+        EQUAL
+    }:  # any two values are equally far apart: their order does not matter, nor what they are
         for place, name in enumerate(sensitive):
             secrets[name] = numbered_values(connection, view, name, table=f"audited{place}")
             grounds[name] = Ground(EQUAL)
     else:
         asked = {name: kinds[name] for name in sensitive}
-        grounds, secrets = sensitive_codes(connection, view, asked, hierarchies=hierarchies, distance=distance)
+        grounds, secrets = sensitive_codes(connection, view, asked, hierarchies=hierarchies, distances=distances)
     carried = [f"{code.expression} AS {quoted(name)}" for name, code in secrets.items()]
     joins = " ".join(code.join for code in (*codes, *secrets.values()))
     codes = [replace(code, join="") for code in codes]

@@ -14,10 +14,10 @@ from tacit.release.anonymise.auditing import classes_of
 from tacit.release.anonymise.distance import EQUAL, ORDERED
 from tacit.release.anonymise.hierarchy import Hierarchy
 from tacit.release.anonymise.models import SLACK
-from tacit.release.anonymise.request import Wanted
 from tacit.release.anonymise.risk import Homogeneity, Risk, homogeneity, risk
 from tacit.release.anonymise.source import SOURCE, Source, ask, named, open_named
 from tacit.release.anonymise.units import known_unit, refuse_several
+from tacit.release.anonymise.wanted import Wanted
 
 _CHECKED = "checked"
 
@@ -89,7 +89,8 @@ def check(
     source.bring([*columns, *secrets])
     view = _with_numbers(source, secrets) if distance == ORDERED else SOURCE
     levels = {name: level for spelt, level in (hierarchies or {}).items() for name in named([spelt], there, what="qi")}
-    found = classes_of(source.connection, view, columns, sensitive=secrets, hierarchies=levels, distance=distance)
+    distances = dict.fromkeys(secrets, distance)
+    found = classes_of(source.connection, view, columns, sensitive=secrets, hierarchies=levels, distances=distances)
     if not found.each.size.size:
         raise InvalidParameter("the table is empty: there is nothing to check")
     sizes, number = np.unique(found.each.size, return_counts=True)

@@ -24,12 +24,17 @@ class Ground:
     levels: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
-        if self.name not in {EQUAL, ORDERED, HIERARCHICAL}:
-            raise InvalidParameter(
-                f"there is no distance named {self.name!r}", hint=f"there are {EQUAL}, {ORDERED} and {HIERARCHICAL}"
-            )
+        known_distance(self.name)
         if self.name == HIERARCHICAL and not self.levels:
             raise InvalidParameter("a hierarchical distance needs the column's hierarchy")
+
+
+def known_distance(name: str) -> None:
+    """Refuse a distance that there is not."""
+    if name not in (EQUAL, ORDERED, HIERARCHICAL):
+        raise InvalidParameter(
+            f"there is no distance named {name!r}", hint=f"there are {EQUAL}, {ORDERED} and {HIERARCHICAL}"
+        )
 
 
 def distance(share: Floats, prior: Floats, *, ground: Ground) -> Floats:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tacit.errors import InvalidParameter
 from tacit.policy import Policy
 from tacit.release.anonymise.auditing import Classes, classes_of, verify, verify_cells, verify_rows
 from tacit.release.anonymise.beside import beside, telling
@@ -18,26 +19,29 @@ from tacit.release.anonymise.halving import Progress
 from tacit.release.anonymise.hierarchy import Hierarchy
 from tacit.release.anonymise.linkage import attack
 from tacit.release.anonymise.making import make
+from tacit.release.anonymise.models import Model
 from tacit.release.anonymise.partition import Partition
 from tacit.release.anonymise.preparing import Prepared, prepare
 from tacit.release.anonymise.publishing import PUBLISHED, publish
 from tacit.release.anonymise.recording import Record, recorded
 from tacit.release.anonymise.releases import intersections
-from tacit.release.anonymise.request import Request, Roles, Wanted
+from tacit.release.anonymise.request import Request, Roles
 from tacit.release.anonymise.result import Anonymised, Report
 from tacit.release.anonymise.risk import homogeneity, risk
 from tacit.release.anonymise.source import Source, open_named
 from tacit.release.anonymise.tuples import Spread, Tally, tally
 from tacit.release.anonymise.units import alone_in
 from tacit.release.anonymise.utility import utility
+from tacit.release.anonymise.wanted import wanted_of
 
 
 def anonymise(  # noqa: PLR0913 - one door for all models and methods
     table: object,
     quasi_identifiers: Sequence[str],
     *,
-    k: int | None = None,
+    models: Sequence[Model] = (),
     sensitive: str | Sequence[str] = (),
+    k: int | None = None,
     l: float | None = None,  # noqa: E741 - the model's own name for it
     t: float | None = None,
     method: str = "greedy",
@@ -66,38 +70,27 @@ def anonymise(  # noqa: PLR0913 - one door for all models and methods
 
     `table` is a path (Parquet, CSV, JSON), a pandas or Arrow table, a DuckDB relation, or the name of a table of
     `policy`, whose engine then groups it. Columns without a role, identifiers among them, are left out. Every class
-    of the result satisfies every model asked for: that is recomputed from the published table, and a table that fails
-    is not handed over.
+    of the result satisfies each of `models`, such as `[KAnonymity(5), LDiversity(2)]` or, in short, `k=5, l=2`: that is
+    recomputed from the published table, and a table that fails is not handed over.
 
     `unit` is the column that says whose a row is; left out, it is the policy's for a table of its, or the one column of
-    `pseudonyms`. A table in which somebody has several rows is refused, because its classes would count rows and not
-    people, unless `unit="row"` says that this is meant. Where no unit is known, rows are counted.
-
-    Raises:
-        InvalidParameter: what is asked makes no sense, or cannot be reached with this table.
+    `pseudonyms`. A table in which somebody has several rows is refused, unless `unit="row"` says that rows are what is
+    meant to be counted. Raises InvalidParameter for what makes no sense, or cannot be reached with this table.
     """
-    request = Request(
-        roles=Roles(
-            quasi_identifiers=_listed(quasi_identifiers),
-            sensitive=_listed(sensitive),
-            pseudonyms=_listed(pseudonyms),
-            keep=_listed(keep),
-        ),
-        wanted=Wanted(
-            k=k, k_map=k_map, presence=presence, l=l, diversity=diversity, c=c, t=t, distance=distance, beta=beta,
-            alpha=alpha,
-        ),
-        method=method,
-        hierarchies=dict(hierarchies or {}),
-        top=dict(top or {}),
-        bottom=dict(bottom or {}),
-        grids=dict(grids or {}),
-        suppression=suppression,
-        unit=unit,
+    roles = Roles(
+        quasi_identifiers=_listed(quasi_identifiers), sensitive=_listed(sensitive), pseudonyms=_listed(pseudonyms),
+        keep=_listed(keep),
     )  # fmt: skip
-    name = Path(table).name if isinstance(table, str | os.PathLike) else type(table).__name__
+    wanted = wanted_of(
+        _models(models), k=k, k_map=k_map, presence=presence, l=l, diversity=diversity, c=c, t=t, distance=distance,
+        beta=beta, alpha=alpha,
+    )  # fmt: skip
+    request = Request(
+        roles=roles, wanted=wanted, method=method, hierarchies=dict(hierarchies or {}), top=dict(top or {}),
+        bottom=dict(bottom or {}), grids=dict(grids or {}), suppression=suppression, unit=unit,
+    )  # fmt: skip
     return anonymise_source(
-        lambda: open_named(table, policy), request, name=name, key=key, population=population,
+        lambda: open_named(table, policy), request, name=_name_of(table), key=key, population=population,
         population_size=population_size, policy=policy, progress=progress,
     )  # fmt: skip
 
@@ -161,7 +154,7 @@ def _verified(prepared: Prepared, partition: Partition) -> tuple[Classes, Tally 
     verify_cells(prepared.tuples, partition)
     classes = classes_of(
         prepared.source.connection, PUBLISHED, request.roles.quasi_identifiers, sensitive=request.roles.sensitive,
-        hierarchies=request.hierarchies, distance=request.wanted.distance,
+        hierarchies=request.hierarchies, distances=request.wanted.distances(request.roles.sensitive),
     )  # fmt: skip
     reads_as = verify_rows(
         prepared.source.connection, PUBLISHED, classes, names=request.roles.quasi_identifiers,
@@ -222,3 +215,13 @@ def _known(prepared: Prepared) -> dict[tuple[str, ...], Spread]:
 
 def _listed(names: str | Sequence[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _models(models: object) -> Sequence[Model]:
+    if isinstance(models, Sequence) and not isinstance(models, str):
+        return models
+    raise InvalidParameter("models is a list", hint="models=[KAnonymity(5), LDiversity(2)]")
+
+
+def _name_of(table: object) -> str:
+    return Path(table).name if isinstance(table, str | os.PathLike) else type(table).__name__

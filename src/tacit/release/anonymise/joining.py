@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.release.anonymise.columns import Column
-from tacit.release.anonymise.models import DistinctDiversity, KAnonymity, KMap, Rules
+from tacit.release.anonymise.models import KAnonymity, KMap, LDiversity, Rules
 from tacit.release.anonymise.partition import numbered, spans
 from tacit.release.anonymise.tuples import Codes, Floats, Ints, Tuples, tally
 
@@ -24,7 +24,7 @@ def joined(tuples: Tuples, columns: Sequence[Column], classes: Ints, *, rules: R
     if not made or rules.hold(together)[0]:
         classes[left] = made
         return classes
-    if all(isinstance(model, KAnonymity | KMap | DistinctDiversity) for model in rules.models):
+    if all(isinstance(model, KAnonymity | KMap | LDiversity) for model in rules.models):
         return _one_by_one(tuples, columns, classes, left)
     while not rules.hold(tally(tuples, np.zeros(left.size, dtype=np.int64), number=1, of=left))[0]:
         prices = _prices(columns, _Boxes.of(tuples, classes), tuples.codes[:, left], rows=int(tuples.size[left].sum()))

@@ -11,7 +11,7 @@ import numpy as np
 from tacit.errors import InvalidParameter
 from tacit.release.anonymise.columns import Cells, Column, Level
 from tacit.release.anonymise.halving import Progress
-from tacit.release.anonymise.models import DistinctDiversity, KAnonymity, KMap, Rules
+from tacit.release.anonymise.models import KAnonymity, KMap, LDiversity, Rules
 from tacit.release.anonymise.partition import SUPPRESSED, Partition, numbered
 from tacit.release.anonymise.tuples import Bools, Floats, Ints, Tuples, tally
 
@@ -45,7 +45,7 @@ def optimal(
     for models that a class cannot lose by growing. For others nothing is concluded from one combination to the next.
     """
     lattice = _lattice(tuples, columns)
-    grows = all(isinstance(model, KAnonymity | KMap | DistinctDiversity) for model in rules.models)
+    grows = all(isinstance(model, KAnonymity | KMap | LDiversity) for model in rules.models)
     monotone = suppression == 0 or grows
     most = math.floor(suppression * tuples.rows)
     best: _Found | None = None

@@ -1,15 +1,18 @@
-"""The privacy models: what every class of a published table must satisfy."""
+"""The privacy models: what every class of a published table must satisfy.
+
+A model that guards secrets names the sensitive column it guards; where it names none, it guards each of them.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, SupportsFloat, SupportsIndex
 
 import numpy as np
 
 from tacit.errors import InvalidParameter
-from tacit.release.anonymise.distance import Ground
+from tacit.release.anonymise.distance import EQUAL, Ground, known_distance
 from tacit.release.anonymise.spreads import (
     apart,
     different,
@@ -20,11 +23,12 @@ from tacit.release.anonymise.spreads import (
 )
 from tacit.release.anonymise.tuples import Bools, Floats, Ints, Tally, prior_of
 
+EVERY = ""  # each sensitive column
 SLACK = 1e-9  # for numbers that are not whole: what two ways of adding up may differ by
 
 
 class Model(Protocol):
-    """A requirement on each class, given the table as one class."""
+    """A requirement on each class, given the table as one class. A list of several kinds is a list of this."""
 
     @property
     def column(self) -> str | None:
@@ -38,13 +42,14 @@ class Model(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class KAnonymity:
+class KAnonymity(Model):
     """Every class has at least k rows (Samarati & Sweeney 1998)."""
 
     k: int
     column: None = None
 
     def __post_init__(self) -> None:
+        refuse_parts("k", self.k)
         _at_least(self.k, 1, "k")
 
     def holds(self, part: Tally, table: Tally) -> Bools:
@@ -60,13 +65,14 @@ class KAnonymity:
 
 
 @dataclass(frozen=True, slots=True)
-class KMap:
+class KMap(Model):
     """Every class that is published matches at least k people of the population (Sweeney 2002)."""
 
     k: int
     column: None = None
 
     def __post_init__(self) -> None:
+        refuse_parts("k of k-map", self.k)
         _at_least(self.k, 1, "k of k-map")
 
     def holds(self, part: Tally, table: Tally) -> Bools:
@@ -82,7 +88,7 @@ class KMap:
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaPresence:
+class DeltaPresence(Model):
     """Of the people of the population who match a class, between `low` and `high` are in the table (Nergiz 2007)."""
 
     low: float
@@ -90,6 +96,8 @@ class DeltaPresence:
     column: None = None
 
     def __post_init__(self) -> None:
+        refuse_words("an end of delta-presence", self.low)
+        refuse_words("an end of delta-presence", self.high)
         if not 0 <= self.low <= self.high <= 1:
             raise InvalidParameter(f"delta-presence is a range within 0 to 1: got {self.low} to {self.high}")
 
@@ -107,13 +115,14 @@ class DeltaPresence:
 
 
 @dataclass(frozen=True, slots=True)
-class DistinctDiversity:
+class LDiversity(Model):
     """Every class has at least l different values (Machanavajjhala 2006)."""
 
     l: float  # noqa: E741 - the model's own name for it
-    column: str
+    column: str = EVERY
 
     def __post_init__(self) -> None:
+        refuse_words("l", self.l)
         _at_least(self.l, 1, "l")
 
     def holds(self, part: Tally, table: Tally) -> Bools:
@@ -125,17 +134,18 @@ class DistinctDiversity:
         return different(part.histogram[self.column]).astype(np.float64)
 
     def __str__(self) -> str:
-        return f"distinct l = {self.l:g} on {self.column}"
+        return f"distinct l = {self.l:g} on {self.column or 'every secret'}"
 
 
 @dataclass(frozen=True, slots=True)
-class EntropyDiversity:
+class EntropyDiversity(Model):
     """The values of every class are as spread as l equally frequent ones: exp(entropy) ≥ l."""
 
     l: float  # noqa: E741 - the model's own name for it
-    column: str
+    column: str = EVERY
 
     def __post_init__(self) -> None:
+        refuse_words("l", self.l)
         _at_least(self.l, 1, "l")
 
     def holds(self, part: Tally, table: Tally) -> Bools:
@@ -147,18 +157,20 @@ class EntropyDiversity:
         return evenness(part.histogram[self.column])
 
     def __str__(self) -> str:
-        return f"entropy l = {self.l:g} on {self.column}"
+        return f"entropy l = {self.l:g} on {self.column or 'every secret'}"
 
 
 @dataclass(frozen=True, slots=True)
-class RecursiveDiversity:
+class RecursiveDiversity(Model):
     """The most frequent value of a class is less than c times all from the l-th on: r₁ < c (r_l + … + r_m)."""
 
     l: int  # noqa: E741 - the model's own name for it
     c: float
-    column: str
+    column: str = EVERY
 
     def __post_init__(self) -> None:
+        refuse_parts("l of recursive diversity", self.l)
+        refuse_words("c", self.c)
         _at_least(self.l, 2, "l of recursive diversity")
         if not self.c > 0:
             raise InvalidParameter(f"c of recursive diversity must be positive: got {self.c}")
@@ -172,20 +184,28 @@ class RecursiveDiversity:
         return dominance(part.histogram[self.column], l=self.l)
 
     def __str__(self) -> str:
-        return f"recursive ({self.c:g}, {self.l})-diversity on {self.column}"
+        return f"recursive ({self.c:g}, {self.l})-diversity on {self.column or 'every secret'}"
 
 
 @dataclass(frozen=True, slots=True)
-class TCloseness:
+class TCloseness(Model):
     """The values of every class are within t of the whole table's, in earth mover's distance (Li 2007)."""
 
     t: float
-    column: str
-    ground: Ground
+    column: str = EVERY
+    distance: str = EQUAL  # how far two values are apart: equal, ordered or hierarchical
+    levels: tuple[tuple[int, ...], ...] = ()  # of a hierarchical one, once the table is read
 
     def __post_init__(self) -> None:
+        refuse_words("t", self.t)
         if not 0 <= self.t <= 1:
             raise InvalidParameter(f"t must lie between 0 and 1: got {self.t}")
+        known_distance(self.distance)
+
+    @property
+    def ground(self) -> Ground:
+        """The distance between the values of the column."""
+        return Ground(self.distance, self.levels)
 
     def holds(self, part: Tally, table: Tally) -> Bools:
         """Which classes are close enough."""
@@ -196,17 +216,18 @@ class TCloseness:
         return apart(part.histogram[self.column], prior_of(table, self.column), ground=self.ground)
 
     def __str__(self) -> str:
-        return f"t = {self.t:g} ({self.ground.name}) on {self.column}"
+        return f"t = {self.t:g} ({self.distance}) on {self.column or 'every secret'}"
 
 
 @dataclass(frozen=True, slots=True)
-class BetaLikeness:
+class BetaLikeness(Model):
     """No value is much likelier in a class than in the table: the relative gain is at most min(β, −ln p) (Cao 2012)."""
 
     beta: float
-    column: str
+    column: str = EVERY
 
     def __post_init__(self) -> None:
+        refuse_words("beta", self.beta)
         if not self.beta > 0:
             raise InvalidParameter(f"beta must be positive: got {self.beta}")
 
@@ -224,17 +245,18 @@ class BetaLikeness:
         return largest_gain(part.histogram[self.column], prior, beyond=np.zeros(prior.share.size))
 
     def __str__(self) -> str:
-        return f"β = {self.beta:g} on {self.column}"
+        return f"β = {self.beta:g} on {self.column or 'every secret'}"
 
 
 @dataclass(frozen=True, slots=True)
-class AlphaAnonymity:
+class AlphaAnonymity(Model):
     """No value is more than a share α of a class: with a k beside it, (α, k)-anonymity (Wong 2006)."""
 
     alpha: float
-    column: str
+    column: str = EVERY
 
     def __post_init__(self) -> None:
+        refuse_words("alpha", self.alpha)
         if not 0 < self.alpha <= 1:
             raise InvalidParameter(f"alpha must lie between 0 and 1: got {self.alpha}")
 
@@ -247,7 +269,7 @@ class AlphaAnonymity:
         return largest_share(part.histogram[self.column])
 
     def __str__(self) -> str:
-        return f"α = {self.alpha:g} on {self.column}"
+        return f"α = {self.alpha:g} on {self.column or 'every secret'}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -292,3 +314,15 @@ def _population(part: Tally) -> Ints:
 def _at_least(number: float, least: int, what: str) -> None:
     if not number >= least or (isinstance(number, float) and not math.isfinite(number)):
         raise InvalidParameter(f"{what} must be at least {least}: got {number}")
+
+
+def refuse_parts(what: str, number: object) -> None:
+    """A count is a whole number: neither 1.5, nor a word, nor a truth."""
+    if isinstance(number, bool) or not isinstance(number, SupportsIndex):
+        raise InvalidParameter(f"{what} is a whole number: got {number!r}")
+
+
+def refuse_words(what: str, number: object) -> None:
+    """A measure is a number: neither a word, nor a truth."""
+    if isinstance(number, bool) or not isinstance(number, SupportsFloat):
+        raise InvalidParameter(f"{what} is a number: got {number!r}")

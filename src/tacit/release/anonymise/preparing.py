@@ -62,7 +62,7 @@ def prepare(source: Source, request: Request, *, population: object | None) -> P
     asked = request.wanted
     grounds, secrets = sensitive_codes(
         source.connection, SOURCE, {name: there[name] for name in roles.sensitive},
-        hierarchies=request.hierarchies, distance=asked.distance,
+        hierarchies=request.hierarchies, distances=asked.distances(roles.sensitive),
     )  # fmt: skip
     tuples, key = _tuples(source, request, columns=columns, codes=codes, secrets=secrets)
     if population is not None:

@@ -113,7 +113,7 @@ def _models(request: Request) -> str:
         "alpha": wanted.alpha, "suppress": request.suppression or None, "unit": request.unit,
     }  # fmt: skip
     numbers = [f"{name}={number}" for name, number in asked.items() if number is not None]
-    return ", ".join([*numbers, request.method])
+    return ", ".join([*numbers, request.method, *map(str, wanted.scoped)])
 
 
 def _some(names: Sequence[str], most: int) -> str:

@@ -13,8 +13,9 @@ from tacit.release.anonymise.greedy import greedy
 from tacit.release.anonymise.models import KAnonymity, Rules
 from tacit.release.anonymise.partition import Partition
 from tacit.release.anonymise.preparing import Prepared, prepare
-from tacit.release.anonymise.request import BY_ROW, BY_ROWS, Roles, Wanted
+from tacit.release.anonymise.request import BY_ROW, BY_ROWS, Roles
 from tacit.release.anonymise.tuples import Ints, Spread, Tuples, whole
+from tacit.release.anonymise.wanted import Wanted
 
 MOST = 3  # earlier releases that are remade
 _NOTE = re.compile(r"anonymise .+: (?P<models>(?:(?!: ).)*); exact values, not DP; qi (?P<names>[^;]*)")

@@ -23,7 +23,7 @@ def sensitive_codes(
     columns: Mapping[str, str],
     *,
     hierarchies: Mapping[str, Hierarchy],
-    distance: str,
+    distances: Mapping[str, str],
 ) -> tuple[dict[str, Ground], dict[str, Code]]:
     """For each column, given with its type, how far its values are apart, and their codes.
 
@@ -32,7 +32,7 @@ def sensitive_codes(
     """
     grounds, codes = {}, {}
     for place, (name, kind) in enumerate(columns.items()):
-        table, hierarchy = f"secret{place}", hierarchies.get(name)
+        table, hierarchy, distance = f"secret{place}", hierarchies.get(name), distances[name]
         if distance == EQUAL or (distance == ORDERED and hierarchy is None and _in_order(kind)):
             codes[name], missing = ranked_values(connection, view, name, table=table)
             grounds[name] = Ground(distance)
