@@ -88,7 +88,7 @@ def test_nothing_is_written_over_and_nothing_half(staff: Path) -> None:
         (["staff.csv", "--qi", QI, "-k", "401"], "more than the table's 400 rows"),
         (["staff.csv", "--qi", "height", "-k", "5"], "no column 'height'"),
         (["nobody.csv", "--qi", QI, "-k", "5"], "no such file"),
-        (["staff.csv", "other.csv", "--qi", QI, "-k", "5"], "one table at a time"),
+        (["staff.csv", "other.csv", "--qi", QI, "-k", "5"], "unexpected extra argument"),
         (["staff.csv", "--qi", QI, "-k", "5", "--bands", "age"], "COLUMN=VALUE"),
         (["staff.csv", "--qi", QI, "-k", "5", "--bands", "age=x"], "bands are a width"),
         (["staff.csv", "--qi", QI, "-k", "5", "--prefix", "town=x"], "lengths"),
@@ -210,10 +210,12 @@ def test_check_is_a_verdict_where_numbers_are_given(staff: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["staff.csv", "-o", "x.csv"], "check takes no --output"),
-        (["staff.csv", "--alpha", "0.5"], "check takes no --alpha"),
-        (["staff.csv", "--suppress", "0.5"], "check takes no --suppress"),
-        ([], "check which table? none is named"),
+        (["staff.csv", "-o", "x.csv"], "no such option: -o"),
+        (["staff.csv", "--alpha", "0.5"], "no such option: --alpha"),
+        (["staff.csv", "--suppress", "0.5"], "no such option: --suppress"),
+        ([], "missing argument 'TABLE'"),
+        (["staff.csv", "-s", "illness", "-l", "2", "--diversity", "recursive"], "invalid value"),
+        (["staff.csv", "--as", "ana"], "refused to analysts"),
         (["staff.csv", "-l", "2"], "none is named"),
         (["staff.csv", "-s", "illness", "--distance", "ordered"], "words have none of their own"),
         (["staff.csv", "--unit", "sex"], "one person has several rows"),
@@ -221,7 +223,7 @@ def test_check_is_a_verdict_where_numbers_are_given(staff: Path) -> None:
 )
 def test_check_refuses_what_it_would_not_do(words: list[str], said: str, staff: Path) -> None:
     ran = here("anonymise", "check", *words, "--qi", "town", cwd=staff)
-    assert (ran.code, said in ran.err) == (2, True), ran.err
+    assert (ran.code in {2, 3}, said in ran.err) == (True, True), ran.err
     assert not (staff / "x.csv").exists()
 
 

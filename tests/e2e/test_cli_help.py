@@ -2,43 +2,72 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 
 import pytest
 
 from e2e.cli_clinic import here, tacit
-from tacit.faces.cli.app import EXAMPLES
+from tacit.faces.cli import books, survey
+from tacit.faces.cli.app import DEMO, FAMILIES
+from tacit.faces.commands import Command, by_name
+from tacit.faces.shell import commands as shell
 
-COMMANDS = ("init", "check", "calibrate", "query", "explain", "shell", "budget", "sql", "demo")
+ALONE = {command.name: command for family in FAMILIES for command in family.COMMANDS} | {"demo": DEMO}
+WITHIN = {
+    **{f"ledger {command.name}": command for command in books.LEDGER},
+    **{f"survey {command.name}": command for command in survey.COMMANDS},
+}
+COMMANDS = {**ALONE, **WITHIN}
 
 
 def test_the_first_page_names_every_command(tmp_path: Path) -> None:
     ran = tacit("--help", cwd=tmp_path)
     assert (ran.code, ran.err) == (0, "")
-    assert all(f"\n  {command}" in ran.out for command in (*COMMANDS, "ledger"))
+    assert all(f"\n  {command}" in ran.out for command in (*ALONE, "ledger", "survey"))
     assert here(cwd=tmp_path).out == ran.out, "no command at all shows the same page"
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_examples_that_can_be_read(tmp_path: Path, command: str) -> None:
-    ran = here(command, "--help", cwd=tmp_path)
-    assert ran.code == 0
-    lines = [line for line in EXAMPLES[command].splitlines() if line.strip()]
+def test_no_command_was_lost() -> None:
+    assert {"init", "check", "sql", "calibrate", "query", "explain", "shell", "budget", "anonymise"} <= ALONE.keys()
+    assert {"anonymise check", "demo", "ledger verify", "ledger adopt", "survey serve"} <= COMMANDS.keys()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_examples_that_can_be_read(tmp_path: Path, name: str) -> None:
+    ran = here(*name.split(), "--help", cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith(f"Usage: tacit {name} [OPTIONS]")
+    lines = [line for line in COMMANDS[name].examples.splitlines() if line.strip()]
     assert lines
     for line in lines:
         assert line in ran.out, "an example stands on one line, to be copied"
         words = shlex.split(line.partition("<")[0])
-        assert words[:2] == ["tacit", command]
-        options = [word for word in words[2:] if word.startswith("-")]
-        assert all(f"{option} " in ran.out or f"{option}," in ran.out or f"{option}\n" in ran.out for option in options)
+        assert words[: 1 + len(name.split())] == ["tacit", *name.split()]
+        options = [word for word in words[2:] if re.fullmatch(r"--?[a-z][a-z-]*", word)]
+        assert all(re.search(rf"{option}[ ,\n]", ran.out) for option in options)
 
 
-@pytest.mark.parametrize("command", ["log", "verify", "accept"])
-def test_the_ledgers_commands_have_pages_too(tmp_path: Path, command: str) -> None:
-    ran = here("ledger", command, "--help", cwd=tmp_path)
-    assert ran.code == 0
-    assert "--policy" in ran.out
+def test_two_commands_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="two commands are called 'q'"):
+        by_name([*shell.COMMANDS, Command("x", print, "", also=("q",))])
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["anonymise"], "tacit anonymise --help"),
+        (["anonymise", "check"], "tacit anonymise check --help"),
+        (["anonymise", "chekc", "--qi", "a"], "give k, such as 5"),
+        (["anonymise", "check", "x.csv", "-o", "y.csv"], "tacit anonymise check --help"),
+        (["check", "anonymise"], "tacit check --help"),
+    ],
+)
+def test_a_command_of_two_words_stands_beside_that_of_one(tmp_path: Path, words: list[str], hint: str) -> None:
+    ran = here(*words, cwd=tmp_path)
+    assert ran.code == 2
+    assert f"hint: {hint}" in ran.err
 
 
 def test_the_version_is_printed(tmp_path: Path) -> None:

@@ -1,26 +1,26 @@
-"""`tacit anonymise`: make a table publishable the classical way, or check what one is worth."""
+"""`tacit anonymise`: make a table publishable the classical way."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from tacit.errors import InvalidParameter
+from tacit.faces.cli import anonymise_flags as flag
 from tacit.faces.cli import anonymise_options as read
+from tacit.faces.cli.anonymise_flags import Distance, Diversity, Method
 from tacit.faces.cli.options import Analyst, PlainOption
+from tacit.faces.commands import Command
 from tacit.faces.formats import Plain
 from tacit.faces.terminal import console, print_lines, print_table
 
 if TYPE_CHECKING:
     from tacit.release.anonymise import Anonymised, Request
 
-HELP = """Make a table publishable with respect to the columns somebody could know: k-anonymity and its family.
+ABOUT = """Make a table publishable with respect to the columns somebody could know: k-anonymity and its family.
 
 This is the owner's act, and not differential privacy: with --policy it is put on record in the ledger as a disclosure
 of exact values. Columns without a role are left out; so name identifiers nowhere, or under --pseudonym.
@@ -32,196 +32,65 @@ k counts rows; it counts people only where each person has one row. So name the 
 --unit (a table of a policy has one already, and so has one with one --pseudonym): a table in which somebody has several
 rows is refused, unless --unit row says that rows are what you mean to count.
 
-tacit anonymise check TABLE says which k, l and t a table has as it stands. With -k, -l or -t it is a verdict: exit
-code 0 if the table has them, 1 if not.
-
-\b
-Examples:
-  tacit anonymise staff.csv --qi age,postcode,sex --sensitive illness -k 5 -l 2 -o public.csv
-  tacit anonymise staff.parquet --qi age,postcode -s illness -k 10 -t 0.3 -o public.parquet --report report.html
-  tacit anonymise staff.csv --qi weight,postcode -k 2 --bands weight=60,80,+ --prefix postcode=1 -m optimal -o a.csv
-  tacit anonymise visits --policy tacit.toml --qi age,city -k 5 --hierarchies levels.toml -o public.parquet
-  tacit anonymise check public.csv --qi age,postcode,sex --sensitive illness -k 5 -l 2
+tacit anonymise check TABLE says which k, l and t a table has as it stands.
 """
-SHORT = "publish a table by k-anonymity and its family, or check one"
-
-
-class Method(StrEnum):
-    """How the classes are found."""
-
-    GREEDY = "greedy"
-    STRICT = "strict"
-    RELAXED = "relaxed"
-    OPTIMAL = "optimal"
-    LOCAL = "local"
-    MICROAGGREGATE = "microaggregate"
-
-
-class Diversity(StrEnum):
-    """What l counts."""
-
-    DISTINCT = "distinct"
-    ENTROPY = "entropy"
-    RECURSIVE = "recursive"
-
-
-class Distance(StrEnum):
-    """How far two sensitive values are apart."""
-
-    EQUAL = "equal"
-    ORDERED = "ordered"
-    HIERARCHICAL = "hierarchical"
 
 
 def anonymise(  # noqa: PLR0913 - the options of a command
-    context: typer.Context,
-    words: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="[check] TABLE", help="A Parquet, CSV or JSON file; with --policy also a table of its source."
-        ),
-    ],
+    table: flag.Table,
     *,
-    qi: Annotated[
-        list[str], typer.Option("--qi", metavar="COLUMNS", help="The quasi-identifiers: what others may know.")
-    ],
-    sensitive: Annotated[
-        list[str] | None, typer.Option("--sensitive", "-s", metavar="COLUMNS", help="What nobody shall learn.")
-    ] = None,
-    keep: Annotated[
-        list[str] | None, typer.Option("--keep", metavar="COLUMNS", help="Publish these as they are.")
-    ] = None,
-    pseudonym: Annotated[
-        list[str] | None, typer.Option("--pseudonym", metavar="COLUMNS", help="Identifiers, as a keyed hash.")
-    ] = None,
-    unit: Annotated[
-        str | None,
-        typer.Option("--unit", metavar="COLUMN", help="Whose a row is: one row each, or it is refused. row: any."),
-    ] = None,
-    key_file: Annotated[
-        Path | None,
-        typer.Option("--key-file", metavar="FILE", help="The hash's key; else a random one, used once and forgotten."),
-    ] = None,
-    k: Annotated[
-        int | None, typer.Option("-k", metavar="NUMBER", help="Rows that share their cells, at least.")
-    ] = None,
-    l: Annotated[  # noqa: E741 - the model's own name for it
-        float | None, typer.Option("-l", metavar="NUMBER", help="Sensitive values in each class, at least.")
-    ] = None,
-    diversity: Annotated[Diversity, typer.Option("--diversity", help="How l counts them.")] = Diversity.DISTINCT,
-    c: Annotated[float | None, typer.Option("-c", metavar="NUMBER", help="The c of recursive diversity.")] = None,
-    t: Annotated[
-        float | None, typer.Option("-t", metavar="NUMBER", help="How far a class may be from the table, 0 to 1.")
-    ] = None,
-    distance: Annotated[Distance, typer.Option("--distance", help="How t measures that.")] = Distance.EQUAL,
-    alpha: Annotated[
-        float | None, typer.Option("--alpha", metavar="SHARE", help="The most one value may be of a class.")
-    ] = None,
-    beta: Annotated[
-        float | None, typer.Option("--beta", metavar="NUMBER", help="The most a value may gain in a class.")
-    ] = None,
-    k_map: Annotated[
-        int | None, typer.Option("--k-map", metavar="NUMBER", help="People of the population each row fits, at least.")
-    ] = None,
-    presence: Annotated[
-        str | None,
-        typer.Option("--presence", metavar="LOW:HIGH", help="Of those people, the share that is in the table."),
-    ] = None,
-    population: Annotated[
-        Path | None, typer.Option("--population", metavar="FILE", help="Everybody the table could have held.")
-    ] = None,
-    population_size: Annotated[
-        int | None, typer.Option("--population-size", metavar="COUNT", help="How many that is, for an estimate.")
-    ] = None,
-    method: Annotated[Method, typer.Option("--method", "-m", help="How classes are found.")] = Method.GREEDY,
-    hierarchies: Annotated[
-        Path | None, typer.Option("--hierarchies", metavar="FILE", help="Levels of columns, in TOML.")
-    ] = None,
-    bands: Annotated[
-        list[str] | None, typer.Option("--bands", metavar="COLUMN=10/20", help="Half-open bands; or edges, 60,80,+.")
-    ] = None,
-    prefix: Annotated[
-        list[str] | None, typer.Option("--prefix", metavar="COLUMN=3,2,1", help="Leading characters that stay.")
-    ] = None,
-    top: Annotated[
-        list[str] | None, typer.Option("--top", metavar="COLUMN=80", help="One cell, 80+, from there up; or a date.")
-    ] = None,
-    bottom: Annotated[
-        list[str] | None,
-        typer.Option("--bottom", metavar="COLUMN=20", help="One cell, <=20, from there down; or a date."),
-    ] = None,
-    grid: Annotated[
-        list[str] | None,
-        typer.Option("--grid", metavar="COLUMN=5", help="Where intervals may end: every 5; of dates month, year, …"),
-    ] = None,
-    suppress: Annotated[
-        float, typer.Option("--suppress", metavar="SHARE", help="The share of rows that may be left out.")
-    ] = 0.0,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where the table goes: Parquet or CSV.")
-    ] = None,
-    report: Annotated[
-        Path | None, typer.Option("--report", metavar="FILE", help="A page with pictures, for the owner's eyes.")
-    ] = None,
-    true_rows: Annotated[
-        bool, typer.Option("--true-rows", help="Show rows as they were on that page, beside published ones.")
-    ] = False,
-    policy: Annotated[
-        Path | None, typer.Option("--policy", "-p", metavar="FILE", help="Put it on record in this policy's ledger.")
-    ] = None,
+    qi: flag.QuasiIdentifiers,
+    sensitive: flag.Sensitive = None,
+    keep: flag.Keep = None,
+    pseudonym: flag.Pseudonym = None,
+    unit: flag.Unit = None,
+    key_file: flag.KeyFile = None,
+    k: flag.K = None,
+    l: flag.L = None,  # noqa: E741 - the model's own name for it
+    diversity: flag.HowDiverse = Diversity.DISTINCT,
+    c: flag.C = None,
+    t: flag.T = None,
+    distance: flag.HowFar = Distance.EQUAL,
+    alpha: flag.Alpha = None,
+    beta: flag.Beta = None,
+    k_map: flag.PopulationK = None,
+    presence: flag.Presence = None,
+    population: flag.Population = None,
+    population_size: flag.PopulationSize = None,
+    method: flag.HowMade = Method.GREEDY,
+    hierarchies: flag.Hierarchies = None,
+    bands: flag.BandsOf = None,
+    prefix: flag.PrefixOf = None,
+    top: flag.Top = None,
+    bottom: flag.Bottom = None,
+    grid: flag.GridOf = None,
+    suppress: flag.Suppress = 0.0,
+    output: flag.TableOutput = None,
+    report: flag.ReportFile = None,
+    true_rows: flag.TrueRows = False,
+    policy: flag.RecordPolicy = None,
     analyst: Analyst = None,
     form: PlainOption = Plain.TABLE,
 ) -> None:
-    """See HELP."""
+    """Make a table publishable: see ABOUT."""
     from tacit.faces.owner import refuse_analyst
+    from tacit.release.anonymise import Request, Roles, wanted_of
 
     refuse_analyst(analyst, "anonymising")
-    quasi, secrets = read.names(qi), read.names(sensitive)
-    if words[0] == "check" and len(words) <= 2:
-        from tacit.faces.cli.anonymise_check import Asked, checked
-
-        asked = Asked(
-            k=k,
-            l=l,
-            t=t,
-            diversity=diversity.value,
-            distance=distance.value,
-            unit=unit,
-            hierarchies=read.hierarchies(hierarchies, bands or [], prefix or []),
-        )
-        code = checked(
-            words[1:], quasi, context=context, sensitive=secrets, asked=asked,
-            population_size=population_size, policy=policy, form=form,
-        )  # fmt: skip
-        raise typer.Exit(code)
-    if len(words) != 1:
-        raise InvalidParameter(f"one table at a time: got {len(words)} words", hint="tacit anonymise --help shows how")
-    from tacit.release.anonymise import Request, Roles, Wanted
-
     request = Request(
-        roles=Roles(
-            quasi_identifiers=quasi, sensitive=secrets, pseudonyms=read.names(pseudonym), keep=read.names(keep)
-        ),
-        wanted=Wanted(
-            k=k, k_map=k_map, presence=read.presence(presence), l=l, diversity=diversity.value, c=c, t=t,
+        roles=Roles(**read.roles(qi=qi, sensitive=sensitive, pseudonym=pseudonym, keep=keep)),
+        wanted=wanted_of(
+            (), k=k, k_map=k_map, presence=read.presence(presence), l=l, diversity=diversity.value, c=c, t=t,
             distance=distance.value, beta=beta, alpha=alpha,
         ),
-        method=method.value,
-        hierarchies=read.hierarchies(hierarchies, bands or [], prefix or []),
-        top=read.ends(top, "--top"),
-        bottom=read.ends(bottom, "--bottom"),
-        grids=read.grids(grid),
-        suppression=suppress,
-        unit=unit,
+        method=method.value, hierarchies=read.hierarchies(hierarchies, bands or [], prefix or []),
+        top=read.ends(top, "--top"), bottom=read.ends(bottom, "--bottom"), grids=read.grids(grid),
+        suppression=suppress, unit=unit,
     )  # fmt: skip
     _refuse_places(output, report)
-    result = _run(
-        words[0], request, key=read.key(key_file), population=population, population_size=population_size, policy=policy
-    )
-    if output is not None:
-        result.write(output)
-    if report is not None:
-        _write_page(result, report, title=Path(words[0]).name, true_rows=true_rows)
+    key = read.key(key_file)
+    result = _run(table, request, key=key, population=population, population_size=population_size, policy=policy)
+    _hand_over(result, output, report, title=Path(table).name, true_rows=true_rows)
     _show(result, form, output=output, report=report)
 
 
@@ -290,11 +159,15 @@ def _show(result: Anonymised, form: Plain, *, output: Path | None, report: Path 
     print_lines(f"note: {NOT_DP}; tables like this one can be intersected, and homogeneous classes tell", dim=True)
 
 
-def _write_page(result: Anonymised, path: Path, *, title: str, true_rows: bool) -> None:
+def _hand_over(result: Anonymised, output: Path | None, report: Path | None, *, title: str, true_rows: bool) -> None:
+    """Write the table and the page about it, where they are asked for."""
     from tacit.faces.anonymise.page import page
     from tacit.faces.owner.writing import write_new
 
-    write_new(path, page(result, title=title, true_rows=true_rows))
+    if output is not None:
+        result.write(output)
+    if report is not None:
+        write_new(report, page(result, title=title, true_rows=true_rows))
 
 
 def _refuse_places(output: Path | None, report: Path | None) -> None:
@@ -323,3 +196,19 @@ def _progress(what: str) -> Iterator[Callable[[float], None]]:
     with Progress(*shown, console=console(error=True), transient=True) as bar:
         task = bar.add_task(what, total=1.0)
         yield lambda done: bar.update(task, completed=done)
+
+
+COMMANDS = (
+    Command(
+        "anonymise",
+        anonymise,
+        "publish a table by k-anonymity and its family",
+        about=ABOUT,
+        examples="""
+  tacit anonymise staff.csv --qi age,postcode,sex --sensitive illness -k 5 -l 2 -o public.csv
+  tacit anonymise staff.parquet --qi age,postcode -s illness -k 10 -t 0.3 -o public.parquet --report report.html
+  tacit anonymise staff.csv --qi weight,postcode -k 2 --bands weight=60,80,+ --prefix postcode=1 -m optimal -o a.csv
+  tacit anonymise visits --policy tacit.toml --qi age,city -k 5 --hierarchies levels.toml -o public.parquet
+""",
+    ),
+)

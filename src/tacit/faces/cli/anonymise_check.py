@@ -2,91 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
-from tacit.errors import InvalidParameter
+from tacit.faces.cli import anonymise_flags as flag
+from tacit.faces.cli import anonymise_options as read
+from tacit.faces.cli.anonymise_flags import CountedDiversity, Distance
+from tacit.faces.cli.options import Analyst, PlainOption
+from tacit.faces.commands import Command
 from tacit.faces.formats import Plain
 from tacit.faces.terminal import print_lines, print_table
 
-if TYPE_CHECKING:
-    from tacit.release.anonymise import Hierarchy
-
 FAILS = 1  # the exit code of a table that has not what was asked; errors have others
-_TAKEN = frozenset(
-    {
-        "words", "qi", "sensitive", "k", "l", "t", "diversity", "distance", "unit", "hierarchies", "bands", "prefix",
-        "population_size", "policy", "analyst", "form",
-    }
-)  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What the table shall have; None where nothing is asked."""
-
-    k: int | None
-    l: float | None  # noqa: E741 - the model's own name for it
-    t: float | None
-    diversity: str
-    distance: str
-    unit: str | None
-    hierarchies: Mapping[str, Hierarchy]
-
-    @property
-    def anything(self) -> bool:
-        """Whether a verdict is wanted."""
-        return any(number is not None for number in (self.k, self.l, self.t))
-
-
-def checked(
-    tables: Sequence[str],
-    quasi: tuple[str, ...],
+def check(  # noqa: PLR0913 - the options of a command
+    table: flag.Table,
     *,
-    context: typer.Context,
-    sensitive: tuple[str, ...],
-    asked: Asked,
-    population_size: int | None,
-    policy: Path | None,
-    form: Plain,
-) -> int:
-    """Show what the table has; the exit code."""
+    qi: flag.QuasiIdentifiers,
+    sensitive: flag.Sensitive = None,
+    unit: flag.Unit = None,
+    k: flag.K = None,
+    l: flag.L = None,  # noqa: E741 - the model's own name for it
+    diversity: flag.HowDiverseThere = CountedDiversity.DISTINCT,
+    t: flag.T = None,
+    distance: flag.HowFar = Distance.EQUAL,
+    hierarchies: flag.Hierarchies = None,
+    bands: flag.BandsOf = None,
+    prefix: flag.PrefixOf = None,
+    population_size: flag.PopulationSize = None,
+    policy: flag.SourcePolicy = None,
+    analyst: Analyst = None,
+    form: PlainOption = Plain.TABLE,
+) -> None:
+    """Say which k, l and t a table has as it stands; nothing is changed or written.
+
+    With -k, -l or -t it is a verdict: exit code 0 if the table has them, 1 if not.
+    """
     from tacit.faces.anonymise.findings import audit_rows, counted_words, plain_audit
+    from tacit.faces.owner import refuse_analyst
     from tacit.faces.shown import show_json
     from tacit.policy import load_policy
-    from tacit.release.anonymise import check
+    from tacit.release.anonymise import check as audit_of
 
-    _refuse_idle(context)
-    if not tables:
-        raise InvalidParameter("check which table? none is named", hint="tacit anonymise check TABLE --qi COLUMNS")
-    if asked.diversity == "recursive":
-        raise InvalidParameter("check counts l as distinct or entropy: not as recursive", hint="leave out --diversity")
-    declared = None if policy is None else load_policy(policy)
-    audit = check(
-        tables[0], quasi, sensitive=sensitive, distance=asked.distance, hierarchies=asked.hierarchies,
-        population_size=population_size, unit=asked.unit, policy=declared,
+    refuse_analyst(analyst, "a check of true rows")
+    audit = audit_of(
+        table, read.names(qi), sensitive=read.names(sensitive), distance=distance.value,
+        hierarchies=read.hierarchies(hierarchies, bands or [], prefix or []), population_size=population_size,
+        unit=unit, policy=None if policy is None else load_policy(policy),
     )  # fmt: skip
-    failures = audit.failures(k=asked.k, l=asked.l, t=asked.t, diversity=asked.diversity)
+    failures = audit.failures(k=k, l=l, t=t, diversity=diversity.value)
+    asked = (k, l, t) != (None, None, None)
     if form is Plain.JSON:
-        verdict = {"holds": not failures, "failures": list(failures)} if asked.anything else {}
+        verdict = {"holds": not failures, "failures": list(failures)} if asked else {}
         show_json({**plain_audit(audit), **verdict})
     else:
-        print_table(("", Path(tables[0]).name), audit_rows(audit), right=(1,))
+        print_table(("", Path(table).name), audit_rows(audit), right=(1,))
         print_lines("", counted_words(audit.unit), dim=True)
-        if asked.anything:
+        if asked:
             print_lines("", f"it does not hold: {'; '.join(failures)}" if failures else "it holds")
-    return FAILS if failures else 0
+    if failures:
+        raise typer.Exit(FAILS)
 
 
-def _refuse_idle(context: typer.Context) -> None:
-    """An option that would do nothing is refused: -o writes no file here."""
-    for parameter in context.command.params:
-        name = str(parameter.name)
-        source = context.get_parameter_source(name)
-        if name not in _TAKEN and source is not None and source.name == "COMMANDLINE":
-            option = max(parameter.opts, key=len)
-            raise InvalidParameter(f"check takes no {option}: it changes and writes nothing", hint="leave it out")
+COMMANDS = (
+    Command(
+        "anonymise check",
+        check,
+        "which k, l and t a table has as it stands",
+        examples="""
+  tacit anonymise check public.csv --qi age,postcode,sex
+  tacit anonymise check public.csv --qi age,postcode,sex --sensitive illness -k 5 -l 2
+""",
+    ),
+)

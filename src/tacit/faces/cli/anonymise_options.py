@@ -18,6 +18,18 @@ def names(given: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(name.strip() for text in given or () for name in text.split(",") if name.strip())
 
 
+def roles(
+    *,
+    qi: Sequence[str],
+    sensitive: Sequence[str] | None,
+    pseudonym: Sequence[str] | None,
+    keep: Sequence[str] | None,
+) -> dict[str, tuple[str, ...]]:
+    """Which column is what, by the names of the roles."""
+    given = {"quasi_identifiers": qi, "sensitive": sensitive, "pseudonyms": pseudonym, "keep": keep}
+    return {role: names(columns) for role, columns in given.items()}
+
+
 def _pair(text: str, option: str) -> tuple[str, str]:
     column, sign, value = text.partition("=")
     if not sign or not column or not value:

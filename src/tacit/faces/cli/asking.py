@@ -26,6 +26,7 @@ from tacit.faces.cli.options import (
     needs_analyst,
 )
 from tacit.faces.cli.values import sql_text, typed_values
+from tacit.faces.commands import Command
 from tacit.faces.formats import Format
 from tacit.faces.terminal import working
 
@@ -139,3 +140,38 @@ def shell(
         code = run_shell(database)
     if code:
         raise typer.Exit(code)
+
+
+COMMANDS = (
+    Command(
+        "query",
+        query,
+        "ask one question",
+        examples="""
+  tacit query --as ana "DP-SELECT 0.5 dept, COUNT(*) AS n FROM visits GROUP BY dept"
+  tacit query --as ana "DP-SELECT 0.5 AVG(amount) FROM visits WHERE dept = ?" -v CS
+  tacit query --as ana -f question.sql --format json
+  tacit query --as ana --dummy "DP-SELECT 0.5 MEDIAN(age) FROM visits"
+  tacit query --as ana --epsilon 0.1 "SELECT COUNT(*) FROM visits"
+  tacit query --as ana --batch questions.sql --eps 1
+""",
+    ),
+    Command(
+        "explain",
+        explain,
+        "the price and error of a question, free",
+        examples="""
+  tacit explain --as ana "DP-SELECT 0.5 dept, AVG(amount) FROM visits GROUP BY dept"
+  tacit explain --as ana --format json "DP-SELECT WITHIN 100 COUNT(*) FROM visits"
+""",
+    ),
+    Command(
+        "shell",
+        shell,
+        "ask one question after another",
+        examples="""
+  tacit shell --as ana
+  tacit shell --as ana < questions.sql
+""",
+    ),
+)

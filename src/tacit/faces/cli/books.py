@@ -8,17 +8,9 @@ import typer
 
 from tacit.errors import LedgerError
 from tacit.faces.cli.options import POLICY, Analyst, PlainOption, PolicyFile
+from tacit.faces.commands import Command
 from tacit.faces.formats import Plain
 from tacit.faces.terminal import print_lines, print_table, show_json, working
-
-ledger = typer.Typer(short_help="the entries, and the proof that they are whole")
-
-
-@ledger.callback(invoke_without_command=True)
-def ledger_help(context: typer.Context) -> None:
-    """Look at the ledger, prove it, or accept it after a loss."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
 
 
 def budget(*, policy: PolicyFile = POLICY, analyst: Analyst = None, form: PlainOption = Plain.TABLE) -> None:
@@ -32,7 +24,6 @@ def budget(*, policy: PolicyFile = POLICY, analyst: Analyst = None, form: PlainO
         print_table(("budget", "spent", "left", "of"), [account.row() for account in found.accounts])
 
 
-@ledger.command("log")
 def show_log(
     *,
     policy: PolicyFile = POLICY,
@@ -51,7 +42,6 @@ def show_log(
         print_table(HEADINGS, [entry_row(entry) for entry in found])
 
 
-@ledger.command("replay")
 def replay(
     *,
     policy: PolicyFile = POLICY,
@@ -82,7 +72,6 @@ def replay(
         )
 
 
-@ledger.command("verify")
 def verify(*, policy: PolicyFile = POLICY, form: PlainOption = Plain.TABLE) -> None:
     """Recompute every hash, total and answer; an edited, removed or rolled-back entry is found."""
     from tacit.faces import owner
@@ -101,7 +90,6 @@ def verify(*, policy: PolicyFile = POLICY, form: PlainOption = Plain.TABLE) -> N
         raise LedgerError(f"the ledger is not sound: {found.problems[0]}", hint="restore a sound copy of it")
 
 
-@ledger.command("adopt")
 def adopt(
     *,
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why: it goes on record.")],
@@ -119,7 +107,6 @@ def adopt(
     print_lines(f"adopted; entry {owner.adopt(policy, note=note)[:16]} says so")
 
 
-@ledger.command("accept")
 def accept(
     *,
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why: it goes on record.")],
@@ -135,3 +122,59 @@ def accept(
 
     owner.refuse_analyst(analyst, "the ledger's care")
     print_lines(f"accepted; entry {owner.accept(policy, note=note)[:16]} says so")
+
+
+COMMANDS = (
+    Command(
+        "budget",
+        budget,
+        "what is spent and left",
+        examples="""
+  tacit budget
+  tacit budget --as ana --format json
+""",
+    ),
+)
+LEDGER = (
+    Command(
+        "log",
+        show_log,
+        "the newest entries",
+        examples="""
+  tacit ledger log
+  tacit ledger log --as ana -n 10 --format json
+""",
+    ),
+    Command(
+        "replay",
+        replay,
+        "plan every question anew, and compare its price",
+        examples="""
+  tacit ledger replay
+""",
+    ),
+    Command(
+        "verify",
+        verify,
+        "prove that the entries are whole",
+        examples="""
+  tacit ledger verify
+""",
+    ),
+    Command(
+        "adopt",
+        adopt,
+        "make this ledger the one of its source",
+        examples="""
+  tacit ledger adopt --note "the old one was of last year's data"
+""",
+    ),
+    Command(
+        "accept",
+        accept,
+        "take the ledger as it stands for the truth",
+        examples="""
+  tacit ledger accept --note "restored from the backup of 3 May"
+""",
+    ),
+)

@@ -11,6 +11,7 @@ import typer
 
 from tacit.core import decimal_text
 from tacit.faces.cli.options import POLICY, Analyst, PlainOption, PolicyFile
+from tacit.faces.commands import Command
 from tacit.faces.formats import Plain
 from tacit.faces.terminal import print_lines, print_table, working
 
@@ -149,3 +150,18 @@ def _value(value: object, *, at_end: bool) -> str:
         return f"{len(value)} keys" if value else "no key is shared by enough units"
     text = decimal_text(Fraction(value)) if isinstance(value, int | Fraction) else str(value)
     return f"{text}, at the end of its grid" if at_end else text
+
+
+COMMANDS = (
+    Command(
+        "calibrate",
+        calibrate,
+        "measure what the policy does not say, at a price",
+        examples="""
+  tacit calibrate --epsilon 0.5 --explain
+  tacit calibrate visits.max_rows visits.amount --epsilon 0.5 --write
+  tacit calibrate visits.amount --epsilon 0.2 --grid visits.amount=0:2000:50
+  tacit calibrate visits.city --epsilon 0.5 --delta 1e-7
+""",
+    ),
+)

@@ -19,6 +19,7 @@ from tacit.faces.cli.options import (
     Values,
 )
 from tacit.faces.cli.values import sql_text, typed_values
+from tacit.faces.commands import Command
 from tacit.faces.formats import Format, Plain
 from tacit.faces.terminal import print_lines, print_table, working
 
@@ -109,3 +110,35 @@ def _bound(param: list[str] | None) -> list[object]:
     from fractions import Fraction
 
     return [float(value) if isinstance(value, Fraction) else value for value in typed_values(param or [])]
+
+
+COMMANDS = (
+    Command(
+        "init",
+        init,
+        "draft a policy from names and types",
+        examples="""
+  tacit init visits.parquet cities.csv
+  tacit init clinic.duckdb -o clinic.toml --name clinic
+""",
+    ),
+    Command(
+        "check",
+        check,
+        "hold the policy against its source",
+        examples="""
+  tacit check -p clinic.toml
+""",
+    ),
+    Command(
+        "sql",
+        sql,
+        "the owner's door: true rows",
+        examples="""
+  tacit sql "CREATE TABLE staff (id INTEGER, dep VARCHAR, salary INTEGER)"
+  tacit sql "INSERT INTO staff VALUES (?, ?, ?)" -v 1 -v CS -v 35000
+  tacit sql "SELECT * FROM staff WHERE dep = 'CS'"
+  tacit sql -d new.duckdb "CREATE TABLE staff (id INTEGER)"
+""",
+    ),
+)

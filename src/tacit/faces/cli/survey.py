@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tacit.faces.cli.options import PlainOption
+from tacit.faces.commands import Command
 from tacit.faces.formats import Plain
 from tacit.faces.terminal import console, print_lines, print_table, working
 
@@ -26,37 +27,6 @@ A first survey:
   tacit survey serve doping.toml     a page on http://127.0.0.1:8765
   tacit survey estimate doping.toml  the rate, with its interval
 """
-SHORT = {
-    "new": "draft a survey",
-    "explain": "what an observer could learn, and the error to expect",
-    "serve": "serve the page, keep the reports",
-    "estimate": "the rate, with its interval",
-    "pack": "write the reports to Parquet",
-}
-EXAMPLES = {
-    "new": """
-  tacit survey new doping.toml
-  tacit survey new vote.toml -q "Whom would you vote for?" -a left -a right -a none --epsilon 1
-  tacit survey new age.toml -q "How old are you?" --number 0:100:1 --epsilon 1
-""",
-    "explain": """
-  tacit survey explain doping.toml --people 500 --plot posterior.svg
-""",
-    "serve": """
-  tacit survey serve doping.toml
-  tacit survey serve doping.toml --port 8080 --name survey.example.org
-""",
-    "estimate": """
-  tacit survey estimate doping.toml
-  tacit survey estimate vote.toml --consistent
-  tacit survey estimate doping.toml --reports 'reports/*.parquet' --plot rates.svg
-  tacit survey estimate doping.toml --reports postgresql://reader@db.example/surveys --table doping
-  tacit survey estimate doping.toml --reports 's3a://bucket/*.parquet' --engine spark
-""",
-    "pack": """
-  tacit survey pack doping.toml doping.parquet
-""",
-}
 
 
 class AddsUp(StrEnum):
@@ -67,8 +37,6 @@ class AddsUp(StrEnum):
     SPARK = "spark"
 
 
-survey = typer.Typer(help=ABOUT, short_help="ask on a web page; browsers randomise, nobody is trusted")
-
 NewFile = Annotated[Path, typer.Argument(metavar="SURVEY", help="The survey's file, such as doping.toml.")]
 SurveyFile = Annotated[
     Path | None,
@@ -78,13 +46,6 @@ Confidence = Annotated[str, typer.Option("--confidence", "-c", metavar="SHARE", 
 Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw it as SVG, too.")]
 PORT = 8765
 HARDLY = 8  # the greatest ε that still protects a person, and that is generous
-
-
-@survey.callback(invoke_without_command=True)
-def survey_help(context: typer.Context) -> None:
-    """Nothing of its own but help."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
 
 
 def new(
@@ -317,8 +278,52 @@ def _write(path: Path, text: str) -> None:
     console(error=True).print(f"drew {path}", soft_wrap=True)  # not among what a program may be reading
 
 
-for _command in (new, explain, serve, estimate, pack):
-    _name = _command.__name__
-    survey.command(_name, help=f"{_command.__doc__}\n\n\b\nExamples:{EXAMPLES[_name]}", short_help=SHORT[_name])(
-        _command
-    )
+COMMANDS = (
+    Command(
+        "new",
+        new,
+        "draft a survey",
+        examples="""
+  tacit survey new doping.toml
+  tacit survey new vote.toml -q "Whom would you vote for?" -a left -a right -a none --epsilon 1
+  tacit survey new age.toml -q "How old are you?" --number 0:100:1 --epsilon 1
+""",
+    ),
+    Command(
+        "explain",
+        explain,
+        "what an observer could learn, and the error to expect",
+        examples="""
+  tacit survey explain doping.toml --people 500 --plot posterior.svg
+""",
+    ),
+    Command(
+        "serve",
+        serve,
+        "serve the page, keep the reports",
+        examples="""
+  tacit survey serve doping.toml
+  tacit survey serve doping.toml --port 8080 --name survey.example.org
+""",
+    ),
+    Command(
+        "estimate",
+        estimate,
+        "the rate, with its interval",
+        examples="""
+  tacit survey estimate doping.toml
+  tacit survey estimate vote.toml --consistent
+  tacit survey estimate doping.toml --reports 'reports/*.parquet' --plot rates.svg
+  tacit survey estimate doping.toml --reports postgresql://reader@db.example/surveys --table doping
+  tacit survey estimate doping.toml --reports 's3a://bucket/*.parquet' --engine spark
+""",
+    ),
+    Command(
+        "pack",
+        pack,
+        "write the reports to Parquet",
+        examples="""
+  tacit survey pack doping.toml doping.parquet
+""",
+    ),
+)

@@ -80,13 +80,12 @@ def explain_calibration(
     grids: Mapping[str, str] | None = None,
 ) -> CalibrationPlan:
     """What `calibrate` would measure, what it would cost, and how far off it would be. Free."""
-    from tacit.faces.opening import as_policy
     from tacit.faces.owner.calibrating import Wish
     from tacit.faces.owner.calibrating import explain_calibration as explain
 
     _refuse_environment("calibration")
     wish = Wish(names=quantities, epsilon=epsilon, delta=delta, coverage=coverage, grids=grids or {})
-    return explain(as_policy(policy), wish)
+    return explain(_declared(policy), wish)
 
 
 def calibrate(
@@ -118,36 +117,32 @@ def calibrate(
 
 def budget(policy: Policy | str | Path, *, analyst: str | None = None) -> Standing:
     """What is spent and what is left: of one analyst, or of everyone."""
-    from tacit.faces.opening import as_policy
     from tacit.faces.owner import books
 
-    return books.standings(as_policy(policy), analyst)
+    return books.standings(_declared(policy), analyst)
 
 
 def log(policy: Policy | str | Path, *, analyst: str | None = None, limit: int = 50) -> tuple[Entry, ...]:
     """The newest entries of the ledger, of one analyst or of all, the newest first."""
-    from tacit.faces.opening import as_policy
     from tacit.faces.owner import books
 
-    return books.entries(as_policy(policy), analyst, limit=limit)
+    return books.entries(_declared(policy), analyst, limit=limit)
 
 
 def verify(policy: Policy | str | Path) -> Verdict:
     """Whether the ledger is whole: every hash, total and answer is computed anew. Its `problems` say what is not."""
-    from tacit.faces.opening import as_policy
     from tacit.faces.owner import books
 
-    return books.verdict(as_policy(policy))
+    return books.verdict(_declared(policy))
 
 
 def replay(policy: Policy | str | Path, *, limit: int = 1000) -> Audit:
     """Every question of the log planned anew, and its price held against what was charged. Reads no row; free."""
-    from tacit.faces.opening import as_policy
     from tacit.faces.owner import books
     from tacit.faces.owner.replaying import replay as audit
 
     _refuse_environment("an audit of everybody's questions")
-    declared = as_policy(policy)
+    declared = _declared(policy)
     charges = [entry for entry in books.entries(declared, None, limit=limit) if entry.act == "charge"]
     return audit(declared, charges)
 
@@ -157,11 +152,10 @@ def adopt(policy: Policy | str | Path, *, note: str) -> str:
 
     What was spent there can be spent again: a loss of privacy, unless the data are others. `note` says why, for ever.
     """
-    from tacit.faces.opening import as_policy
     from tacit.faces.owner import books
 
     _refuse_environment("the ledger's care")
-    return books.take_over(as_policy(policy), note)
+    return books.take_over(_declared(policy), note)
 
 
 def accept(policy: Policy | str | Path, *, note: str) -> str:
@@ -169,22 +163,20 @@ def accept(policy: Policy | str | Path, *, note: str) -> str:
 
     What was charged after that point can be spent again: a loss of privacy. `note` says why, for ever.
     """
-    from tacit.faces.opening import as_policy
     from tacit.faces.owner import books
 
     _refuse_environment("the ledger's care")
-    return books.accept(as_policy(policy), note)
+    return books.accept(_declared(policy), note)
 
 
 def sql(
     policy: Policy | str | Path, text: str, parameters: Sequence[object] = ()
 ) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
     """Run the owner's SQL on the policy's own source: the names of the columns, and true rows. No privacy."""
-    from tacit.faces.opening import as_policy
     from tacit.faces.owner.direct import direct
 
     _refuse_environment("direct look-up")
-    return direct(as_policy(policy), text, parameters)
+    return direct(_declared(policy), text, parameters)
 
 
 def refuse_analyst(analyst: str | None, what: str) -> None:
@@ -199,3 +191,10 @@ def refuse_analyst(analyst: str | None, what: str) -> None:
 def _refuse_environment(what: str) -> None:
     """The environment of an analyst's commands is no place for the owner's acts."""
     refuse_analyst(os.environ.get("TACIT_ANALYST"), what)
+
+
+def _declared(policy: Policy | str | Path) -> Policy:
+    """The policy itself, or the one in a file. No engine is loaded: most of the ledger's care needs none."""
+    from tacit.policy import Policy, load_policy
+
+    return policy if isinstance(policy, Policy) else load_policy(policy)

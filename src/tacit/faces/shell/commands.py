@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from tacit.errors import InvalidParameter
+from tacit.faces.commands import Command, by_name
 from tacit.faces.database import Database
 from tacit.faces.entries import HEADINGS, entry_row
 from tacit.faces.formats import Format
@@ -32,26 +32,18 @@ class State:
     form: Format = Format.TABLE
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """What a backslash word does, with the rest of its line."""
-
-    help: str
-    run: Callable[[State, str], None]
-
-
 def run_command(line: str, state: State) -> None:
     """Do what the line says."""
     word, _, rest = line[1:].partition(" ")
-    command = COMMANDS.get(word.strip().lower())
+    command = NAMED.get(word.strip().lower())
     if command is None:
         raise InvalidParameter(f"there is no command \\{word.strip()[:40]}", hint="\\h shows what there is")
     command.run(state, rest.strip().rstrip(";"))
 
 
 def _help(state: State, rest: str) -> None:
-    width = max(map(len, COMMANDS))
-    print_lines(*ABOUT.split("\n"), *(f"  \\{name.ljust(width)}  {c.help}" for name, c in COMMANDS.items() if c.help))
+    width = max(len(command.name) for command in COMMANDS)
+    print_lines(*ABOUT.split("\n"), *(f"  \\{command.name.ljust(width)}  {command.short}" for command in COMMANDS))
 
 
 def _describe(state: State, rest: str) -> None:
@@ -89,16 +81,14 @@ def _quit(state: State, rest: str) -> None:
     raise Quit
 
 
-COMMANDS = {
-    "h": Command("this help", _help),
-    "d": Command("what may be asked about: \\d, or \\d TABLE", _describe),
-    "budget": Command("what is spent and left", _budget),
-    "explain": Command("the price and error of a question, free: \\explain DP-SELECT …", _explain),
-    "log": Command("what was asked before", _log),
-    "format": Command("how answers are printed: \\format table, json, csv or markdown", _format),
-    "epsilon": Command("what a plain SELECT costs: \\epsilon 0.1", _epsilon),
-    "q": Command("leave", _quit),
-    "?": Command("", _help),
-    "help": Command("", _help),
-    "quit": Command("", _quit),
-}
+COMMANDS = (
+    Command("h", _help, "this help", also=("?", "help")),
+    Command("d", _describe, "what may be asked about: \\d, or \\d TABLE"),
+    Command("budget", _budget, "what is spent and left"),
+    Command("explain", _explain, "the price and error of a question, free: \\explain DP-SELECT …"),
+    Command("log", _log, "what was asked before"),
+    Command("format", _format, "how answers are printed: \\format table, json, csv or markdown"),
+    Command("epsilon", _epsilon, "what a plain SELECT costs: \\epsilon 0.1"),
+    Command("q", _quit, "leave", also=("quit",)),
+)
+NAMED = by_name(COMMANDS)

@@ -9,7 +9,7 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from tacit.faces.catalogue import Catalogue
-from tacit.faces.shell.commands import COMMANDS
+from tacit.faces.shell.commands import NAMED
 
 KEYWORDS = (
     *("DP-SELECT", "EXPLAIN", "SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "OFFSET", "AS"),
@@ -38,7 +38,7 @@ class _Words(Completer):
 
     def _candidates(self, text: str) -> Iterator[tuple[str, str]]:
         if text.lstrip().startswith("\\"):
-            yield from ((f"\\{name}", command.help) for name, command in COMMANDS.items())
+            yield from ((f"\\{name}", command.short) for name, command in NAMED.items())
             yield from ((table.name, "table") for table in self._catalogue)
         seen: set[str] = set()
         for table in sorted(self._catalogue, key=lambda table: not _names(text, table.name)):
