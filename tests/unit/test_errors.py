@@ -6,6 +6,7 @@ import copy
 import inspect
 import pickle
 import re
+import traceback
 from collections.abc import Iterator
 
 import pytest
@@ -74,3 +75,11 @@ def test_a_bad_parameter_is_also_a_value_error() -> None:
     with pytest.raises(ValueError, match="too small"):
         raise InvalidParameter("too small")
     assert not issubclass(BudgetExceeded, ValueError)
+
+
+def test_a_traceback_shows_the_hint() -> None:
+    said = traceback.format_exception_only(errors.QueryRefused("no", hint="ask otherwise"))
+    assert said == ["tacit.errors.QueryRefused: no\n", "hint: ask otherwise\n"]
+    assert traceback.format_exception_only(errors.QueryRefused("no")) == ["tacit.errors.QueryRefused: no\n"]
+    copied = pickle.loads(pickle.dumps(errors.QueryRefused("no", hint="ask otherwise")))
+    assert traceback.format_exception_only(copied) == said
