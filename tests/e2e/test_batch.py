@@ -66,6 +66,20 @@ def test_json_has_every_answer_and_one_price(clinic: Path) -> None:
     assert "a batch of 4 questions" in log.out
 
 
+def test_the_least_price_of_an_accuracy_is_found_told_and_paid(clinic: Path) -> None:
+    (clinic / "counts.sql").write_text(
+        "SELECT COUNT(*) AS n FROM visits; SELECT dept, COUNT(*) AS n FROM visits GROUP BY dept", encoding="utf-8"
+    )
+    asked = ("--as", "ana", "--batch", "counts.sql", "--within", "9", "--format", "json")
+    told = here("explain", *asked, cwd=clinic)
+    ran = here("query", *asked, cwd=clinic)
+    assert (told.code, ran.code) == (0, 0), ran.err
+    assert told.json["epsilon"] == ran.json["epsilon"]
+    assert all(row[-1] <= 9 for answer in ran.json["answers"] for row in answer["errors"])
+    assert here("query", *asked, cwd=clinic).json["epsilon"] == "0"
+    assert here("query", *asked, "--fresh", cwd=clinic).json["epsilon"] == ran.json["epsilon"]
+
+
 def test_markdown_goes_into_a_file(clinic: Path) -> None:
     printed = ("--format", "markdown", "-o", "a.md")
     ran = here("query", "--as", "ana", "--batch", "questions.sql", "--eps", "1", *printed, cwd=clinic)
@@ -86,6 +100,11 @@ def test_markdown_goes_into_a_file(clinic: Path) -> None:
         (["--batch", "questions.sql", "--eps", "4.5"], 4, "does not cover"),
         (["--batch", "wrong.sql", "--eps", "1"], 3, "question 2: "),
         (["--batch", "priced.sql", "--eps", "1"], 3, "no price of its own"),
+        (["--batch", "questions.sql", "--eps", "1", "--within", "5"], 2, "one price"),
+        (["--batch", "questions.sql", "--within", "nothing"], 2, "not a number"),
+        (["--batch", "questions.sql", "--within", "1e-9"], 3, "no epsilon that may be spent"),
+        (["--within", "5", "SELECT COUNT(*) FROM visits"], 2, "--within is of a batch"),
+        (["--fresh", "SELECT COUNT(*) FROM visits"], 2, "--fresh is of a batch"),
     ],
 )
 def test_what_cannot_be_asked_is_said_and_costs_nothing(

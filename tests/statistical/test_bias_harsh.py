@@ -18,12 +18,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tacit.curator.execute import execute
 
 from conformance.sql_world import World, policy_of, world
 from support.laws import FALSE_ALARM
 from tacit.curator import Session, bias
 from tacit.curator.answer import answer
-from tacit.curator.execute import execute
 from tacit.curator.measure import measure
 from tacit.noise import SYSTEM
 from tacit.policy import BudgetPolicy, ColumnPolicy, TablePolicy

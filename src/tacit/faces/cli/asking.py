@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tacit.faces.cli.batch import BatchFile, check_batch, show_batch
+from tacit.faces.cli.batch import BatchFile, Fresh, Within, check_batch, refuse_without_batch, show_batch
 from tacit.faces.cli.options import (
     POLICY,
     Analyst,
@@ -71,6 +71,8 @@ def query(  # noqa: PLR0913 - the options of a command
         typer.Option("--request-id", metavar="ID", help="Ask once: the same id gives the answer already paid for."),
     ] = None,
     batch: BatchFile = None,
+    within: Within = None,
+    fresh: Fresh = False,
     timeout: Timeout = None,
 ) -> None:
     """Ask one question, and pay for it; or, with --batch, all the questions of a file for one price."""
@@ -79,12 +81,20 @@ def query(  # noqa: PLR0913 - the options of a command
 
     check_format(form, output)
     if batch is not None:
-        asked = check_batch(batch, form, epsilon=epsilon, others=(sql, file, param))
+        asked = check_batch(batch, form, epsilon=epsilon, within=within, others=(sql, file, param))
         with door(policy, analyst, epsilon=epsilon, delta=delta, dummy=dummy, timeout=timeout) as database:
             with working("asking"):
-                answers = database.batch(asked.questions, epsilon=asked.epsilon, delta=delta, request_id=request_id)
+                answers = database.batch(
+                    asked.questions,
+                    epsilon=asked.epsilon,
+                    within=asked.within,
+                    delta=delta,
+                    request_id=request_id,
+                    fresh=fresh,
+                )
             show_batch(answers, asked, output=output)
         return
+    refuse_without_batch(within=within, fresh=fresh)
     text = sql_text(sql, file)
     with door(policy, analyst, epsilon=epsilon, delta=delta, dummy=dummy, timeout=timeout) as database:
         with working("asking"):
@@ -104,6 +114,7 @@ def explain(  # noqa: PLR0913 - the options of a command
     delta: Delta = None,
     output: Output = None,
     batch: BatchFile = None,
+    within: Within = None,
 ) -> None:
     """See what a question costs, how far off it will be, and the SQL it runs: free, and without touching the data.
 
@@ -113,12 +124,13 @@ def explain(  # noqa: PLR0913 - the options of a command
 
     check_format(form, output)
     if batch is not None:
-        asked = check_batch(batch, form, epsilon=epsilon, others=(sql, file, param))
+        asked = check_batch(batch, form, epsilon=epsilon, within=within, others=(sql, file, param))
         with door(policy, analyst, epsilon=epsilon, delta=delta, dummy=False) as database:
             with working("planning"):
-                shown = database.explain_batch(asked.questions, epsilon=asked.epsilon, delta=delta)
+                shown = database.explain_batch(asked.questions, epsilon=asked.epsilon, within=asked.within, delta=delta)
             show(shown, form, output=output)
         return
+    refuse_without_batch(within=within, fresh=False)
     text = sql_text(sql, file)
     with door(policy, analyst, epsilon=epsilon, delta=delta, dummy=False) as database:
         show(database.explain(text, typed_values(param or [])), form, output=output)

@@ -22,25 +22,40 @@ BatchFile = Annotated[
         "--batch", metavar="FILE", help="Ask the questions of a file, with ; between them, for the one price of --eps."
     ),
 ]
+Within = Annotated[
+    str | None,
+    typer.Option(
+        "--within",
+        metavar="BOUND",
+        help="Of a batch, instead of --eps: the least price at which every ± is within this, or this %.",
+    ),
+]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Of a batch: pay for new answers, whatever is kept.")]
 _FORMS = {Format.TABLE, Format.JSON, Format.MARKDOWN}
 _PIECES = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|;|.""", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The questions of a file, their price, and how to print the answers."""
+    """The questions of a file, their price or the accuracy it is found by, and how to print the answers."""
 
     questions: tuple[str, ...]
-    epsilon: str
+    epsilon: str | None
+    within: str | None
     form: Format
 
 
-def check_batch(file: Path, form: Format, *, epsilon: str | None, others: tuple[object, ...]) -> Asked:
+def check_batch(
+    file: Path, form: Format, *, epsilon: str | None, within: str | None, others: tuple[object, ...]
+) -> Asked:
     """Refuse what could not be asked or printed before anything is paid."""
     if any(others):
         raise InvalidParameter("a batch has its questions in a file", hint="leave the SQL, -f and -v out")
-    if epsilon is None:
-        raise InvalidParameter("the batch has no price", hint="add --eps 1: what all of its questions cost together")
+    if epsilon is None and within is None:
+        raise InvalidParameter(
+            "the batch has no price",
+            hint="add --eps 1, what all of its questions cost together; or --within 100, and the price is found",
+        )
     if form not in _FORMS:
         raise InvalidParameter(f"a batch has several tables: {form.value} holds one", hint="use --format json")
     try:
@@ -51,7 +66,15 @@ def check_batch(file: Path, form: Format, *, epsilon: str | None, others: tuple[
     found = questions(text)
     if not found:
         raise InvalidParameter(f"{file.name} holds no question", hint="write a SELECT …; for each")
-    return Asked(found, epsilon, form)
+    return Asked(found, epsilon, within, form)
+
+
+def refuse_without_batch(*, within: str | None, fresh: bool) -> None:
+    """Refuse what is said of a batch where there is none."""
+    if within is not None or fresh:
+        option = "--fresh" if within is None else "--within"
+        written = "DP-SELECT 1 FRESH …" if within is None else f"DP-SELECT WITHIN {within} …"
+        raise InvalidParameter(f"{option} is of a batch", hint=f"write it into the question: {written}")
 
 
 def questions(text: str) -> tuple[str, ...]:
