@@ -150,7 +150,8 @@ class Release:
         """The same for polars."""
         from tacit.curator.forms.frames import polars_frame
 
-        return polars_frame(with_half_widths(self.columns, self.rows, self.errors))
+        frame: polars.DataFrame = polars_frame(with_half_widths(self.columns, self.rows, self.errors))
+        return frame
 
     def to_arrow(self) -> pyarrow.Table:
         """The same for Arrow."""
