@@ -33,6 +33,8 @@ def test_no_two_columns_have_one_name(names):
     header = next(csv.reader(io.StringIO(made.to_csv())))
     assert list(frame.columns) == table.column_names == header
     assert len(set(header)) == 4
+    assert header[0] == names[0]
+    assert header[2] == names[1] or names[0] == names[1], "a column keeps its name"
     assert frame.iloc[:, 0].tolist() == [1, 3]
     assert frame.iloc[:, 2].tolist() == [2, 4]
     assert frame.iloc[:, 1].tolist() == [0.5, 0.5]
@@ -103,6 +105,11 @@ def test_text_is_kept_whatever_it_holds(text):
     assert made.to_arrow()["key"][1].as_py() is None
     if text != "\ud800":
         assert made.to_arrow()["key"][0].as_py() == text
+
+
+def test_whole_numbers_beyond_64_bits_stay_numbers_while_arrow_has_digits():
+    for largest, kind in ((2**63, "decimal128"), (10**37, "decimal128"), (-(10**50), "decimal256"), (10**80, "string")):
+        assert str(release(((largest, 1),)).to_arrow().schema.field("key").type).startswith(kind)
 
 
 def test_a_histogram_is_a_map_in_parquet_and_comes_back(tmp_path):

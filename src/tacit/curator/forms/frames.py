@@ -79,8 +79,6 @@ def _array(arrow: ModuleType, values: list[Any]) -> Any:
 def _type(arrow: ModuleType, values: list[Any]) -> Any:
     """The column's type; None where Arrow finds it itself."""
     kinds = _kinds(values)
-    if kinds == {date}:
-        return arrow.date32()
     if kinds == {dict}:  # a histogram
         return arrow.map_(arrow.string(), _type_of_counts(arrow, values))
     if kinds == {int}:
