@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from tacit.curator import Explanation, Receipt, Release
     from tacit.curator.batch_release import BatchRelease
     from tacit.faces import owner
+    from tacit.faces.budget_status import Account, BudgetStatus
     from tacit.faces.catalogue import Catalogue
     from tacit.faces.database import Database
     from tacit.faces.database import open_database as open  # noqa: A004 - tacit.open is the door's name
-    from tacit.faces.standing import Account, Standing
     from tacit.policy import (
         Accounting,
         AnalystPolicy,
@@ -93,6 +93,7 @@ __all__ = [
     "Budget",
     "BudgetExceeded",
     "BudgetPolicy",
+    "BudgetStatus",
     "Catalogue",
     "ColumnPolicy",
     "Database",
@@ -120,7 +121,6 @@ __all__ = [
     "Receipt",
     "RecursiveDiversity",
     "Release",
-    "Standing",
     "TCloseness",
     "TableDomain",
     "TablePolicy",
@@ -152,7 +152,7 @@ _NAMES = {
     "tacit.curator": ("Explanation", "Receipt", "Release"),
     "tacit.faces.catalogue": ("Catalogue",),
     "tacit.faces.database": ("Database", "open"),
-    "tacit.faces.standing": ("Account", "Standing"),
+    "tacit.faces.budget_status": ("Account", "BudgetStatus"),
     "tacit.policy": (
         *("Accounting", "AnalystPolicy", "BudgetPolicy", "ColumnPolicy", "Dataset", "GroupPolicy", "ListDomain"),
         *(

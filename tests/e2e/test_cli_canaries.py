@@ -131,7 +131,7 @@ def test_what_nobody_expected_is_one_line_and_exit_code_1(
     def broken(*_: object) -> None:
         raise RuntimeError(f"{CANARY} in a traceback")
 
-    monkeypatch.setattr("tacit.faces.owner.books.standings", broken)
+    monkeypatch.setattr("tacit.faces.owner.ledger_admin.budget_of", broken)
     monkeypatch.setenv("TACIT_POLICY", str(clinic / "tacit.toml"))
     assert main(["budget"]) == 1
     said = capsys.readouterr()
@@ -149,7 +149,7 @@ def test_an_interrupt_is_told_as_one_whatever_an_engine_makes_of_it(
         except KeyboardInterrupt:
             raise RuntimeError("Query interrupted") from None  # as DuckDB does
 
-    monkeypatch.setattr("tacit.faces.owner.books.standings", interrupted)
+    monkeypatch.setattr("tacit.faces.owner.ledger_admin.budget_of", interrupted)
     monkeypatch.setenv("TACIT_POLICY", str(clinic / "tacit.toml"))
     assert main(["budget"]) == 130
     assert capsys.readouterr().err == "error: interrupted: what was charged stays charged\n"

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from e2e.cli_clinic import here, tacit
-from tacit.faces.cli import books, survey
+from tacit.faces.cli import ledger_admin, survey
 from tacit.faces.cli.app import DEMO, FAMILIES
 from tacit.faces.commands import Command, by_name
 from tacit.faces.shell import commands as shell
 
 ALONE = {command.name: command for family in FAMILIES for command in family.COMMANDS} | {"demo": DEMO}
 WITHIN = {
-    **{f"ledger {command.name}": command for command in books.LEDGER},
+    **{f"ledger {command.name}": command for command in ledger_admin.LEDGER},
     **{f"survey {command.name}": command for command in survey.COMMANDS},
 }
 COMMANDS = {**ALONE, **WITHIN}

@@ -65,11 +65,11 @@ def test_the_log_shows_what_was_asked_and_an_auditor_replays_it(
 
 def test_the_shells_log_shows_the_question(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from tacit.faces.database import open_database
-    from tacit.faces.shell.commands import State, run_command
+    from tacit.faces.shell.commands import ShellState, run_command
 
     with open_database(place / "tacit.toml", analyst="ana") as database:
         database.query("DP-SELECT 0.25 COUNT(*) FROM visits")
-        run_command("\\log", State(database))
+        run_command("\\log", ShellState(database))
     assert "DP-SELECT 0.25 COUNT(*) FROM visits" in capsys.readouterr().out
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import tacit
 from e2e.cli_clinic import POLICY, build, here
-from tacit.faces.cli import books, calibration, owning
+from tacit.faces.cli import calibration, ledger_admin, owning
 
 BY_DEPT = "DP-SELECT 0.5 dept, COUNT(*) AS n FROM visits GROUP BY dept"
 
@@ -127,7 +127,7 @@ def test_the_owners_acts_are_refused_in_an_analysts_environment(act, tmp_path, m
 def test_the_commands_go_through_the_same_door() -> None:
     """Nothing in the commands of the owner reaches past `tacit.owner`, but for what writes and what has no policy."""
     beyond = set()
-    for module in (books, calibration, owning):
+    for module in (ledger_admin, calibration, owning):
         for node in ast.walk(ast.parse(inspect.getsource(module))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tacit.faces.owner."):
                 beyond |= {f"{node.module}.{alias.name}" for alias in node.names}

@@ -238,7 +238,7 @@ def test_no_public_name_leads_to_the_engine_the_ledger_or_the_policy(db: tacit.D
 def test_a_public_name_that_leaked_would_be_found(db: tacit.Database) -> None:
     class Leaking:
         def __init__(self) -> None:
-            self.inside = {"curator": [db._Database__books]}  # type: ignore[attr-defined]
+            self.inside = {"curator": [db._Database__curator]}  # type: ignore[attr-defined]
 
     assert "it.inside['curator'][0]" in leaks(Leaking())
 

@@ -29,7 +29,7 @@ from tacit.curator.calibrate import (
 )
 from tacit.engines import Engine, Exact, open_engine
 from tacit.errors import BudgetExceeded, EngineError, PolicyError, UnknownName
-from tacit.faces.owner.calibrating import Wish, changes, explain_calibration, run_calibration
+from tacit.faces.owner.calibrating import CalibrationRequest, changes, explain_calibration, run_calibration
 from tacit.faces.owner.grids import bound_edges, cap_edges
 from tacit.ledger import SqliteLedger
 from tacit.noise import IntArray
@@ -310,7 +310,9 @@ def test_caps_and_bounds_cover_the_wanted_share(tmp_path: Path) -> None:
     policy = make(tmp_path, rows)
     with closing(duckdb.connect(str(tmp_path / "data.duckdb"))) as connection:
         connection.execute("UPDATE visits SET day = DATE '2021-01-01' + CAST(age AS INTEGER) * 10")
-    wish = Wish(names=[], epsilon="1.9", delta="1e-6", coverage="0.9", grids={"visits.amount": "0:100:10"})
+    wish = CalibrationRequest(
+        names=[], epsilon="1.9", delta="1e-6", coverage="0.9", grids={"visits.amount": "0:100:10"}
+    )
     result, changed = run_calibration(policy, wish)
     found = {str(item.target): item.value for item in result.measured}
     assert found["visits max_rows"] == 3
@@ -358,5 +360,5 @@ def test_what_cannot_be_measured_is_refused_before_any_charge(
 ) -> None:
     policy = make(tmp_path)
     with pytest.raises((PolicyError, UnknownName), match=said):
-        explain_calibration(policy, Wish(names=names, epsilon=1, delta=delta, coverage="0.9", grids={}))
+        explain_calibration(policy, CalibrationRequest(names=names, epsilon=1, delta=delta, coverage="0.9", grids={}))
     assert not policy.dataset.ledger_path.exists()

@@ -15,7 +15,7 @@ from tacit.curator import Session, cuts
 from tacit.curator.calibrate import Quantity, Target, plan_calibration
 from tacit.curator.cuts import COLUMNS, MANY
 from tacit.errors import PolicyError
-from tacit.faces.owner.calibrating import Wish, run_calibration
+from tacit.faces.owner.calibrating import CalibrationRequest, run_calibration
 from tacit.policy import parse_policy
 from tacit.policy.amend import amend_policy
 from tacit.policy.cut import CutShares
@@ -104,7 +104,7 @@ def test_the_events_add_up_to_the_price(tmp_path, dataset, steps):
 
 
 def wish(*names):
-    return Wish(names=names, epsilon=400, delta=None, coverage="0.95", grids={})
+    return CalibrationRequest(names=names, epsilon=400, delta=None, coverage="0.95", grids={})
 
 
 def test_what_was_measured_is_written_and_does_not_change_the_promise(tmp_path):

@@ -48,7 +48,7 @@ def test_a_command_is_added_as_the_recipe_says(copy: Path) -> None:
     (copy / "faces" / "cli" / "greeting.py").write_text(recipe.body, encoding="utf-8")
     assert "`FAMILIES`" in GUIDE
     change(copy / "faces/cli/app.py", "\nFAMILIES = (owning, ", "\nFAMILIES = (greeting, owning, ")
-    change(copy / "faces/cli/app.py", "books, calibration, ", "books, calibration, greeting, ")
+    change(copy / "faces/cli/app.py", "asking, calibration, ", "asking, calibration, greeting, ")
     assert python(copy, "-m", "tacit", "greet", "ana") == "hello, ana\n"
     page = python(copy, "-m", "tacit", "greet", "--help")
     assert page.startswith("Usage: tacit greet [OPTIONS]")

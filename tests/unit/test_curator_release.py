@@ -16,8 +16,8 @@ import pytest
 from support.releases import release
 from tacit.curator.batch_release import BatchRelease
 from tacit.errors import InvalidParameter
-from tacit.faces.formats import Format
-from tacit.faces.shown import show
+from tacit.faces.formats import OutputFormat
+from tacit.faces.formatting import show
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -179,7 +179,7 @@ def test_printing_shows_the_table_its_price_and_its_notes():
 
 
 def test_printing_says_what_the_command_line_says(hostile, capsys):
-    show(hostile, Format.TABLE)
+    show(hostile, OutputFormat.TABLE)
     assert capsys.readouterr().out == f"{hostile}\n"
 
 

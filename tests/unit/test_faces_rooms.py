@@ -28,7 +28,7 @@ OPENS_ENGINES = {
 ANALYSTS = {name for name in MODULES if name.startswith("shell/")} | {
     "database.py",
     "catalogue.py",
-    "standing.py",
+    "budget_status.py",
     "entries.py",
 }
 

@@ -6,7 +6,7 @@ import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from tacit.faces.catalogue import Catalogue, Column, Table
+from tacit.faces.catalogue import Catalogue, CatalogueColumn, CatalogueTable
 from tacit.faces.shell.completion import KEYWORDS, completer
 from tacit.faces.shell.reading import is_complete, statements
 
@@ -38,8 +38,12 @@ def test_a_question_without_an_end_goes_on() -> None:
 CATALOGUE = Catalogue(
     "clinic",
     (
-        Table("visits", "one who", "", (Column("amount", "number", ""), Column("dept", "text", ""))),
-        Table("doses", "one who", "", (Column("drug", "text", ""), Column("amount", "number", ""))),
+        CatalogueTable(
+            "visits", "one who", "", (CatalogueColumn("amount", "number", ""), CatalogueColumn("dept", "text", ""))
+        ),
+        CatalogueTable(
+            "doses", "one who", "", (CatalogueColumn("drug", "text", ""), CatalogueColumn("amount", "number", ""))
+        ),
     ),
 )
 

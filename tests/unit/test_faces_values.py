@@ -14,10 +14,10 @@ from tacit.core import Budget
 from tacit.curator.forms.cells import in_one_line
 from tacit.errors import InvalidParameter, QueryRefused, UnknownName
 from tacit.faces import terminal
+from tacit.faces.budget_status import Account, BudgetStatus, budget_status
 from tacit.faces.catalogue import catalogue
 from tacit.faces.cli.values import sql_text, typed_value
 from tacit.faces.owner.grids import bound_edges, cap_edges, rounded_outward, typed_edges
-from tacit.faces.standing import Account, Standing, standing
 from tacit.faces.terminal import print_error, print_table
 from tacit.ledger import Balance, Line, Spent, Zcdp
 from tacit.policy import ColumnType, parse_policy
@@ -160,7 +160,7 @@ def line(spent: str, cap: str | None) -> Line:
 
 def test_a_standing_lists_every_cap_and_knows_the_least() -> None:
     balance = Balance(total=line("1", "10"), analyst=line("1", None), groups=(("students", line("2", "2.5")),))
-    found = standing("clinic", {"ana": balance})
+    found = budget_status("clinic", {"ana": balance})
     assert found.left == Budget("0.5")
     assert str(found).splitlines() == [
         "budget          spent  left               of",
@@ -181,7 +181,7 @@ def test_a_budget_counted_in_zcdp_is_shown_in_rho() -> None:
     spent = Line(Spent(Fraction(1), Fraction(0), Fraction(1, 2), Fraction(0)), Zcdp("0.75", "1e-6"))
     account = Account.of("total", "total", line=spent)
     assert account.row() == ("total", "ρ = 0.5", "ρ = 0.25, δ = 0.000001", "ρ = 0.75, δ = 0.000001")
-    assert Standing("d", account, (), ()).left == Zcdp("0.25", "1e-6")
+    assert BudgetStatus("d", account, (), ()).left == Zcdp("0.25", "1e-6")
     assert account.to_dict()["spent"] == {"rho": "0.5", "delta": "0"}
 
 

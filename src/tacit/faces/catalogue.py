@@ -25,7 +25,7 @@ _LISTED = 6  # values of a domain that a description repeats
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class CatalogueColumn:
     """A column that may be asked about."""
 
     name: str
@@ -35,13 +35,13 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CatalogueTable:
     """A table that may be asked about, and whose presence in it is hidden."""
 
     name: str
     hides: str
     caps: str
-    columns: tuple[Column, ...]
+    columns: tuple[CatalogueColumn, ...]
     description: str = ""
 
     def __str__(self) -> str:
@@ -59,16 +59,16 @@ class Catalogue:
     """Everything an analyst may know of the tables before asking."""
 
     dataset: str
-    tables: tuple[Table, ...]
+    tables: tuple[CatalogueTable, ...]
 
-    def table(self, name: str) -> Table:
+    def table(self, name: str) -> CatalogueTable:
         """The table of that name, whatever its case."""
         for table in self.tables:
             if fold(table.name) == fold(name):
                 return table
         raise UnknownName(f"there is no table {name[:60]!r}", hint=f"there is {', '.join(t.name for t in self.tables)}")
 
-    def __iter__(self) -> Iterator[Table]:
+    def __iter__(self) -> Iterator[CatalogueTable]:
         return iter(self.tables)
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ def catalogue(policy: Policy, schema: Schema) -> Catalogue:
     return Catalogue(policy.dataset.name, tuple(_table(table, policy) for table in typed.tables))
 
 
-def _table(table: TablePolicy, policy: Policy) -> Table:
+def _table(table: TablePolicy, policy: Policy) -> CatalogueTable:
     unit = table.privacy_unit(policy.adjacency)
     caps = ""
     if table.unit_column is not None:
@@ -90,14 +90,14 @@ def _table(table: TablePolicy, policy: Policy) -> Table:
         caps = ", ".join(said)
     columns = tuple(_column(column, public=table.public) for column in table.visible if not table.is_unit(column.name))
     if table.unit_column is not None:
-        columns = (Column(table.unit_column, "unit", "only in COUNT(DISTINCT …)"), *columns)
-    return Table(table.name, "" if unit is None else str(unit), caps, columns, table.description or "")
+        columns = (CatalogueColumn(table.unit_column, "unit", "only in COUNT(DISTINCT …)"), *columns)
+    return CatalogueTable(table.name, "" if unit is None else str(unit), caps, columns, table.description or "")
 
 
-def _column(column: ColumnPolicy, *, public: bool) -> Column:
+def _column(column: ColumnPolicy, *, public: bool) -> CatalogueColumn:
     kind = "only counted" if column.type is None else str(column.type)
     known = "" if public else "; ".join(filter(None, (_bounds(column), _domain(column))))
-    return Column(column.name, kind, known, column.description or "")
+    return CatalogueColumn(column.name, kind, known, column.description or "")
 
 
 def _bounds(column: ColumnPolicy) -> str:

@@ -15,15 +15,15 @@ from tacit.curator import Curator, Explanation, Release, Session
 from tacit.curator.batch_release import BatchRelease
 from tacit.curator.job_plan import Question, check_questions
 from tacit.errors import InvalidParameter, QueryRefused
+from tacit.faces.budget_status import BudgetStatus, budget_status
 from tacit.faces.catalogue import Catalogue, catalogue
 from tacit.faces.opening import Rehearsal, as_policy, open_policy
-from tacit.faces.standing import Standing, standing
 from tacit.ledger import Entry
 from tacit.policy import Policy
 from tacit.sql import Parameters, says_explain
 
 
-class Answers(Protocol):
+class AnswersQuestions(Protocol):
     """Whoever answers questions: a curator, or a rehearsal on made-up rows."""
 
     def ask(
@@ -55,18 +55,18 @@ class Database:
     from a program that digs in its own memory: who must not see the data asks from another process.
     """
 
-    __slots__ = ("__answers", "__books", "__catalogue", "__process", "__rehearsal", "__rehearse", "__session")
+    __slots__ = ("__answers", "__catalogue", "__curator", "__process", "__rehearsal", "__rehearse", "__session")
 
     def __init__(
         self,
-        answers: Answers,
-        books: Curator,
+        answers: AnswersQuestions,
+        curator: Curator,
         *,
         session: Session,
         catalogue: Catalogue,
         rehearse: Callable[[], Rehearsal] | None,
     ) -> None:
-        self.__answers, self.__books = answers, books
+        self.__answers, self.__curator = answers, curator
         self.__session, self.__catalogue = session, catalogue
         self.__rehearse = rehearse  # None: this is the rehearsal
         self.__rehearsal: Rehearsal | None = None
@@ -125,7 +125,7 @@ class Database:
 
         It may begin with EXPLAIN or not.
         """
-        return self.__books.explain(sql, parameters, session=self.__session)
+        return self.__curator.explain(sql, parameters, session=self.__session)
 
     def explain_batch(
         self,
@@ -137,19 +137,19 @@ class Database:
     ) -> Explanation:
         """How a batch would be answered: the strategy and what it gains, each question's error, the SQL. Free."""
         check_questions(questions)
-        return self.__books.explain_batch(
+        return self.__curator.explain_batch(
             list(questions), session=self.__session, epsilon=epsilon, within=within, delta=delta
         )
 
     @property
-    def budget(self) -> Standing:
+    def budget(self) -> BudgetStatus:
         """What is spent and what is left: of the total, by this analyst, and by the analyst's groups."""
-        return standing(self.__catalogue.dataset, {self.analyst: self.__books.balance(self.analyst)})
+        return budget_status(self.__catalogue.dataset, {self.analyst: self.__curator.balance(self.analyst)})
 
     @property
     def log(self) -> tuple[Entry, ...]:
         """The analyst's newest entries in the ledger, newest first."""
-        return self.__books.log(self.analyst)
+        return self.__curator.log(self.analyst)
 
     @property
     def schema(self) -> Catalogue:
@@ -188,7 +188,7 @@ class Database:
         if self.__rehearsal is None:
             self.__rehearsal = self.__rehearse()
         return Database(
-            self.__rehearsal, self.__books, session=self.__session, catalogue=self.__catalogue, rehearse=None
+            self.__rehearsal, self.__curator, session=self.__session, catalogue=self.__catalogue, rehearse=None
         )
 
     def close(self) -> None:

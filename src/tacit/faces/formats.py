@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Format(StrEnum):
+class OutputFormat(StrEnum):
     """How an answer is printed."""
 
     TABLE = "table"

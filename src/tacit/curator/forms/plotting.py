@@ -39,7 +39,7 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class PlottedValue:
     """One number of one aggregate: over what it stands, in which series, and how far off it may be."""
 
     over: object
@@ -101,7 +101,7 @@ def _aggregates(picture: Picture, names: Sequence[str]) -> list[int]:
 # ── what is drawn ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _marks(picture: Picture, index: int) -> list[Mark]:
+def _marks(picture: Picture, index: int) -> list[PlottedValue]:
     """The numbers of one column, over the date among the keys, the only number, or the first of them."""
     over, others = _parts(picture, index)
     timed = over is not None and _is_time([row[over] for row in picture.rows])
@@ -113,7 +113,7 @@ def _marks(picture: Picture, index: int) -> list[Mark]:
         place = "all" if over is None else row[over]
         found += _numbers(row[index], errors[index], over=place, series=series)
     if not timed and len({mark.series for mark in found}) > _MOST_BESIDE:
-        return [Mark(f"{_label(mark.over)} · {mark.series}", "", mark.value, mark.error) for mark in found]
+        return [PlottedValue(f"{_label(mark.over)} · {mark.series}", "", mark.value, mark.error) for mark in found]
     return found
 
 
@@ -125,13 +125,13 @@ def _parts(picture: Picture, index: int) -> tuple[int | None, list[int]]:
     return over, [key for key in keys if key != over]
 
 
-def _numbers(value: object, error: float | None, *, over: object, series: str) -> list[Mark]:
+def _numbers(value: object, error: float | None, *, over: object, series: str) -> list[PlottedValue]:
     """A number is one mark, a histogram has one for each of its values, and what is no number has none."""
     if isinstance(value, dict):
         lead = "" if over == "all" else f"{_label(over)} · "
-        return [Mark(f"{lead}{_label(key)}", series, _float(count), 0) for key, count in value.items()]
+        return [PlottedValue(f"{lead}{_label(key)}", series, _float(count), 0) for key, count in value.items()]
     if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
-        return [Mark(over, series, _float(value), _float(error or 0))]
+        return [PlottedValue(over, series, _float(value), _float(error or 0))]
     return []
 
 
@@ -163,7 +163,7 @@ def _label(value: object) -> str:
 # ── how it is drawn ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _panel(axes: Axes, marks: Sequence[Mark], *, name: str, lying: bool) -> None:
+def _panel(axes: Axes, marks: Sequence[PlottedValue], *, name: str, lying: bool) -> None:
     if _is_time([mark.over for mark in marks]):
         _lines(axes, marks)
     else:
@@ -178,7 +178,7 @@ def _panel(axes: Axes, marks: Sequence[Mark], *, name: str, lying: bool) -> None
         axes.legend(handles, labels, frameon=False, fontsize="small")
 
 
-def _lines(axes: Axes, marks: Sequence[Mark]) -> None:
+def _lines(axes: Axes, marks: Sequence[PlottedValue]) -> None:
     """A line for each series, and a band as wide as its error bars."""
     dates = needs("matplotlib.dates", extra="plot")
     for number, series in enumerate(_different([mark.series for mark in marks])):
@@ -193,7 +193,7 @@ def _lines(axes: Axes, marks: Sequence[Mark]) -> None:
     axes.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
 
 
-def _bars(axes: Axes, marks: Sequence[Mark], *, lying: bool) -> None:
+def _bars(axes: Axes, marks: Sequence[PlottedValue], *, lying: bool) -> None:
     """Bars over the keys, those of several series beside each other; lying where the labels need the room."""
     places = _different([mark.over for mark in marks])
     series = _different([mark.series for mark in marks])
@@ -236,7 +236,7 @@ def _different(values: Sequence[T]) -> list[T]:
     return list(dict.fromkeys(values))
 
 
-def _lies(marks: Sequence[Mark]) -> bool:
+def _lies(marks: Sequence[PlottedValue]) -> bool:
     """Whether bars lie: their labels would run into each other."""
     places = _different([mark.over for mark in marks])
     many, letters = _UPRIGHT
@@ -245,7 +245,7 @@ def _lies(marks: Sequence[Mark]) -> bool:
     return len(places) > many or sum(len(_label(place)) for place in places) > letters
 
 
-def _size(drawn: dict[int, list[Mark]], *, lying: bool) -> tuple[float, float]:
+def _size(drawn: dict[int, list[PlottedValue]], *, lying: bool) -> tuple[float, float]:
     """Inches: lying bars need height for each of them."""
     if not lying:
         return 7.0, 0.8 + 3.0 * len(drawn)

@@ -128,7 +128,7 @@ def _show(result: Anonymised, form: Plain, *, output: Path | None, report: Path 
         recorded_words,
         risk_rows,
     )
-    from tacit.faces.shown import show_json
+    from tacit.faces.formatting import show_json
 
     made = result.report
     if form is Plain.JSON:

@@ -41,8 +41,8 @@ def check(  # noqa: PLR0913 - the options of a command
     With -k, -l or -t it is a verdict: exit code 0 if the table has them, 1 if not.
     """
     from tacit.faces.anonymise.findings import audit_rows, counted_words, plain_audit
+    from tacit.faces.formatting import show_json
     from tacit.faces.owner import refuse_analyst
-    from tacit.faces.shown import show_json
     from tacit.policy import load_policy
     from tacit.release.anonymise import check as audit_of
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from tacit.faces.cli import anonymise, anonymise_check, asking, books, calibration, owning, survey
-from tacit.faces.cli.registering import Words, family, register
+from tacit.faces.cli import anonymise, anonymise_check, asking, calibration, ledger_admin, owning, survey
+from tacit.faces.cli.registering import CommandGroup, family, register
 from tacit.faces.commands import Command
 
 ABOUT = """\
@@ -26,7 +26,7 @@ tacit demo shows it all on a million made-up rows.
 """
 app = typer.Typer(
     name="tacit",
-    cls=Words,
+    cls=CommandGroup,
     help=ABOUT,
     add_completion=False,
     rich_markup_mode=None,
@@ -72,7 +72,7 @@ DEMO = Command(
   tacit demo ~/tacit-demo --rows 200000
 """,
 )
-FAMILIES = (owning, calibration, asking, books, anonymise, anonymise_check)  # each with its COMMANDS
+FAMILIES = (owning, calibration, asking, ledger_admin, anonymise, anonymise_check)  # each with its COMMANDS
 for _family in FAMILIES:
     register(app, _family.COMMANDS)
 register(app, (DEMO,))
@@ -81,7 +81,7 @@ app.add_typer(
         "ledger",
         "Look at the ledger, prove it, or accept it after a loss.",
         short="the entries, and the proof that they are whole",
-        commands=books.LEDGER,
+        commands=ledger_admin.LEDGER,
     )
 )
 app.add_typer(

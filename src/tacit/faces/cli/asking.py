@@ -27,7 +27,7 @@ from tacit.faces.cli.options import (
 )
 from tacit.faces.cli.values import sql_text, typed_values
 from tacit.faces.commands import Command
-from tacit.faces.formats import Format
+from tacit.faces.formats import OutputFormat
 from tacit.faces.terminal import working
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def query(  # noqa: PLR0913 - the options of a command
     *,
     policy: PolicyFile = POLICY,
     analyst: Analyst = None,
-    form: FormatOption = Format.TABLE,
+    form: FormatOption = OutputFormat.TABLE,
     file: QuestionFile = None,
     param: Values = None,
     dummy: Dummy = False,
@@ -77,7 +77,7 @@ def query(  # noqa: PLR0913 - the options of a command
 ) -> None:
     """Ask one question, and pay for it; or, with --batch, all the questions of a file for one price."""
     from tacit.faces.database import ask_or_explain
-    from tacit.faces.shown import check_format, show
+    from tacit.faces.formatting import check_format, show
 
     check_format(form, output)
     if batch is not None:
@@ -107,7 +107,7 @@ def explain(  # noqa: PLR0913 - the options of a command
     *,
     policy: PolicyFile = POLICY,
     analyst: Analyst = None,
-    form: FormatOption = Format.TABLE,
+    form: FormatOption = OutputFormat.TABLE,
     file: QuestionFile = None,
     param: Values = None,
     epsilon: Epsilon = None,
@@ -120,7 +120,7 @@ def explain(  # noqa: PLR0913 - the options of a command
 
     With --batch, the same of all the questions of a file: how they share one price, and what that gains.
     """
-    from tacit.faces.shown import check_format, show
+    from tacit.faces.formatting import check_format, show
 
     check_format(form, output)
     if batch is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tacit.errors import InvalidParameter
-from tacit.faces.formats import Format
+from tacit.faces.formats import OutputFormat
 
 if TYPE_CHECKING:
     from tacit.curator.batch_release import BatchRelease
@@ -31,7 +31,7 @@ Within = Annotated[
     ),
 ]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Of a batch: pay for new answers, whatever is kept.")]
-_FORMS = {Format.TABLE, Format.JSON, Format.MARKDOWN}
+_FORMS = {OutputFormat.TABLE, OutputFormat.JSON, OutputFormat.MARKDOWN}
 _PIECES = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|;|.""", re.DOTALL)
 
 
@@ -42,11 +42,11 @@ class Asked:
     questions: tuple[str, ...]
     epsilon: str | None
     within: str | None
-    form: Format
+    form: OutputFormat
 
 
 def check_batch(
-    file: Path, form: Format, *, epsilon: str | None, within: str | None, others: tuple[object, ...]
+    file: Path, form: OutputFormat, *, epsilon: str | None, within: str | None, others: tuple[object, ...]
 ) -> Asked:
     """Refuse what could not be asked or printed before anything is paid."""
     if any(others):
@@ -95,14 +95,14 @@ def show_batch(batch: BatchRelease, asked: Asked, *, output: Path | None) -> Non
     """Print a table for each question, and what they cost together."""
     from tacit.faces.terminal import console, print_lines, print_table
 
-    if output is None and asked.form is Format.TABLE:
+    if output is None and asked.form is OutputFormat.TABLE:
         for place, (question, answer) in enumerate(zip(asked.questions, batch, strict=True), 1):
             print_lines(f"{place}  {' '.join(question.split())}", dim=True)
             print_table(answer.columns, answer.shown(), right=answer.numbers)
             print_lines("")
         print_lines(batch.footer(), *(f"note: {text}" for text in batch.strategies), dim=True)
         return
-    text = (batch.to_json() if asked.form is Format.JSON else batch.to_markdown()) + "\n"
+    text = (batch.to_json() if asked.form is OutputFormat.JSON else batch.to_markdown()) + "\n"
     if output is None:
         sys.stdout.write(text)
         return

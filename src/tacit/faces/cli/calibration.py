@@ -85,7 +85,7 @@ def _grids(texts: list[str]) -> dict[str, str]:
 
 
 def _show_plan(made: CalibrationPlan, form: Plain) -> None:
-    from tacit.faces.shown import show_json
+    from tacit.faces.formatting import show_json
 
     if form is Plain.TABLE:
         rows = [(str(step.target), str(step.loss), _expected(step)) for step in made.steps]
@@ -122,7 +122,7 @@ def _expected(step: Step) -> str:
 
 
 def _show_result(result: Calibration, diff: list[str], form: Plain) -> None:
-    from tacit.faces.shown import show_json
+    from tacit.faces.formatting import show_json
 
     rows = [(str(item.target), _value(item.value, at_end=item.at_end), str(item.loss)) for item in result.measured]
     if form is Plain.TABLE:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from tacit.errors import InvalidParameter
-from tacit.faces.guard import INTERRUPTED, guarded, noting_interrupts
+from tacit.faces.error_handler import INTERRUPTED, guarded, noting_interrupts
 from tacit.faces.log_file import open_log
 
 BROKEN_PIPE = 141

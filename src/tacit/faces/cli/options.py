@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tacit.errors import InvalidParameter
-from tacit.faces.formats import Format, Plain
+from tacit.faces.formats import OutputFormat, Plain
 
 PolicyFile = Annotated[
     Path, typer.Option("--policy", "-p", envvar="TACIT_POLICY", metavar="FILE", help="The policy.", show_default=True)
@@ -48,7 +48,7 @@ Timeout = Annotated[
     ),
 ]
 Dummy = Annotated[bool, typer.Option("--dummy", help="Ask made-up rows: free, and nothing is learnt of anyone.")]
-FormatOption = Annotated[Format, typer.Option("--format", help="How to print the answer; parquet needs -o.")]
+FormatOption = Annotated[OutputFormat, typer.Option("--format", help="How to print the answer; parquet needs -o.")]
 PlainOption = Annotated[Plain, typer.Option("--format", help="How to print it.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write there instead of printing.")]
 

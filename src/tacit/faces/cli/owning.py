@@ -20,7 +20,7 @@ from tacit.faces.cli.options import (
 )
 from tacit.faces.cli.values import sql_text, typed_values
 from tacit.faces.commands import Command
-from tacit.faces.formats import Format, Plain
+from tacit.faces.formats import OutputFormat, Plain
 from tacit.faces.terminal import print_lines, print_table, working
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def init(
 def check(*, policy: PolicyFile = POLICY, analyst: Analyst = None, form: PlainOption = Plain.TABLE) -> None:
     """Hold the policy against its source, and say what does not fit."""
     from tacit.faces import owner
-    from tacit.faces.shown import show_json
+    from tacit.faces.formatting import show_json
 
     owner.refuse_analyst(analyst, "a look at the source")
     with working("checking"):
@@ -86,15 +86,15 @@ def sql(
         Path | None, typer.Option("--database", "-d", metavar="FILE", help="A DuckDB file that has no policy yet.")
     ] = None,
     analyst: Analyst = None,
-    form: FormatOption = Format.TABLE,
+    form: FormatOption = OutputFormat.TABLE,
     file: QuestionFile = None,
     param: Values = None,
     output: Output = None,
 ) -> None:
     """Run the owner's SQL on the data themselves: true values, no privacy. Refused to analysts."""
+    from tacit.faces.formatting import check_format, show_rows
     from tacit.faces.owner import refuse_analyst
     from tacit.faces.owner.direct import direct
-    from tacit.faces.shown import check_format, show_rows
     from tacit.policy import load_policy
 
     refuse_analyst(analyst, "direct look-up")

@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 from tacit.faces.commands import Command, by_name
 
 
-class Words(TyperGroup):
+class CommandGroup(TyperGroup):
     """A family whose commands may have names of two words: `anonymise check` stands beside `anonymise`."""
 
     def resolve_command(  # type: ignore[override]  # typer's own types are not told

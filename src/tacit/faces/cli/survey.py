@@ -99,7 +99,7 @@ def explain(
     from fractions import Fraction
 
     from tacit.collect import learnt
-    from tacit.faces.shown import show_json
+    from tacit.faces.formatting import show_json
     from tacit.faces.survey.pictures import beliefs
     from tacit.faces.survey.questionnaire import load, only_one
 
@@ -195,7 +195,7 @@ def estimate(
     Unbiased: a rate may come out below 0 or above 1, and its interval says by how much that is luck. Large collections
     are added up where they lie: Parquet by DuckDB or Spark, a table (one column `report` of bytes) by its database.
     """
-    from tacit.faces.shown import show_json
+    from tacit.faces.formatting import show_json
     from tacit.faces.survey.aggregate import tally
     from tacit.faces.survey.findings import findings
     from tacit.faces.survey.pictures import estimates

@@ -82,7 +82,7 @@ public = true
 
 
 @dataclass(frozen=True, slots=True)
-class Office:
+class DemoDataset:
     """One of the two databases, and its policy."""
 
     policy_path: Path
@@ -93,7 +93,7 @@ class Office:
         return run_owner_sql(self.policy, sql)[1]
 
 
-def build_tax_office(directory: Path, *, rows: int) -> Office:
+def build_tax_office(directory: Path, *, rows: int) -> DemoDataset:
     """A row for each person: the three of the lectures, and made-up ones."""
     office = _office(directory, "tax", TAX_POLICY)
     run_owner_sql(
@@ -118,7 +118,7 @@ def build_tax_office(directory: Path, *, rows: int) -> Office:
     return office
 
 
-def build_clinic(directory: Path, *, rows: int) -> Office:
+def build_clinic(directory: Path, *, rows: int) -> DemoDataset:
     """A row for each visit, four to a patient on average; one patient alone has a very rare disease."""
     office = _office(directory, "clinic", CLINIC_POLICY)
     patients = max(2, rows // 4)
@@ -143,10 +143,10 @@ def build_clinic(directory: Path, *, rows: int) -> Office:
     return office
 
 
-def _office(directory: Path, name: str, text: str) -> Office:
+def _office(directory: Path, name: str, text: str) -> DemoDataset:
     path = directory / f"{name}.toml"
     path.write_text(text, encoding="utf-8")
-    return Office(path, load_policy(path))
+    return DemoDataset(path, load_policy(path))
 
 
 def _unit(what: str, whose: str = "i") -> str:

@@ -7,14 +7,14 @@ from fractions import Fraction
 
 from tacit.curator import Release
 from tacit.errors import TacitError
+from tacit.faces.budget_status import BudgetStatus
 from tacit.faces.demo.questions import Question
-from tacit.faces.standing import Standing
 
 NOISE = Fraction(20)  # the scale of one answer at ε = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class DemoAnswer:
     """A question and what came of it: an answer beside the truth, or a refusal."""
 
     question: Question
@@ -43,11 +43,11 @@ class Tour:
 
     rows: int
     seconds: float
-    tax: tuple[Answered, ...]
-    clinic: tuple[Answered, ...]
+    tax: tuple[DemoAnswer, ...]
+    clinic: tuple[DemoAnswer, ...]
     attack: Attack
-    tax_standing: Standing
-    clinic_standing: Standing
+    tax_standing: BudgetStatus
+    clinic_standing: BudgetStatus
     entries: int
 
 

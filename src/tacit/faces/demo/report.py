@@ -7,11 +7,11 @@ from html import escape
 
 from tacit.core import Budget
 from tacit.curator import Release
-from tacit.faces.demo.findings import NOISE, Answered, Attack, Tour, number_text
+from tacit.faces.budget_status import Account
+from tacit.faces.demo.findings import NOISE, Attack, DemoAnswer, Tour, number_text
 from tacit.faces.demo.pictures import Bar, bars, budget, running_means
 from tacit.faces.demo.questions import SECRET
 from tacit.faces.demo.style import STYLE
-from tacit.faces.standing import Account
 
 _KEY = (
     '<p class="key soft"><span><i class="p"></i>private answer</span>'
@@ -49,7 +49,7 @@ def _top(tour: Tour) -> str:
     owns its data.</p>{_KEY}"""
 
 
-def _article(number: int, answered: Answered) -> str:
+def _article(number: int, answered: DemoAnswer) -> str:
     question = answered.question
     head = f"<h3>{number}. {escape(question.title)}</h3><p>{escape(question.why)}</p><pre>{escape(question.sql)}</pre>"
     if answered.release is None:
@@ -58,7 +58,7 @@ def _article(number: int, answered: Answered) -> str:
     return f"<article>{head}{body}{_price(answered, answered.release)}</article>"
 
 
-def _refusal(answered: Answered) -> str:
+def _refusal(answered: DemoAnswer) -> str:
     error = answered.refusal
     if error is None:
         return ""
@@ -67,7 +67,7 @@ def _refusal(answered: Answered) -> str:
     return f'{said}<p class="price">Nothing was charged.</p>'
 
 
-def _price(answered: Answered, release: Release) -> str:
+def _price(answered: DemoAnswer, release: Release) -> str:
     paid = f"Free: {escape(release.reused)}" if release.reused else f"It cost {escape(str(release.cost))}"
     left = "" if release.left is None else f"; {escape(str(release.left))} is left"
     few = {0: "", 1: " One group is too small to be shown."}
@@ -75,7 +75,7 @@ def _price(answered: Answered, release: Release) -> str:
     return f'<p class="price">{paid}{left}. It took {answered.seconds * 1000:,.0f} ms.{hidden}</p>'
 
 
-def _numbers(answered: Answered, release: Release) -> str:
+def _numbers(answered: DemoAnswer, release: Release) -> str:
     rows = ""
     for place, name in enumerate(release.columns):
         value, error = release.rows[0][place], release.errors[0][place]
@@ -88,7 +88,7 @@ def _numbers(answered: Answered, release: Release) -> str:
     return f'<table><tr><th></th><th class="big">private</th><th>true</th><th>off by</th></tr>{rows}</table>'
 
 
-def _pictures(answered: Answered, release: Release) -> str:
+def _pictures(answered: DemoAnswer, release: Release) -> str:
     keys = answered.question.keys
     drawn = ""
     for place in range(keys, len(release.columns)):
@@ -160,7 +160,7 @@ def _budgets(tour: Tour) -> str:
     them whole.</p></article>"""
 
 
-def _prices(answers: tuple[Answered, ...], first: int) -> list[tuple[str, float]]:
+def _prices(answers: tuple[DemoAnswer, ...], first: int) -> list[tuple[str, float]]:
     return [
         (str(number), float(answered.release.cost.epsilon))
         for number, answered in enumerate(answers, first)

@@ -11,11 +11,11 @@ import numpy as np
 from tacit.curator import Release
 from tacit.errors import InvalidParameter, LedgerError, PolicyError, TacitError
 from tacit.faces.database import Database, open_database
-from tacit.faces.demo.data import Office, build_clinic, build_tax_office
-from tacit.faces.demo.findings import NOISE, Answered, Attack, Tour, number_text
+from tacit.faces.demo.data import DemoDataset, build_clinic, build_tax_office
+from tacit.faces.demo.findings import NOISE, Attack, DemoAnswer, Tour, number_text
 from tacit.faces.demo.questions import CLINIC, SECRET, TAX, Question
 from tacit.faces.demo.report import report_html
-from tacit.faces.owner.books import verdict
+from tacit.faces.owner.ledger_admin import verdict
 from tacit.faces.terminal import print_lines, print_table, working
 from tacit.mechanisms import Laplace
 
@@ -63,20 +63,20 @@ def run_demo(directory: Path | None, *, rows: int) -> Path:
     return report
 
 
-def _truths(questions: tuple[Question, ...], office: Office) -> Truths:
+def _truths(questions: tuple[Question, ...], office: DemoDataset) -> Truths:
     """True answers, by the owner's door, while no engine has the data open."""
     return {question: office.truth(question.truth) for question in questions if question.truth}
 
 
 def ask_all(
     questions: tuple[Question, ...], database: Database, truths: Truths, *, heading: str
-) -> tuple[Answered, ...]:
+) -> tuple[DemoAnswer, ...]:
     """Ask one after another, and print each beside its truth."""
     print_lines("", heading)
     return tuple(_asked(question, database, truths.get(question, [])) for question in questions)
 
 
-def _asked(question: Question, database: Database, true_rows: list[tuple[object, ...]]) -> Answered:
+def _asked(question: Question, database: Database, true_rows: list[tuple[object, ...]]) -> DemoAnswer:
     print_lines("", question.title, f"  {question.sql}")
     started = time.monotonic()
     try:
@@ -84,10 +84,10 @@ def _asked(question: Question, database: Database, true_rows: list[tuple[object,
             release = database.query(question.sql)
     except TacitError as error:
         print_lines(*(f"  {line}" for line in error.explain().split("\n")))
-        return Answered(question, None, (), 0, error, time.monotonic() - started)
+        return DemoAnswer(question, None, (), 0, error, time.monotonic() - started)
     seconds = time.monotonic() - started
     truth, left_out = _beside(release, true_rows, keys=question.keys)
-    answered = Answered(question, release, truth, 0 if "LIMIT" in question.sql else left_out, None, seconds)
+    answered = DemoAnswer(question, release, truth, 0 if "LIMIT" in question.sql else left_out, None, seconds)
     _print(answered, release)
     return answered
 
@@ -100,7 +100,7 @@ def _beside(
     return tuple(known[tuple(map(str, row[:keys]))] for row in release.rows), len(rows) - len(release.rows)
 
 
-def _print(answered: Answered, release: Release) -> None:
+def _print(answered: DemoAnswer, release: Release) -> None:
     keys = answered.question.keys
     numbers = release.columns[keys:]
     columns = [*release.columns[:keys], *(text for name in numbers for text in (name, f"true {name}"))]

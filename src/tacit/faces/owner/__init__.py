@@ -24,10 +24,10 @@ from tacit.errors import QueryRefused
 if TYPE_CHECKING:
     from tacit.core import Number
     from tacit.curator.calibrate import CalibrationPlan
+    from tacit.faces.budget_status import BudgetStatus
     from tacit.faces.owner.calibrating import Calibrated
     from tacit.faces.owner.examining import Checked
-    from tacit.faces.owner.replaying import Audit
-    from tacit.faces.standing import Standing
+    from tacit.faces.owner.replaying import ReplayReport
     from tacit.ledger import Entry, Verdict
     from tacit.policy import Policy
 
@@ -80,11 +80,11 @@ def explain_calibration(
     grids: Mapping[str, str] | None = None,
 ) -> CalibrationPlan:
     """What `calibrate` would measure, what it would cost, and how far off it would be. Free."""
-    from tacit.faces.owner.calibrating import Wish
+    from tacit.faces.owner.calibrating import CalibrationRequest
     from tacit.faces.owner.calibrating import explain_calibration as explain
 
     _refuse_environment("calibration")
-    wish = Wish(names=quantities, epsilon=epsilon, delta=delta, coverage=coverage, grids=grids or {})
+    wish = CalibrationRequest(names=quantities, epsilon=epsilon, delta=delta, coverage=coverage, grids=grids or {})
     return explain(_declared(policy), wish)
 
 
@@ -104,46 +104,48 @@ def calibrate(
     it is all that is missing. `grids` says where to look for a column's bounds: `{"visits.amount": "0:1000:10"}`. What
     was measured before is given again, free, unless `fresh`.
     """
-    from tacit.faces.owner.calibrating import Wish, calibrate_file
+    from tacit.faces.owner.calibrating import CalibrationRequest, calibrate_file
     from tacit.faces.owner.writing import write_over
 
     _refuse_environment("calibration")
-    wish = Wish(names=quantities, epsilon=epsilon, delta=delta, coverage=coverage, grids=grids or {}, fresh=fresh)
+    wish = CalibrationRequest(
+        names=quantities, epsilon=epsilon, delta=delta, coverage=coverage, grids=grids or {}, fresh=fresh
+    )
     found = calibrate_file(Path(policy), wish)
     if write:
         write_over(Path(policy), found.text)
     return found
 
 
-def budget(policy: Policy | str | Path, *, analyst: str | None = None) -> Standing:
+def budget(policy: Policy | str | Path, *, analyst: str | None = None) -> BudgetStatus:
     """What is spent and what is left: of one analyst, or of everyone."""
-    from tacit.faces.owner import books
+    from tacit.faces.owner import ledger_admin
 
-    return books.standings(_declared(policy), analyst)
+    return ledger_admin.budget_of(_declared(policy), analyst)
 
 
 def log(policy: Policy | str | Path, *, analyst: str | None = None, limit: int = 50) -> tuple[Entry, ...]:
     """The newest entries of the ledger, of one analyst or of all, the newest first."""
-    from tacit.faces.owner import books
+    from tacit.faces.owner import ledger_admin
 
-    return books.entries(_declared(policy), analyst, limit=limit)
+    return ledger_admin.entries(_declared(policy), analyst, limit=limit)
 
 
 def verify(policy: Policy | str | Path) -> Verdict:
     """Whether the ledger is whole: every hash, total and answer is computed anew. Its `problems` say what is not."""
-    from tacit.faces.owner import books
+    from tacit.faces.owner import ledger_admin
 
-    return books.verdict(_declared(policy))
+    return ledger_admin.verdict(_declared(policy))
 
 
-def replay(policy: Policy | str | Path, *, limit: int = 1000) -> Audit:
+def replay(policy: Policy | str | Path, *, limit: int = 1000) -> ReplayReport:
     """Every question of the log planned anew, and its price held against what was charged. Reads no row; free."""
-    from tacit.faces.owner import books
+    from tacit.faces.owner import ledger_admin
     from tacit.faces.owner.replaying import replay as audit
 
     _refuse_environment("an audit of everybody's questions")
     declared = _declared(policy)
-    charges = [entry for entry in books.entries(declared, None, limit=limit) if entry.act == "charge"]
+    charges = [entry for entry in ledger_admin.entries(declared, None, limit=limit) if entry.act == "charge"]
     return audit(declared, charges)
 
 
@@ -152,10 +154,10 @@ def adopt(policy: Policy | str | Path, *, note: str) -> str:
 
     What was spent there can be spent again: a loss of privacy, unless the data are others. `note` says why, for ever.
     """
-    from tacit.faces.owner import books
+    from tacit.faces.owner import ledger_admin
 
     _refuse_environment("the ledger's care")
-    return books.take_over(_declared(policy), note)
+    return ledger_admin.take_over(_declared(policy), note)
 
 
 def accept(policy: Policy | str | Path, *, note: str) -> str:
@@ -163,10 +165,10 @@ def accept(policy: Policy | str | Path, *, note: str) -> str:
 
     What was charged after that point can be spent again: a loss of privacy. `note` says why, for ever.
     """
-    from tacit.faces.owner import books
+    from tacit.faces.owner import ledger_admin
 
     _refuse_environment("the ledger's care")
-    return books.accept(_declared(policy), note)
+    return ledger_admin.accept(_declared(policy), note)
 
 
 def sql(

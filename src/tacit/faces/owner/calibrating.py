@@ -34,7 +34,7 @@ _OF_COLUMNS = (Quantity.LOWER, Quantity.UPPER, Quantity.DOMAIN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class CalibrationRequest:
     """What the curator asks for: names such as `visits.amount` or `visits.max_rows`; none means all that is missing."""
 
     names: Sequence[str]
@@ -63,13 +63,13 @@ class Wish:
         return share
 
 
-def explain_calibration(policy: Policy, wish: Wish) -> CalibrationPlan:
+def explain_calibration(policy: Policy, wish: CalibrationRequest) -> CalibrationPlan:
     """What would be measured and paid; only names and types are read."""
     with source_and_books(policy) as (engine, _):
         return _plan(resolve_types(policy, engine.schema()), wish, schema=engine.schema(), dialect=engine.dialect)
 
 
-def run_calibration(policy: Policy, wish: Wish) -> tuple[Calibration, list[Change]]:
+def run_calibration(policy: Policy, wish: CalibrationRequest) -> tuple[Calibration, list[Change]]:
     """Charge the total and measure; and the changes to the policy that follow."""
     with source_and_books(policy) as (engine, ledger):
         typed = resolve_types(policy, engine.schema())
@@ -104,7 +104,7 @@ class Calibrated:
         return "\n".join(difflib.unified_diff(*lines, self.name, f"{self.name}, calibrated", lineterm="", n=1))
 
 
-def calibrate_file(path: Path, wish: Wish) -> Calibrated:
+def calibrate_file(path: Path, wish: CalibrationRequest) -> Calibrated:
     """Measure what is wished for, and amend the text of the policy; nothing is written."""
     declared = load_policy(path)
     before = path.read_text(encoding="utf-8-sig")
@@ -112,7 +112,7 @@ def calibrate_file(path: Path, wish: Wish) -> Calibrated:
     return Calibrated(path.name, result, before, amend_policy(before, changed, name=path.name))
 
 
-def _plan(typed: Policy, wish: Wish, *, schema: Schema, dialect: str) -> CalibrationPlan:
+def _plan(typed: Policy, wish: CalibrationRequest, *, schema: Schema, dialect: str) -> CalibrationPlan:
     targets = list(_targets(typed, wish))
     return plan_calibration(typed, targets, schema=schema, price=wish.price, coverage=wish.share, dialect=dialect)
 
@@ -120,7 +120,7 @@ def _plan(typed: Policy, wish: Wish, *, schema: Schema, dialect: str) -> Calibra
 # ── what to measure ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _targets(policy: Policy, wish: Wish) -> Iterable[Target]:
+def _targets(policy: Policy, wish: CalibrationRequest) -> Iterable[Target]:
     grids = {fold(name): typed_edges(text) for name, text in wish.grids.items()}
     if wish.names:
         for name in wish.names:

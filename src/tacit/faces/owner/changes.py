@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from tacit.curator.reuse import data_version
 from tacit.errors import TacitError
-from tacit.faces.owner.books import kept_states
+from tacit.faces.owner.ledger_admin import kept_states
 from tacit.policy import Finding, Level, Policy
 
 _PATH = ("dataset", "data_version")

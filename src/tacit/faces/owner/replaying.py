@@ -14,7 +14,7 @@ from tacit.policy import Policy
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class ReplayReport:
     """What a replay found: how many charges follow from their questions, which do not, and which cannot be told."""
 
     agreeing: int
@@ -22,7 +22,7 @@ class Audit:
     untold: tuple[tuple[Entry, str], ...]  # and why
 
 
-def replay(policy: Policy, entries: Sequence[Entry]) -> Audit:
+def replay(policy: Policy, entries: Sequence[Entry]) -> ReplayReport:
     """Plan each charge's question under the policy as it is now. Names and types are read, no row is; it is free."""
     agreeing: list[Entry] = []
     differing: list[Entry] = []
@@ -34,7 +34,7 @@ def replay(policy: Policy, entries: Sequence[Entry]) -> Audit:
                 untold.append((entry, why))
             else:
                 (agreeing if curator.replay(entry).agrees else differing).append(entry)
-    return Audit(len(agreeing), tuple(differing), tuple(untold))
+    return ReplayReport(len(agreeing), tuple(differing), tuple(untold))
 
 
 def _untold(entry: Entry, policy: Policy) -> str | None:

@@ -8,8 +8,8 @@ from tacit.errors import InvalidParameter
 from tacit.faces.commands import Command, by_name
 from tacit.faces.database import Database
 from tacit.faces.entries import HEADINGS, entry_row
-from tacit.faces.formats import Format
-from tacit.faces.shown import show
+from tacit.faces.formats import OutputFormat
+from tacit.faces.formatting import show
 from tacit.faces.terminal import print_lines, print_table
 
 ABOUT = r"""Questions end with a semicolon or an empty line:
@@ -25,14 +25,14 @@ class Quit(BaseException):
 
 
 @dataclass(slots=True)
-class State:
+class ShellState:
     """What the shell remembers between questions."""
 
     database: Database
-    form: Format = Format.TABLE
+    form: OutputFormat = OutputFormat.TABLE
 
 
-def run_command(line: str, state: State) -> None:
+def run_command(line: str, state: ShellState) -> None:
     """Do what the line says."""
     word, _, rest = line[1:].partition(" ")
     command = NAMED.get(word.strip().lower())
@@ -41,43 +41,43 @@ def run_command(line: str, state: State) -> None:
     command.run(state, rest.strip().rstrip(";"))
 
 
-def _help(state: State, rest: str) -> None:
+def _help(state: ShellState, rest: str) -> None:
     width = max(len(command.name) for command in COMMANDS)
     print_lines(*ABOUT.split("\n"), *(f"  \\{command.name.ljust(width)}  {command.short}" for command in COMMANDS))
 
 
-def _describe(state: State, rest: str) -> None:
+def _describe(state: ShellState, rest: str) -> None:
     schema = state.database.schema
     print_lines(*str(schema.table(rest) if rest else schema).split("\n"))
 
 
-def _budget(state: State, rest: str) -> None:
+def _budget(state: ShellState, rest: str) -> None:
     print_table(("budget", "spent", "left", "of"), [account.row() for account in state.database.budget.accounts])
 
 
-def _log(state: State, rest: str) -> None:
+def _log(state: ShellState, rest: str) -> None:
     rows = [entry_row(entry) for entry in state.database.log if entry.act == "charge"]
     print_table(HEADINGS, rows)
 
 
-def _explain(state: State, rest: str) -> None:
-    show(state.database.explain(rest), Format.JSON if state.form is Format.JSON else Format.TABLE)
+def _explain(state: ShellState, rest: str) -> None:
+    show(state.database.explain(rest), OutputFormat.JSON if state.form is OutputFormat.JSON else OutputFormat.TABLE)
 
 
-def _format(state: State, rest: str) -> None:
-    known = [form.value for form in Format if form is not Format.PARQUET]
+def _format(state: ShellState, rest: str) -> None:
+    known = [form.value for form in OutputFormat if form is not OutputFormat.PARQUET]
     if rest not in known:
         raise InvalidParameter(f"there is no format {rest[:40]!r}", hint=f"there is {', '.join(known)}")
-    state.form = Format(rest)
+    state.form = OutputFormat(rest)
 
 
-def _epsilon(state: State, rest: str) -> None:
+def _epsilon(state: ShellState, rest: str) -> None:
     state.database.default_epsilon = rest or None
     price = state.database.default_epsilon
     print_lines("a plain SELECT has the policy's price" if price is None else f"a plain SELECT costs ε = {rest}")
 
 
-def _quit(state: State, rest: str) -> None:
+def _quit(state: ShellState, rest: str) -> None:
     raise Quit
 
 

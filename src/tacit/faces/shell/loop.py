@@ -8,16 +8,16 @@ from functools import partial
 
 from tacit.errors import TacitError
 from tacit.faces.database import Database, ask_or_explain
-from tacit.faces.guard import guarded
-from tacit.faces.shell.commands import Quit, State, run_command
+from tacit.faces.error_handler import guarded
+from tacit.faces.formatting import show
+from tacit.faces.shell.commands import Quit, ShellState, run_command
 from tacit.faces.shell.reading import is_interactive, statements, typed
-from tacit.faces.shown import show
 from tacit.faces.terminal import print_lines, working
 
 
 def run_shell(database: Database) -> int:
     """Answer until there are no more questions. From a pipe: the exit code of the first one that failed, else 0."""
-    state = State(database)
+    state = ShellState(database)
     if not is_interactive():
         return _answer_all(statements(sys.stdin), state)
     print_lines(f"{database.schema.dataset}, asked by {database.analyst}. \\h is the help, \\q leaves.")
@@ -25,7 +25,7 @@ def run_shell(database: Database) -> int:
     return 0
 
 
-def _answer_all(texts: Iterable[str], state: State) -> int:
+def _answer_all(texts: Iterable[str], state: ShellState) -> int:
     """Every statement in turn; one that fails does not stop the next. The first exit code that is not 0."""
     first = 0
     for text in texts:
@@ -37,7 +37,7 @@ def _answer_all(texts: Iterable[str], state: State) -> int:
     return first
 
 
-def _answer(text: str, state: State) -> int:
+def _answer(text: str, state: ShellState) -> int:
     if text.startswith("\\"):
         run_command(text, state)
         return 0

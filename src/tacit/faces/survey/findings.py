@@ -16,7 +16,7 @@ _CELLS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class EstimatedShare:
     """One answer's share of the population, or the mean of a number, with its interval."""
 
     label: str
@@ -32,7 +32,7 @@ class Findings:
 
     survey: Survey
     confidence: str
-    findings: tuple[Finding, ...]
+    findings: tuple[EstimatedShare, ...]
     reports: int
     dropped: int
 
@@ -61,7 +61,7 @@ class Findings:
         }
 
 
-def _row(one: Finding) -> dict[str, Any]:
+def _row(one: EstimatedShare) -> dict[str, Any]:
     row = {"answer": one.label, "value": one.value, "low": one.low, "high": one.high}
     return row if one.consistent is None else {**row, "consistent": one.consistent}
 
@@ -86,7 +86,7 @@ def findings(survey: Survey, tally: Tally, *, confidence: Number, consistent: bo
     labels = survey.answers or ("mean",)
     nearest = _floats(estimate.on_simplex().values) if consistent else [None] * len(labels)
     columns = (_floats(part) for part in (estimate.values, low, high))
-    found = [Finding(*row) for row in zip(labels, *columns, nearest, strict=True)]
+    found = [EstimatedShare(*row) for row in zip(labels, *columns, nearest, strict=True)]
     level = decimal_text(probability(confidence, "the confidence"))
     return Findings(survey, level, tuple(found), tally.reports, tally.dropped)
 
@@ -95,7 +95,7 @@ def _floats(values: np.ndarray[Any, Any]) -> list[float]:
     return [float(value) for value in values]
 
 
-def bar(one: Finding, *, lowest: float, highest: float) -> str:
+def bar(one: EstimatedShare, *, lowest: float, highest: float) -> str:
     """A small picture in text: the interval as a line, the estimate as a dot."""
 
     def cell(value: float) -> int:

@@ -1,4 +1,4 @@
-"""The owner's books: what the ledger says of everyone, and its care. Closed to analysts; needs no engine."""
+"""The ledger as the owner sees it: what it says of everyone, and its care. Closed to analysts; needs no engine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from tacit.curator.caps import caps
 from tacit.errors import InvalidParameter, LedgerError
-from tacit.faces.standing import Standing, standing
+from tacit.faces.budget_status import BudgetStatus, budget_status
 from tacit.ledger import (
     Balance,
     Entry,
@@ -29,13 +29,13 @@ _OWNER = "curator"
 T = TypeVar("T")
 
 
-def standings(policy: Policy, analyst: str | None) -> Standing:
+def budget_of(policy: Policy, analyst: str | None) -> BudgetStatus:
     """What is spent and left: of one analyst, or of all. Makes no ledger where there is none yet."""
     chosen = [policy.analyst(analyst)] if analyst else list(policy.analysts)
     who = chosen or [AnalystPolicy(_OWNER, policy.budget.epsilon)]
     balances = _in_ledger(policy, lambda ledger: {one.name: _balance(policy, one, ledger) for one in who})
-    made = standing(policy.dataset.name, balances)
-    return made if chosen else Standing(made.dataset, made.total, (), ())
+    made = budget_status(policy.dataset.name, balances)
+    return made if chosen else BudgetStatus(made.dataset, made.total, (), ())
 
 
 def _balance(policy: Policy, analyst: AnalystPolicy, ledger: Ledger | None) -> Balance:

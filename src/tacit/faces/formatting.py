@@ -13,7 +13,7 @@ from tacit.curator import Explanation, Release
 from tacit.curator.extras import needs
 from tacit.curator.forms.cells import in_one_text, plain, visible
 from tacit.errors import InvalidParameter
-from tacit.faces.formats import Format
+from tacit.faces.formats import OutputFormat
 from tacit.faces.terminal import console, print_lines, print_table, show_json
 
 __all__ = ["check_format", "show", "show_json"]
@@ -21,13 +21,13 @@ __all__ = ["check_format", "show", "show_json"]
 Shown = Release | Explanation
 
 
-def show(answer: Shown, form: Format, *, output: Path | None = None) -> None:
+def show(answer: Shown, form: OutputFormat, *, output: Path | None = None) -> None:
     """Print the answer, or write it to a file and say what it cost."""
-    if form is Format.PARQUET:
+    if form is OutputFormat.PARQUET:
         _write_parquet(answer, output)
     elif output is not None:
         _write(output, _text(answer, form))
-    elif form is Format.TABLE:
+    elif form is OutputFormat.TABLE:
         _print(answer)
         return
     else:
@@ -37,18 +37,20 @@ def show(answer: Shown, form: Format, *, output: Path | None = None) -> None:
         console(error=True).print(f"wrote {output}; {answer.footer()}", soft_wrap=True)
 
 
-def show_rows(columns: Sequence[str], rows: Sequence[Sequence[object]], form: Format, *, output: Path | None) -> None:
+def show_rows(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], form: OutputFormat, *, output: Path | None
+) -> None:
     """True rows, at the owner's door."""
     values = [[plain(cell) for cell in row] for row in rows]
-    if form is Format.TABLE and output is None:
+    if form is OutputFormat.TABLE and output is None:
         if columns:
             print_table(columns, [["NULL" if cell is None else str(cell) for cell in row] for row in values])
         return
-    if form is Format.JSON:
+    if form is OutputFormat.JSON:
         text = (
             in_one_text(json.dumps({"columns": list(columns), "rows": values}, ensure_ascii=False, default=str)) + "\n"
         )
-    elif form is Format.CSV:
+    elif form is OutputFormat.CSV:
         text = _csv(columns, values)
     else:
         raise InvalidParameter(f"true rows are not printed as {form.value}", hint="use --format table, json or csv")
@@ -72,25 +74,25 @@ def _print(answer: Shown) -> None:
     print_lines("", answer.footer(), *(f"note: {note}" for note in answer.notes), dim=True)
 
 
-def _text(answer: Shown, form: Format) -> str:
+def _text(answer: Shown, form: OutputFormat) -> str:
     if isinstance(answer, Explanation):
-        if form is Format.JSON:
+        if form is OutputFormat.JSON:
             return answer.to_json() + "\n"
-        if form is Format.TABLE:
+        if form is OutputFormat.TABLE:
             return f"{answer}\n"
         raise InvalidParameter(f"an explanation has no {form.value} form", hint="use --format table or json")
-    forms: dict[Format, Callable[[], str]] = {
-        Format.JSON: lambda: answer.to_json() + "\n",
-        Format.CSV: answer.to_csv,
-        Format.MARKDOWN: lambda: answer.to_markdown() + "\n",
-        Format.TABLE: lambda: answer.to_markdown() + "\n",
+    forms: dict[OutputFormat, Callable[[], str]] = {
+        OutputFormat.JSON: lambda: answer.to_json() + "\n",
+        OutputFormat.CSV: answer.to_csv,
+        OutputFormat.MARKDOWN: lambda: answer.to_markdown() + "\n",
+        OutputFormat.TABLE: lambda: answer.to_markdown() + "\n",
     }
     return forms[form]()
 
 
-def check_format(form: Format, output: Path | None) -> None:
+def check_format(form: OutputFormat, output: Path | None) -> None:
     """Refuse what could not be printed before anything is paid."""
-    if form is Format.PARQUET:
+    if form is OutputFormat.PARQUET:
         if output is None:
             raise InvalidParameter("parquet is not printed: it is written", hint="name a file with -o answer.parquet")
         needs("pyarrow.parquet")

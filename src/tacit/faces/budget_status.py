@@ -47,7 +47,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class BudgetStatus:
     """The accounts that a question of one analyst touches; or, for the curator, all of them."""
 
     dataset: str
@@ -91,11 +91,11 @@ class Standing:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
-def standing(dataset: str, balances: dict[str, Balance]) -> Standing:
+def budget_status(dataset: str, balances: dict[str, Balance]) -> BudgetStatus:
     """From the balances of one analyst or several, by name; each holds the same total."""
     first = next(iter(balances.values()))
     groups = {name: line for balance in balances.values() for name, line in balance.groups}
-    return Standing(
+    return BudgetStatus(
         dataset,
         Account.of("total", "total", line=first.total),
         tuple(Account.of(name, "analyst", line=balance.analyst) for name, balance in balances.items()),
