@@ -18,9 +18,10 @@ import numpy as np
 from bench.report import Report, at_least, below
 from bench.timing import cpu_seconds
 from tacit.release.anonymise import anonymise, check, load_tree, open_source
-from tacit.release.anonymise.greedy import greedy
+from tacit.release.anonymise.methods.greedy import greedy
 from tacit.release.anonymise.preparing import Prepared, prepare
-from tacit.release.anonymise.request import Request, Roles, Wanted
+from tacit.release.anonymise.request import Request, Roles
+from tacit.release.anonymise.wanted import Wanted
 
 ADULT = Path(__file__).parents[1] / "../shared/data/adult.data"
 NAMES = (

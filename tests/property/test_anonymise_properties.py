@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.errors import InvalidParameter
-from tacit.release.anonymise import METHODS, Bands, Hierarchy, Tree, anonymise, refining, tuples
+from tacit.release.anonymise import METHODS, Bands, Hierarchy, Tree, anonymise, tuples
+from tacit.release.anonymise.methods import refining
 
 pd = pytest.importorskip("pandas")
 

@@ -7,9 +7,9 @@ import sys
 import numpy as np
 import pytest
 
-from tacit.release.anonymise import compiled, greedy
 from tacit.release.anonymise.coding import column
 from tacit.release.anonymise.columns import Column
+from tacit.release.anonymise.methods import compiled, greedy
 from tacit.release.anonymise.models import KAnonymity, Rules
 from tacit.release.anonymise.partition import Partition
 from tacit.release.anonymise.tuples import Tuples, whole

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from tacit.errors import EngineError, InvalidParameter, TacitError
-from tacit.release.anonymise import Anonymised, Bands, Tree, anonymise, check, making
+from tacit.release.anonymise import Anonymised, Bands, Tree, anonymise, check
+from tacit.release.anonymise.methods import making
 from tacit.release.anonymise.partition import Partition
 
 pa = pytest.importorskip("pyarrow")

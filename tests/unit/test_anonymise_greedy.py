@@ -7,10 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
-from tacit.release.anonymise import halving, refining
 from tacit.release.anonymise.coding import column
 from tacit.release.anonymise.columns import Column
-from tacit.release.anonymise.greedy import greedy
+from tacit.release.anonymise.methods import halving, refining
+from tacit.release.anonymise.methods.greedy import greedy
 from tacit.release.anonymise.models import KAnonymity, LDiversity, Rules
 from tacit.release.anonymise.tuples import Spread, Tuples, tally, whole
 
@@ -124,7 +124,7 @@ def test_the_first_coarse_cut_gains_what_it_says() -> None:
 
 
 def test_greedy_loses_less_than_mondrian() -> None:
-    from tacit.release.anonymise.mondrian import strict
+    from tacit.release.anonymise.methods.mondrian import strict
 
     tuples, columns = table(4000, (60, 15, 7, 5), rng=np.random.default_rng(3))
     for k in (2, 5, 20):

@@ -10,8 +10,8 @@ import pytest
 
 from tacit.release.anonymise import Bands, Prefix, Tree, anonymise, check
 from tacit.release.anonymise.coding import column
+from tacit.release.anonymise.methods.mondrian import relaxed, strict
 from tacit.release.anonymise.models import KAnonymity, Rules
-from tacit.release.anonymise.mondrian import relaxed, strict
 from tacit.release.anonymise.partition import Partition
 from tacit.release.anonymise.tuples import Tuples, whole
 

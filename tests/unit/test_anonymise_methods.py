@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from tacit.errors import InvalidParameter
-from tacit.release.anonymise import Bands, Tree, lattice
+from tacit.release.anonymise import Bands, Tree
 from tacit.release.anonymise.coding import column
 from tacit.release.anonymise.columns import Column
-from tacit.release.anonymise.lattice import optimal
-from tacit.release.anonymise.microaggregation import microaggregate
+from tacit.release.anonymise.methods import lattice
+from tacit.release.anonymise.methods.lattice import optimal
+from tacit.release.anonymise.methods.microaggregation import microaggregate
+from tacit.release.anonymise.methods.recoding import local
 from tacit.release.anonymise.models import KAnonymity, LDiversity, Model, Rules, TCloseness
-from tacit.release.anonymise.recoding import local
 from tacit.release.anonymise.tuples import Spread, Tuples, tally, whole
 
 

@@ -7,10 +7,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tacit.release.anonymise import Bands, Hierarchy, Tree, anonymise, load_tree, recoding
-from tacit.release.anonymise.joining import joined
+from tacit.release.anonymise import Bands, Hierarchy, Tree, anonymise, load_tree
+from tacit.release.anonymise.methods import recoding
+from tacit.release.anonymise.methods.joining import joined
+from tacit.release.anonymise.methods.recoding import local
 from tacit.release.anonymise.models import KAnonymity, Rules
-from tacit.release.anonymise.recoding import local
 from tacit.release.anonymise.tuples import Tuples, whole
 
 pd = pytest.importorskip("pandas")

@@ -15,10 +15,10 @@ from tacit.policy import Policy
 from tacit.release.anonymise.auditing import Classes, classes_of, verify, verify_cells, verify_rows
 from tacit.release.anonymise.beside import beside, telling
 from tacit.release.anonymise.distance import EQUAL
-from tacit.release.anonymise.halving import Progress
 from tacit.release.anonymise.hierarchy import Hierarchy
 from tacit.release.anonymise.linkage import attack
-from tacit.release.anonymise.making import make
+from tacit.release.anonymise.methods.halving import Progress
+from tacit.release.anonymise.methods.making import make
 from tacit.release.anonymise.models import Model
 from tacit.release.anonymise.partition import Partition
 from tacit.release.anonymise.preparing import Prepared, prepare

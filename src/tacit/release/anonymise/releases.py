@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tacit.release.anonymise.columns import Column
-from tacit.release.anonymise.greedy import greedy
+from tacit.release.anonymise.methods.greedy import greedy
 from tacit.release.anonymise.models import KAnonymity, Rules
 from tacit.release.anonymise.partition import Partition
 from tacit.release.anonymise.preparing import Prepared, prepare

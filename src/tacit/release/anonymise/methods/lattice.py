@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit.errors import InvalidParameter
 from tacit.release.anonymise.columns import Cells, Column, Level
-from tacit.release.anonymise.halving import Progress
+from tacit.release.anonymise.methods.halving import Progress
 from tacit.release.anonymise.models import KAnonymity, KMap, LDiversity, Rules
 from tacit.release.anonymise.partition import SUPPRESSED, Partition, numbered
 from tacit.release.anonymise.tuples import Bools, Floats, Ints, Tuples, tally

@@ -9,11 +9,11 @@ from importlib.util import find_spec
 import numpy as np
 
 from tacit.release.anonymise.columns import Column
-from tacit.release.anonymise.halving import SMALL, Progress, halve
+from tacit.release.anonymise.methods.halving import SMALL, Progress, halve
+from tacit.release.anonymise.methods.recoding import local
+from tacit.release.anonymise.methods.refining import refine
 from tacit.release.anonymise.models import Rules
 from tacit.release.anonymise.partition import Partition, boxed
-from tacit.release.anonymise.recoding import local
-from tacit.release.anonymise.refining import refine
 from tacit.release.anonymise.tuples import Ints, Tuples
 
 WORTH = 300_000  # tuples
@@ -43,7 +43,7 @@ def _classes(tuples: Tuples, columns: Sequence[Column], *, rules: Rules, progres
     scales = [column.scale for column in columns]
     narrow = max(column.size for column in columns) <= WIDEST
     if rules.only_sizes and narrow and _compiler_pays(tuples.size.size):
-        from tacit.release.anonymise.compiled import split
+        from tacit.release.anonymise.methods.compiled import split
 
         classes = split(tuples, scales, k=rules.least, small=SMALL)
         progress(1.0)

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.release.anonymise.columns import Column
-from tacit.release.anonymise.halving import SMALL, Progress, halve
-from tacit.release.anonymise.joining import joined
+from tacit.release.anonymise.methods.halving import SMALL, Progress, halve
+from tacit.release.anonymise.methods.joining import joined
+from tacit.release.anonymise.methods.refining import refine
 from tacit.release.anonymise.models import Rules
 from tacit.release.anonymise.partition import Partition, boxed
-from tacit.release.anonymise.refining import refine
 from tacit.release.anonymise.tuples import Bools, Floats, Ints, Tuples, chosen, tally, whole
 
 FINEST = 4  # doublings of the intervals of a column without a hierarchy, between its values and `*`

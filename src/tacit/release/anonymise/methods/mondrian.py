@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.release.anonymise.columns import Column
-from tacit.release.anonymise.halving import Progress
+from tacit.release.anonymise.methods.halving import Progress
 from tacit.release.anonymise.models import Rules
 from tacit.release.anonymise.partition import Partition, boxed
 from tacit.release.anonymise.tuples import Ints, Tuples, tally

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.release.anonymise.halving import Progress
+from tacit.release.anonymise.methods.halving import Progress
 from tacit.release.anonymise.models import Rules
 from tacit.release.anonymise.tuples import WIDE, Bools, Floats, Ints, Tally, Tuples, tally
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tacit.release.anonymise.columns import Cells, Column
-from tacit.release.anonymise.halving import Progress, halve
+from tacit.release.anonymise.methods.halving import Progress, halve
 from tacit.release.anonymise.models import Rules
 from tacit.release.anonymise.partition import Partition, numbered, spans
 from tacit.release.anonymise.tuples import Floats, Ints, Tuples, tally
