@@ -17,7 +17,7 @@ from tacit.policy import BudgetPolicy, Dataset, Policy, TablePolicy
 from tacit.release.anonymise import Bands, Order, Request, Roles, Tree, Wanted, anonymise, check
 from tacit.release.anonymise.recording import said
 from tacit.release.anonymise.risk import risk
-from tacit.release.anonymise.tuples import Tally
+from tacit.release.anonymise.tuples import ClassTally
 
 pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
@@ -155,9 +155,9 @@ def test_the_classes_of_a_report_are_those_one_can_tell_apart() -> None:
 
 
 def test_a_marketer_guesses_within_the_population_where_it_is_known() -> None:
-    found = risk(Tally(np.array([2, 1, 0]), np.array([4, 5, 9]), {}), population_size=None)
+    found = risk(ClassTally(np.array([2, 1, 0]), np.array([4, 5, 9]), {}), population_size=None)
     assert found.marketer == pytest.approx((2 / 4 + 1 / 5) / 3)
-    assert risk(Tally(np.array([2, 1]), None, {}), population_size=None).marketer == pytest.approx(2 / 3)
+    assert risk(ClassTally(np.array([2, 1]), None, {}), population_size=None).marketer == pytest.approx(2 / 3)
 
 
 def test_what_is_missing_and_what_is_empty_are_two_values_to_a_check() -> None:

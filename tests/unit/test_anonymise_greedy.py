@@ -12,7 +12,7 @@ from tacit.release.anonymise.columns import Column
 from tacit.release.anonymise.methods import halving, refining
 from tacit.release.anonymise.methods.greedy import greedy
 from tacit.release.anonymise.models import KAnonymity, LDiversity, Rules
-from tacit.release.anonymise.tuples import Spread, Tuples, tally, whole
+from tacit.release.anonymise.tuples import SecretSpread, Tuples, tally, whole
 
 
 def table(rows: int, sizes: tuple[int, ...], *, rng: np.random.Generator) -> tuple[Tuples, list[Column]]:
@@ -22,7 +22,7 @@ def table(rows: int, sizes: tuple[int, ...], *, rng: np.random.Generator) -> tup
     place = np.asarray(place).ravel()
     secret = rng.integers(0, 3, rows)
     ones = np.ones(rows, dtype=np.int64)
-    spread = Spread.of("s", 3, owner=place, value=secret, count=ones, tuples=counts.size)
+    spread = SecretSpread.of("s", 3, owner=place, value=secret, count=ones, tuples=counts.size)
     columns = []
     for values in codes:
         different = np.unique(values)

@@ -16,7 +16,7 @@ from tacit.release.anonymise.methods.lattice import optimal
 from tacit.release.anonymise.methods.microaggregation import microaggregate
 from tacit.release.anonymise.methods.recoding import local
 from tacit.release.anonymise.models import KAnonymity, LDiversity, Model, Rules, TCloseness
-from tacit.release.anonymise.tuples import Spread, Tuples, tally, whole
+from tacit.release.anonymise.tuples import SecretSpread, Tuples, tally, whole
 
 
 def table(seed: int, rows: int = 200) -> tuple[Tuples, list[Column]]:
@@ -35,7 +35,7 @@ def table(seed: int, rows: int = 200) -> tuple[Tuples, list[Column]]:
         dense.append(numbers[at])
     secret = rng.integers(0, 3, rows)
     ones = np.ones(rows, dtype=np.int64)
-    spread = Spread.of("s", 3, owner=place, value=secret, count=ones, tuples=counts.size)
+    spread = SecretSpread.of("s", 3, owner=place, value=secret, count=ones, tuples=counts.size)
     return Tuples(np.stack(dense).astype(np.int32), counts.astype(np.int64), None, (spread,)), columns
 
 
@@ -149,7 +149,7 @@ def test_microaggregation_joins_classes_until_every_model_holds() -> None:
     codes = rng.integers(0, 30, (1, 120)).astype(np.int32)
     secret = (codes[0] > 14).astype(np.int64)  # alike rows have alike secrets
     ones, each = np.ones(120, dtype=np.int64), np.arange(120)
-    spread = Spread.of("s", 2, owner=each, value=secret, count=ones, tuples=120)
+    spread = SecretSpread.of("s", 2, owner=each, value=secret, count=ones, tuples=120)
     tuples = Tuples(codes, ones, None, (spread,))
     columns = [column("c", list(range(30)), counts=np.ones(30), hierarchy=None)[0]]
     rules = Rules((KAnonymity(5), LDiversity(2, "s")), whole(tuples))

@@ -23,21 +23,21 @@ from tacit.release.anonymise.models import (
     Rules,
     TCloseness,
 )
-from tacit.release.anonymise.tuples import Spread, Tally, Tuples, chosen, tally, whole
+from tacit.release.anonymise.tuples import ClassTally, SecretSpread, Tuples, chosen, tally, whole
 
 EQUAL, ORDERED = Ground("equal"), Ground("ordered")
 
 
-def classes(*counts: Sequence[int], population: Sequence[int] | None = None) -> tuple[Tally, Tally]:
+def classes(*counts: Sequence[int], population: Sequence[int] | None = None) -> tuple[ClassTally, ClassTally]:
     """Classes given by how often each has each value of `s`; and all of them as one."""
     table = np.array(counts, dtype=np.int64).T
     people = None if population is None else np.array(population)
-    part = Tally(table.sum(axis=0), people, {"s": table})
+    part = ClassTally(table.sum(axis=0), people, {"s": table})
     everyone = None if people is None else people.sum(keepdims=True)
-    return part, Tally(part.size.sum(keepdims=True), everyone, {"s": table.sum(axis=1, keepdims=True)})
+    return part, ClassTally(part.size.sum(keepdims=True), everyone, {"s": table.sum(axis=1, keepdims=True)})
 
 
-def kept(model: Model, part: Tally, table: Tally) -> list[bool]:
+def kept(model: Model, part: ClassTally, table: ClassTally) -> list[bool]:
     return model.holds(part, table).tolist()
 
 
@@ -147,7 +147,7 @@ def test_rules_hold_where_every_model_does() -> None:
 
 
 def test_a_tally_adds_up_what_the_tuples_hold() -> None:
-    spread = Spread.of(
+    spread = SecretSpread.of(
         "s", 2, owner=np.array([2, 0, 0]), value=np.array([1, 0, 1]), count=np.array([4, 1, 2]), tuples=3
     )
     tuples = Tuples(np.array([[0, 1, 2]], dtype=np.int32), np.array([3, 0, 4]), np.array([5, 6, 7]), (spread,))

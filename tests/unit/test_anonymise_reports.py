@@ -15,7 +15,7 @@ from tacit.faces.anonymise.page import page
 from tacit.faces.anonymise.pictures import class_sizes, losses
 from tacit.release.anonymise import Anonymised, Bands, anonymise
 from tacit.release.anonymise.risk import risk
-from tacit.release.anonymise.tuples import Tally
+from tacit.release.anonymise.tuples import ClassTally
 
 pd = pytest.importorskip("pandas")
 
@@ -87,19 +87,19 @@ def test_the_attack_finds_whoever_stands_alone() -> None:
 
 def test_people_alone_in_the_population_are_estimated_from_those_alone_in_the_table() -> None:
     sizes = np.array([1, 1, 1, 1, 2, 3])
-    found = risk(Tally(sizes, None, {}), population_size=90)
+    found = risk(ClassTally(sizes, None, {}), population_size=90)
     fraction = 9 / 90
     seen = 4 * fraction + 1 * 2 * fraction * 0.9 + 1 * 3 * fraction * 0.9**2
     assert found.population_unique == pytest.approx(4 / 9 * (4 * fraction / seen))
     assert found.estimated
-    everybody = risk(Tally(sizes, None, {}), population_size=9)
+    everybody = risk(ClassTally(sizes, None, {}), population_size=9)
     assert everybody.population_unique == pytest.approx(4 / 9), "a table of everybody leaves nothing to estimate"
     with pytest.raises(InvalidParameter, match="fewer than the table has rows"):
-        risk(Tally(sizes, None, {}), population_size=8)
+        risk(ClassTally(sizes, None, {}), population_size=8)
 
 
 def test_a_population_is_counted_not_estimated() -> None:
-    found = risk(Tally(np.array([1, 1, 2, 0]), np.array([1, 5, 4, 9]), {}), population_size=None)
+    found = risk(ClassTally(np.array([1, 1, 2, 0]), np.array([1, 5, 4, 9]), {}), population_size=None)
     assert (found.journalist, found.population_unique, found.estimated) == (1, 0.25, False)
 
 

@@ -11,7 +11,7 @@ from tacit.errors import TacitError
 from tacit.release.anonymise import anonymise, door
 from tacit.release.anonymise.auditing import Classes, verify
 from tacit.release.anonymise.models import KAnonymity, KMap
-from tacit.release.anonymise.tuples import Tally
+from tacit.release.anonymise.tuples import ClassTally
 
 pd = pytest.importorskip("pandas")
 
@@ -58,9 +58,9 @@ def test_a_table_that_is_not_the_one_its_classes_were_made_for_is_refused(
 
 def test_k_is_counted_in_the_published_table_whatever_the_population_is() -> None:
     """The tally beside the population is the method's own, and may be what is wrong."""
-    published = Tally(np.array([1, 3]), None, {})
-    believed = Tally(np.array([2, 2]), np.array([9, 9]), {})
-    classes = Classes(published, Tally(np.array([4]), None, {}), {}, np.zeros((1, 2), dtype=np.int32))
+    published = ClassTally(np.array([1, 3]), None, {})
+    believed = ClassTally(np.array([2, 2]), np.array([9, 9]), {})
+    classes = Classes(published, ClassTally(np.array([4]), None, {}), {}, np.zeros((1, 2), dtype=np.int32))
     verify(classes, [KMap(9)], population=believed)
     with pytest.raises(TacitError, match="1 of 2 classes do not satisfy k = 2"):
         verify(classes, [KAnonymity(2)], population=believed)

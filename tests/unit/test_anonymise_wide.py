@@ -19,7 +19,7 @@ from tacit.release.anonymise.models import (
     RecursiveDiversity,
     TCloseness,
 )
-from tacit.release.anonymise.tuples import Spread, Tally
+from tacit.release.anonymise.tuples import ClassTally, SecretSpread
 
 pd = pytest.importorskip("pandas")
 VALUES = 7
@@ -39,10 +39,10 @@ MODELS: tuple[Model, ...] = (
 histograms = st.lists(st.lists(st.integers(0, 5), min_size=VALUES, max_size=VALUES).filter(any), min_size=1, max_size=8)
 
 
-def pairs(counts: np.ndarray) -> Spread:
+def pairs(counts: np.ndarray) -> SecretSpread:
     """The same as pairs of a class and a value."""
     value, owner = np.nonzero(counts)
-    return Spread.of(
+    return SecretSpread.of(
         "s", counts.shape[0], owner=owner, value=value, count=counts[value, owner], tuples=counts.shape[1]
     ).regrouped(np.arange(counts.shape[1]), of=np.arange(counts.shape[1]), number=counts.shape[1])
 
@@ -60,8 +60,8 @@ def test_pairs_measure_what_histograms_measure(model: Model) -> None:
     def measured_alike(classes: list[list[int]]) -> None:
         counts = np.array(classes, dtype=np.int64).T
         size = counts.sum(axis=0)
-        table = Tally(size.sum(keepdims=True), None, {"s": counts.sum(axis=1, keepdims=True)})
-        wide, narrow = Tally(size, None, {"s": pairs(counts)}), Tally(size, None, {"s": counts})
+        table = ClassTally(size.sum(keepdims=True), None, {"s": counts.sum(axis=1, keepdims=True)})
+        wide, narrow = ClassTally(size, None, {"s": pairs(counts)}), ClassTally(size, None, {"s": counts})
         assert model.measured(wide, table) == pytest.approx(model.measured(narrow, table), abs=1e-12)
         assert model.holds(wide, table).tolist() == model.holds(narrow, table).tolist()
 
@@ -101,14 +101,14 @@ def test_the_work_on_a_numeric_secret_grows_with_the_rows_and_not_with_their_squ
 ) -> None:
     """Counted in cells that are looked at, since time depends on the machine."""
     looked = []
-    counted = Spread.counted
+    counted = SecretSpread.counted
 
-    def counting(self: Spread, groups: np.ndarray, *, of: np.ndarray, number: int) -> object:
+    def counting(self: SecretSpread, groups: np.ndarray, *, of: np.ndarray, number: int) -> object:
         made = counted(self, groups, of=of, number=number)
-        looked.append(made.value.size if isinstance(made, Spread) else made.size)
+        looked.append(made.value.size if isinstance(made, SecretSpread) else made.size)
         return made
 
-    monkeypatch.setattr(Spread, "counted", counting)
+    monkeypatch.setattr(SecretSpread, "counted", counting)
     work = []
     for rows in (1_000, 8_000):
         looked.clear()

@@ -19,7 +19,7 @@ from tacit.release.anonymise.models import (
 from tacit.release.anonymise.releases import Earlier, Intersection
 from tacit.release.anonymise.request import METHODS, Request, Roles
 from tacit.release.anonymise.result import Anonymised, Report, writable
-from tacit.release.anonymise.source import Source, open_named, open_source, open_table
+from tacit.release.anonymise.source import TableSource, open_named, open_source, open_table
 from tacit.release.anonymise.wanted import Wanted, wanted_of
 
 __all__ = [
@@ -45,8 +45,8 @@ __all__ = [
     "Report",
     "Request",
     "Roles",
-    "Source",
     "TCloseness",
+    "TableSource",
     "Tree",
     "Wanted",
     "anonymise",

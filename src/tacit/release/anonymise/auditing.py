@@ -17,15 +17,15 @@ from tacit.release.anonymise.models import DeltaPresence, KMap, Model
 from tacit.release.anonymise.partition import Partition
 from tacit.release.anonymise.sensitive import sensitive_codes
 from tacit.release.anonymise.source import ask
-from tacit.release.anonymise.tuples import Codes, Ints, Tally, Tuples
+from tacit.release.anonymise.tuples import ClassTally, Codes, Ints, Tuples
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Classes:
     """The classes of a table, read off its cells alone."""
 
-    each: Tally  # one entry a class
-    table: Tally  # all of it as one class
+    each: ClassTally  # one entry a class
+    table: ClassTally  # all of it as one class
     grounds: Mapping[str, Ground]  # how far the values of a sensitive column are apart
     labels: Codes  # the number of each class's cell in each column: (quasi-identifiers, classes)
 
@@ -68,11 +68,11 @@ def classes_of(
     each = np.arange(found.key.size)
     histograms = {s.name: s.counted(each, of=each, number=found.key.size) for s in found.sensitive}
     whole = {s.name: s.histogram(np.zeros_like(each), of=each, number=1) for s in found.sensitive}
-    table = Tally(found.size.sum(keepdims=True), None, whole)
-    return Classes(Tally(found.size, None, histograms), table, grounds, found.codes)
+    table = ClassTally(found.size.sum(keepdims=True), None, whole)
+    return Classes(ClassTally(found.size, None, histograms), table, grounds, found.codes)
 
 
-def verify(classes: Classes, models: Sequence[Model], *, population: Tally | None) -> None:
+def verify(classes: Classes, models: Sequence[Model], *, population: ClassTally | None) -> None:
     """Refuse a table of which any class breaks any model. A method that got it wrong publishes nothing.
 
     `population` is asked only by models that compare with one: k is a matter of the published rows alone.

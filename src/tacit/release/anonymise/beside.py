@@ -10,7 +10,7 @@ import numpy as np
 from tacit.engines.columns import quoted
 from tacit.release.anonymise.preparing import KEYED, Prepared, hidden
 from tacit.release.anonymise.source import SOURCE, ask
-from tacit.release.anonymise.tuples import Spread
+from tacit.release.anonymise.tuples import SecretSpread
 
 TELLING = 0.9  # of the rows: a column from which on it is said to tell another
 _BESIDE = "beside"
@@ -25,7 +25,7 @@ class Telling:
     share: float  # of the rows whose value of the column others have, too: those whose quasi-identifier it fixes
 
 
-def beside(prepared: Prepared, kept: Sequence[str], secrets: Sequence[str]) -> Spread:
+def beside(prepared: Prepared, kept: Sequence[str], secrets: Sequence[str]) -> SecretSpread:
     """How the combinations of these columns are spread over the tuples: what somebody may know beside the cells."""
     if not kept and len(secrets) == 1:
         return next(spread for spread in prepared.tuples.sensitive if spread.name == secrets[0])
@@ -41,7 +41,7 @@ def beside(prepared: Prepared, kept: Sequence[str], secrets: Sequence[str]) -> S
     key, value, count = (np.asarray(found[name], dtype=np.int64) for name in ("o", "v", "n"))
     owner = np.searchsorted(prepared.key, key)
     values = int(value.max()) + 1 if value.size else 1
-    return Spread.of(_BESIDE, values, owner=owner, value=value, count=count, tuples=prepared.tuples.size.size)
+    return SecretSpread.of(_BESIDE, values, owner=owner, value=value, count=count, tuples=prepared.tuples.size.size)
 
 
 def telling(prepared: Prepared, coarse: Sequence[str]) -> tuple[Telling, ...]:

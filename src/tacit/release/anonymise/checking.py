@@ -15,7 +15,7 @@ from tacit.release.anonymise.distance import EQUAL, ORDERED
 from tacit.release.anonymise.hierarchy import Hierarchy
 from tacit.release.anonymise.models import SLACK
 from tacit.release.anonymise.risk import Homogeneity, Risk, homogeneity, risk
-from tacit.release.anonymise.source import SOURCE, Source, ask, named, open_named
+from tacit.release.anonymise.source import SOURCE, TableSource, ask, named, open_named
 from tacit.release.anonymise.units import known_unit, refuse_several
 from tacit.release.anonymise.wanted import Wanted
 
@@ -105,7 +105,7 @@ def check(
     )
 
 
-def _with_numbers(source: Source, columns: Sequence[str]) -> str:
+def _with_numbers(source: TableSource, columns: Sequence[str]) -> str:
     """The table, with sensitive numbers that stand there as text read as numbers: an order of digits is none."""
     texts = [name for name in columns if source.columns()[name] == "VARCHAR"]
     read = {name: f"TRY_CAST({quoted(name)} AS DOUBLE)" for name in texts}

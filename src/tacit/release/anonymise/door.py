@@ -28,8 +28,8 @@ from tacit.release.anonymise.releases import intersections
 from tacit.release.anonymise.request import Request, Roles
 from tacit.release.anonymise.result import Anonymised, Report
 from tacit.release.anonymise.risk import homogeneity, risk
-from tacit.release.anonymise.source import Source, open_named
-from tacit.release.anonymise.tuples import Spread, Tally, tally
+from tacit.release.anonymise.source import TableSource, open_named
+from tacit.release.anonymise.tuples import ClassTally, SecretSpread, tally
 from tacit.release.anonymise.units import alone_in
 from tacit.release.anonymise.utility import utility
 from tacit.release.anonymise.wanted import wanted_of
@@ -96,7 +96,7 @@ def anonymise(  # noqa: PLR0913 - one door for all models and methods
 
 
 def anonymise_source(
-    opened: Callable[[], Source],
+    opened: Callable[[], TableSource],
     request: Request,
     *,
     name: str,
@@ -124,17 +124,19 @@ def anonymise_source(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Made:
+class VerifiedTable:
     """A table that was read, split, joined back and verified."""
 
     prepared: Prepared
     partition: Partition
     classes: Classes
-    people: Tally | None  # the same classes beside the population, where one is known
+    people: ClassTally | None  # the same classes beside the population, where one is known
     seconds: float
 
 
-def run(source: Source, request: Request, *, key: bytes | None, population: object | None, progress: Progress) -> Made:
+def run(
+    source: TableSource, request: Request, *, key: bytes | None, population: object | None, progress: Progress
+) -> VerifiedTable:
     """Read, split, join back, verify."""
     start = time.perf_counter()
     prepared = prepare(source, request, population=population)
@@ -145,10 +147,10 @@ def run(source: Source, request: Request, *, key: bytes | None, population: obje
     progress(0.9)
     classes, people = _verified(prepared, partition)
     progress(1.0)
-    return Made(prepared, partition, classes, people, time.perf_counter() - start)
+    return VerifiedTable(prepared, partition, classes, people, time.perf_counter() - start)
 
 
-def _verified(prepared: Prepared, partition: Partition) -> tuple[Classes, Tally | None]:
+def _verified(prepared: Prepared, partition: Partition) -> tuple[Classes, ClassTally | None]:
     """The classes as the published table has them, every one within the models; and beside the population."""
     request = prepared.request
     verify_cells(prepared.tuples, partition)
@@ -169,13 +171,13 @@ def _verified(prepared: Prepared, partition: Partition) -> tuple[Classes, Tally 
     return classes, people
 
 
-def _report(made: Made, *, population_size: int | None, record: Record) -> Report:
+def _report(made: VerifiedTable, *, population_size: int | None, record: Record) -> Report:
     prepared, partition, classes = made.prepared, made.partition, made.classes
     tuples, request = prepared.tuples, prepared.request
     alike = np.arange(tuples.size.size)
     if prepared.by == "tacit_row":
         alike = np.unique(tuples.codes, axis=1, return_inverse=True)[1].ravel()
-    before: Tally = tally(tuples, alike, number=int(alike.max()) + 1)
+    before: ClassTally = tally(tuples, alike, number=int(alike.max()) + 1)
     sizes, number = np.unique(classes.each.size, return_counts=True)
     lost = utility(tuples, prepared.columns, partition, published=classes.each.size)
     linkage = attack(tuples, partition, _known(prepared))
@@ -202,7 +204,7 @@ def _report(made: Made, *, population_size: int | None, record: Record) -> Repor
     )
 
 
-def _known(prepared: Prepared) -> dict[tuple[str, ...], Spread]:
+def _known(prepared: Prepared) -> dict[tuple[str, ...], SecretSpread]:
     """What somebody may know beside the quasi-identifiers: what is kept, and that with the sensitive columns."""
     roles = prepared.request.roles
     found = {}

@@ -13,7 +13,7 @@ from tacit.engines.columns import quoted
 from tacit.errors import InvalidParameter
 from tacit.release.anonymise.coding import is_missing
 from tacit.release.anonymise.source import ask
-from tacit.release.anonymise.tuples import Codes, Ints, Spread
+from tacit.release.anonymise.tuples import Codes, Ints, SecretSpread
 
 LARGEST = 2**62  # a packed number is smaller
 
@@ -45,7 +45,7 @@ class Grouped:
     key: Ints
     codes: Codes  # (columns, keys)
     size: Ints
-    sensitive: tuple[Spread, ...]
+    sensitive: tuple[SecretSpread, ...]
 
 
 def values_of(connection: duckdb.DuckDBPyConnection, view: str, column: str, *, table: str) -> Values:
@@ -148,7 +148,7 @@ def grouped(
     spreads = []
     for (name, values), (of, value, count) in zip(sensitive, every, strict=True):
         owner = np.searchsorted(key, of)
-        spreads.append(Spread.of(name, values, owner=owner, value=value, count=count, tuples=key.size))
+        spreads.append(SecretSpread.of(name, values, owner=owner, value=value, count=count, tuples=key.size))
     return Grouped(key, unpacked(connection, table, key, sizes=sizes), size, tuple(spreads))
 
 

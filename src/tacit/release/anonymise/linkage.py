@@ -9,14 +9,14 @@ from types import MappingProxyType
 import numpy as np
 
 from tacit.release.anonymise.partition import Partition
-from tacit.release.anonymise.tuples import Codes, Floats, Ints, Spread, Tuples
+from tacit.release.anonymise.tuples import Codes, Floats, Ints, SecretSpread, Tuples
 
 MOST = 2_000  # tuples looked for
-NOTHING: Mapping[tuple[str, ...], Spread] = MappingProxyType({})
+NOTHING: Mapping[tuple[str, ...], SecretSpread] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
+class LearntByLinkage:
     """What the attack learns of one sensitive column.
 
     `guessed` is how often the most frequent value among the candidates is the right one; `blind` how often the most
@@ -48,12 +48,12 @@ class Linkage:
     found_after: float
     fewest: int  # candidates of anybody, after
     chance: float  # of picking the right candidate, on average, after
-    learnt_before: tuple[Learnt, ...]
-    learnt_after: tuple[Learnt, ...]
+    learnt_before: tuple[LearntByLinkage, ...]
+    learnt_after: tuple[LearntByLinkage, ...]
     wider: tuple[Wider, ...] = ()
 
 
-def attack(tuples: Tuples, partition: Partition, known: Mapping[tuple[str, ...], Spread] = NOTHING) -> Linkage:
+def attack(tuples: Tuples, partition: Partition, known: Mapping[tuple[str, ...], SecretSpread] = NOTHING) -> Linkage:
     """Look for people of the table with all their quasi-identifiers known; and again with what else may be `known`.
 
     A person's candidates are the rows whose every cell covers the person's value, whichever class they are in. People
@@ -96,7 +96,7 @@ def attack(tuples: Tuples, partition: Partition, known: Mapping[tuple[str, ...],
 
 
 def _wider(
-    columns: tuple[str, ...], spread: Spread, targets: Ints, matched: tuple[Ints, Ints], *, kept: Ints,
+    columns: tuple[str, ...], spread: SecretSpread, targets: Ints, matched: tuple[Ints, Ints], *, kept: Ints,
     partition: Partition, weight: Floats,
 ) -> Wider:  # fmt: skip
     """Of a target's people those whose combination of these columns one candidate has, among all of the target's."""
@@ -134,13 +134,13 @@ def _matches(person: Codes, partition: Partition) -> Ints:
     return left
 
 
-def _learnt(name: str, own: Spread, seen: Spread, *, common: int, weight: Floats) -> Learnt:
+def _learnt(name: str, own: SecretSpread, seen: SecretSpread, *, common: int, weight: Floats) -> LearntByLinkage:
     """`own`: what the people of each target really have; `seen`: what their candidates have. `common`: the table's."""
     total = float(weight.sum())
     certain = np.diff(seen.start) == 1
     right = _share(own, _commonest(seen))
     blind = _share(own, np.full(weight.size, common, dtype=np.int64))
-    return Learnt(
+    return LearntByLinkage(
         name,
         float(weight[certain].sum() / total),
         float((weight * right).sum() / total),
@@ -148,7 +148,7 @@ def _learnt(name: str, own: Spread, seen: Spread, *, common: int, weight: Floats
     )
 
 
-def _commonest(seen: Spread) -> Ints:
+def _commonest(seen: SecretSpread) -> Ints:
     """The most frequent value of each target's candidates, the first of several; of nobody the first of all."""
     order = np.lexsort((seen.value, -seen.count, seen.owner))
     held = np.diff(seen.start) > 0
@@ -157,7 +157,7 @@ def _commonest(seen: Spread) -> Ints:
     return found
 
 
-def _share(own: Spread, value: Ints) -> Floats:
+def _share(own: SecretSpread, value: Ints) -> Floats:
     """How many of each target's people have the value that is guessed."""
     right = own.value == value[own.owner]
     size = np.bincount(own.owner, weights=own.count, minlength=value.size)

@@ -21,7 +21,7 @@ from tacit.release.anonymise.spreads import (
     largest_gain,
     largest_share,
 )
-from tacit.release.anonymise.tuples import Bools, Floats, Ints, Tally, prior_of
+from tacit.release.anonymise.tuples import Bools, ClassTally, Floats, Ints, prior_of
 
 EVERY = ""  # each sensitive column
 SLACK = 1e-9  # for numbers that are not whole: what two ways of adding up may differ by
@@ -34,10 +34,10 @@ class Model(Protocol):
     def column(self) -> str | None:
         """The sensitive column it guards; None where it is about sizes."""
 
-    def holds(self, part: Tally, table: Tally) -> Bools:
+    def holds(self, part: ClassTally, table: ClassTally) -> Bools:
         """Which of the classes satisfy it."""
 
-    def measured(self, part: Tally, table: Tally) -> Floats:
+    def measured(self, part: ClassTally, table: ClassTally) -> Floats:
         """How each class stands, in the model's own measure."""
 
 
@@ -52,11 +52,11 @@ class KAnonymity(Model):
         refuse_parts("k", self.k)
         _at_least(self.k, 1, "k")
 
-    def holds(self, part: Tally, table: Tally) -> Bools:
+    def holds(self, part: ClassTally, table: ClassTally) -> Bools:
         """Which classes are large enough; one that nobody is in is not published."""
         return np.asarray((part.size >= self.k) | (part.size == 0))
 
-    def measured(self, part: Tally, table: Tally) -> Floats:
+    def measured(self, part: ClassTally, table: ClassTally) -> Floats:
         """Rows in the class."""
         return part.size.astype(np.float64)
 
@@ -75,11 +75,11 @@ class KMap(Model):
         refuse_parts("k of k-map", self.k)
         _at_least(self.k, 1, "k of k-map")
 
-    def holds(self, part: Tally, table: Tally) -> Bools:
+    def holds(self, part: ClassTally, table: ClassTally) -> Bools:
         """Which classes match enough people."""
         return np.asarray((_population(part) >= self.k) | (part.size == 0))
 
-    def measured(self, part: Tally, table: Tally) -> Floats:
+    def measured(self, part: ClassTally, table: ClassTally) -> Floats:
         """People of the population in the class."""
         return _population(part).astype(np.float64)
 
@@ -101,12 +101,12 @@ class DeltaPresence(Model):
         if not 0 <= self.low <= self.high <= 1:
             raise InvalidParameter(f"delta-presence is a range within 0 to 1: got {self.low} to {self.high}")
 
-    def holds(self, part: Tally, table: Tally) -> Bools:
+    def holds(self, part: ClassTally, table: ClassTally) -> Bools:
         """Which classes hide who is in the table, and who is not."""
         share = self.measured(part, table)
         return (share >= self.low - SLACK) & (share <= self.high + SLACK)
 
-    def measured(self, part: Tally, table: Tally) -> Floats:
+    def measured(self, part: ClassTally, table: ClassTally) -> Floats:
         """The share of the class's people who are in the table."""
         return np.asarray(part.size / np.maximum(_population(part), 1), dtype=np.float64)
 
@@ -125,11 +125,11 @@ class LDiversity(Model):
         refuse_words("l", self.l)
         _at_least(self.l, 1, "l")
 
-    def holds(self, part: Tally, table: Tally) -> Bools:
+    def holds(self, part: ClassTally, table: ClassTally) -> Bools:
         """Which classes have enough values."""
         return np.asarray((self.measured(part, table) >= self.l) | (part.size == 0))
 
-    def measured(self, part: Tally, table: Tally) -> Floats:
+    def measured(self, part: ClassTally, table: ClassTally) -> Floats:
         """Different values in the class."""
         return different(part.histogram[self.column]).astype(np.float64)
 
@@ -148,11 +148,11 @@ class EntropyDiversity(Model):
         refuse_words("l", self.l)
         _at_least(self.l, 1, "l")
 
-    def holds(self, part: Tally, table: Tally) -> Bools:
+    def holds(self, part: ClassTally, table: ClassTally) -> Bools:
         """Which classes are spread enough."""
         return np.asarray((self.measured(part, table) >= self.l - SLACK) | (part.size == 0))
 
-    def measured(self, part: Tally, table: Tally) -> Floats:
+    def measured(self, part: ClassTally, table: ClassTally) -> Floats:
         """The exponential of the class's entropy."""
         return evenness(part.histogram[self.column])
 
@@ -175,11 +175,11 @@ class RecursiveDiversity(Model):
         if not self.c > 0:
             raise InvalidParameter(f"c of recursive diversity must be positive: got {self.c}")
 
-    def holds(self, part: Tally, table: Tally) -> Bools:
+    def holds(self, part: ClassTally, table: ClassTally) -> Bools:
         """Which classes have no value that stands out."""
         return np.asarray((self.measured(part, table) < self.c) | (part.size == 0))
 
-    def measured(self, part: Tally, table: Tally) -> Floats:
+    def measured(self, part: ClassTally, table: ClassTally) -> Floats:
         """The most frequent value over all from the l-th on; infinite where there are fewer than l."""
         return dominance(part.histogram[self.column], l=self.l)
 
@@ -207,11 +207,11 @@ class TCloseness(Model):
         """The distance between the values of the column."""
         return Ground(self.distance, self.levels)
 
-    def holds(self, part: Tally, table: Tally) -> Bools:
+    def holds(self, part: ClassTally, table: ClassTally) -> Bools:
         """Which classes are close enough."""
         return np.asarray((self.measured(part, table) <= self.t + SLACK) | (part.size == 0))
 
-    def measured(self, part: Tally, table: Tally) -> Floats:
+    def measured(self, part: ClassTally, table: ClassTally) -> Floats:
         """How far each class is from the table."""
         return apart(part.histogram[self.column], prior_of(table, self.column), ground=self.ground)
 
@@ -231,7 +231,7 @@ class BetaLikeness(Model):
         if not self.beta > 0:
             raise InvalidParameter(f"beta must be positive: got {self.beta}")
 
-    def holds(self, part: Tally, table: Tally) -> Bools:
+    def holds(self, part: ClassTally, table: ClassTally) -> Bools:
         """Which classes raise no value too much."""
         prior = prior_of(table, self.column)
         share = prior.share
@@ -239,7 +239,7 @@ class BetaLikeness(Model):
         worst = largest_gain(part.histogram[self.column], prior, beyond=limit)
         return np.asarray((worst <= SLACK) | (part.size == 0), dtype=np.bool_)
 
-    def measured(self, part: Tally, table: Tally) -> Floats:
+    def measured(self, part: ClassTally, table: ClassTally) -> Floats:
         """The largest relative gain of a value."""
         prior = prior_of(table, self.column)
         return largest_gain(part.histogram[self.column], prior, beyond=np.zeros(prior.share.size))
@@ -260,11 +260,11 @@ class AlphaAnonymity(Model):
         if not 0 < self.alpha <= 1:
             raise InvalidParameter(f"alpha must lie between 0 and 1: got {self.alpha}")
 
-    def holds(self, part: Tally, table: Tally) -> Bools:
+    def holds(self, part: ClassTally, table: ClassTally) -> Bools:
         """Which classes have no dominant value."""
         return self.measured(part, table) <= self.alpha + SLACK
 
-    def measured(self, part: Tally, table: Tally) -> Floats:
+    def measured(self, part: ClassTally, table: ClassTally) -> Floats:
         """The share of the class's most frequent value."""
         return largest_share(part.histogram[self.column])
 
@@ -277,7 +277,7 @@ class Rules:
     """All the models a table is to satisfy together, and the table they are measured against."""
 
     models: tuple[Model, ...]
-    table: Tally
+    table: ClassTally
 
     @property
     def least(self) -> int:
@@ -294,7 +294,7 @@ class Rules:
         """Whether the number of rows decides everything."""
         return all(isinstance(model, KAnonymity) for model in self.models)
 
-    def hold(self, part: Tally) -> Bools:
+    def hold(self, part: ClassTally) -> Bools:
         """Which classes satisfy every model."""
         kept = np.ones(part.size.shape, dtype=np.bool_)
         for model in self.models:
@@ -302,7 +302,7 @@ class Rules:
         return kept
 
 
-def _population(part: Tally) -> Ints:
+def _population(part: ClassTally) -> Ints:
     if part.population is None:
         raise InvalidParameter(
             "no population is known: k-map and delta-presence compare the table with one",

@@ -17,8 +17,8 @@ from tacit.release.anonymise.grouping import LARGEST, Code, Grouped, coded, grou
 from tacit.release.anonymise.models import Rules
 from tacit.release.anonymise.request import BY_ROW, Request, Roles
 from tacit.release.anonymise.sensitive import sensitive_codes
-from tacit.release.anonymise.source import SOURCE, Source, ask, named, view_population
-from tacit.release.anonymise.tuples import Ints, Spread, Tuples, whole
+from tacit.release.anonymise.source import SOURCE, TableSource, ask, named, view_population
+from tacit.release.anonymise.tuples import Ints, SecretSpread, Tuples, whole
 from tacit.release.anonymise.units import known_unit, refuse_several
 
 T = TypeVar("T")
@@ -30,7 +30,7 @@ KEYED = "keyed"  # the table of rows: key or row, sensitive codes, and what is c
 class Prepared:
     """A table read: its columns, its tuples, the rules they must keep, and by which number rows find their tuple."""
 
-    source: Source
+    source: TableSource
     request: Request
     columns: tuple[Column, ...]
     tuples: Tuples
@@ -41,7 +41,7 @@ class Prepared:
     unit: str | None  # the column of which each value has one row, where one is known
 
 
-def prepare(source: Source, request: Request, *, population: object | None) -> Prepared:
+def prepare(source: TableSource, request: Request, *, population: object | None) -> Prepared:
     """Read what the methods need. Nothing of it has been published yet."""
     there = source.columns()
     request = _spelt(request, there)
@@ -102,7 +102,7 @@ def _refuse_our_names(roles: Roles) -> None:
             raise InvalidParameter(f"{name!r} begins as our own columns do", hint="rename it")
 
 
-def _join_population(source: Source, request: Request, population: object) -> None:
+def _join_population(source: TableSource, request: Request, population: object) -> None:
     """The population as a view, and before anything else the rows of the table that are not in it are refused."""
     view_population(source, population, "everybody")
     names = request.roles.quasi_identifiers
@@ -124,7 +124,7 @@ def _join_population(source: Source, request: Request, population: object) -> No
         )
 
 
-def _columns(source: Source, request: Request, view: str) -> tuple[tuple[Column, ...], tuple[Code, ...]]:
+def _columns(source: TableSource, request: Request, view: str) -> tuple[tuple[Column, ...], tuple[Code, ...]]:
     columns, codes = [], []
     for place, name in enumerate(request.roles.quasi_identifiers):
         values = values_of(source.connection, view, name, table=f"qi{place}")
@@ -140,7 +140,7 @@ def _columns(source: Source, request: Request, view: str) -> tuple[tuple[Column,
 
 
 def _tuples(
-    source: Source,
+    source: TableSource,
     request: Request,
     *,
     columns: tuple[Column, ...],
@@ -164,7 +164,7 @@ def _tuples(
 
 
 def _single(
-    source: Source, *, sizes: list[int], secrets: list[tuple[str, int]], names: tuple[str, ...]
+    source: TableSource, *, sizes: list[int], secrets: list[tuple[str, int]], names: tuple[str, ...]
 ) -> tuple[Tuples, Ints]:
     """Every row as a tuple of its own."""
     listed = "".join(f", {quoted(column)}" for column, _ in secrets)
@@ -174,13 +174,15 @@ def _single(
     key, row = (np.asarray(found[name], dtype=np.int64) for name in ("tacit_key", "tacit_row"))
     ones = np.ones(row.size, dtype=np.int64)
     spreads = tuple(
-        Spread.of(name, size, owner=row, value=np.asarray(found[column], dtype=np.int64), count=ones, tuples=row.size)
+        SecretSpread.of(
+            name, size, owner=row, value=np.asarray(found[column], dtype=np.int64), count=ones, tuples=row.size
+        )
         for name, (column, size) in zip(names, secrets, strict=True)
     )
     return Tuples(unpacked(source.connection, KEYED, key, sizes=sizes), ones, None, spreads), row
 
 
-def _with_population(source: Source, tuples: Tuples, key: Ints, codes: tuple[Code, ...]) -> tuple[Tuples, Ints]:
+def _with_population(source: TableSource, tuples: Tuples, key: Ints, codes: tuple[Code, ...]) -> tuple[Tuples, Ints]:
     """Add the tuples that only the population has. The columns' codes cover it, so that intervals do."""
     sizes = key_rows(source.connection, POPULATION, list(codes), carried=(), table="everyone")
     people = grouped(source.connection, "everyone", sizes=sizes, sensitive=())
@@ -190,7 +192,7 @@ def _with_population(source: Source, tuples: Tuples, key: Ints, codes: tuple[Cod
     size = np.zeros(people.key.size, dtype=np.int64)
     size[place] = tuples.size
     spreads = tuple(
-        Spread.of(
+        SecretSpread.of(
             spread.name, spread.cardinality, owner=place[np.repeat(np.arange(key.size), np.diff(spread.start))],
             value=spread.value.astype(np.int64), count=spread.count, tuples=people.key.size,
         )

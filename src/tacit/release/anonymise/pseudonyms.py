@@ -9,14 +9,14 @@ import numpy as np
 from tacit.engines.columns import quoted
 from tacit.errors import InvalidParameter
 from tacit.noise import SYSTEM
-from tacit.release.anonymise.source import SOURCE, Source, ask
+from tacit.release.anonymise.source import SOURCE, TableSource, ask
 
 KEY_BYTES = 32
 LEAST_BYTES = 16
 SHOWN = 32  # hexadecimal digits: 128 bits
 
 
-def pseudonyms(source: Source, column: str, *, key: bytes | None, table: str) -> None:
+def pseudonyms(source: TableSource, column: str, *, key: bytes | None, table: str) -> None:
     """Make `table`, of each value v of a column its pseudonym h: HMAC-SHA-256 under `key`, or a key nobody keeps.
 
     It hides the value from whoever lacks the key, since without it no list of candidates can be tried. It does not

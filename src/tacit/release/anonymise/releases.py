@@ -14,7 +14,7 @@ from tacit.release.anonymise.models import KAnonymity, Rules
 from tacit.release.anonymise.partition import Partition
 from tacit.release.anonymise.preparing import Prepared, prepare
 from tacit.release.anonymise.request import BY_ROW, BY_ROWS, Roles
-from tacit.release.anonymise.tuples import Ints, Spread, Tuples, whole
+from tacit.release.anonymise.tuples import Ints, SecretSpread, Tuples, whole
 from tacit.release.anonymise.wanted import Wanted
 
 MOST = 3  # earlier releases that are remade
@@ -134,7 +134,7 @@ def _classes_then(wide: Prepared, names: tuple[str, ...], *, k: int) -> Ints:
     return greedy(narrow, columns, rules=rules, progress=lambda _: None).classes[back]
 
 
-def _told(spread: Spread, classes: tuple[Ints, Ints], kept: Ints, *, pairs: Ints, rows: Ints) -> Told:
+def _told(spread: SecretSpread, classes: tuple[Ints, Ints], kept: Ints, *, pairs: Ints, rows: Ints) -> Told:
     """Of whom the values that both classes have are one."""
     each = np.arange(pairs.shape[1])
     keys = []

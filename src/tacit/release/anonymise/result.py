@@ -19,7 +19,7 @@ from tacit.release.anonymise.publishing import PUBLISHED
 from tacit.release.anonymise.releases import Earlier, Intersection
 from tacit.release.anonymise.request import Request
 from tacit.release.anonymise.risk import Homogeneity, Risk
-from tacit.release.anonymise.source import SOURCE, Source, ask
+from tacit.release.anonymise.source import SOURCE, TableSource, ask
 from tacit.release.anonymise.utility import Utility
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Report:
 class Anonymised:
     """A verified table. It stays in the engine until it is asked for, and the report is made when it is."""
 
-    def __init__(self, source: Source, models: Sequence[Model], *, measure: Callable[[], Report]) -> None:
+    def __init__(self, source: TableSource, models: Sequence[Model], *, measure: Callable[[], Report]) -> None:
         self._source, self._measure = source, measure
         self.models = tuple(map(str, models))
 

@@ -9,7 +9,7 @@ import numpy as np
 from tacit.errors import InvalidParameter
 from tacit.release.anonymise.distance import EQUAL, Ground
 from tacit.release.anonymise.spreads import apart, different, evenness
-from tacit.release.anonymise.tuples import Ints, Tally, prior_of
+from tacit.release.anonymise.tuples import ClassTally, Ints, prior_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Homogeneity:
     distance: str = EQUAL  # which measures that
 
 
-def risk(classes: Tally, *, population_size: int | None) -> Risk:
+def risk(classes: ClassTally, *, population_size: int | None) -> Risk:
     """The risks of a table with these classes."""
     size = classes.size[classes.size > 0]
     rows = float(size.sum())
@@ -68,7 +68,7 @@ def risk(classes: Tally, *, population_size: int | None) -> Risk:
     )
 
 
-def homogeneity(classes: Tally, table: Tally, column: str, *, ground: Ground | None = None) -> Homogeneity:
+def homogeneity(classes: ClassTally, table: ClassTally, column: str, *, ground: Ground | None = None) -> Homogeneity:
     """What the classes give away of one sensitive column."""
     counts = classes.histogram[column]
     values = different(counts)

@@ -31,7 +31,7 @@ SOURCE = "source"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Source:
+class TableSource:
     """A connection with the table as its view `source`, and what must outlive it."""
 
     connection: duckdb.DuckDBPyConnection
@@ -63,13 +63,13 @@ def connect() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def open_source(table: object, *, as_text: bool = False) -> Source:
+def open_source(table: object, *, as_text: bool = False) -> TableSource:
     """The table behind a path, a frame, an Arrow table or a DuckDB relation; CSV with its types, or all `as_text`."""
     connection = connect()
     if isinstance(table, str | os.PathLike):
         _view_file(connection, Path(table), SOURCE, as_text=as_text)
         _without_zones(connection, SOURCE)
-        return Source(connection, "file")
+        return TableSource(connection, "file")
     kind = _kind(table)
     if kind == "relation":
         with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
@@ -77,34 +77,34 @@ def open_source(table: object, *, as_text: bool = False) -> Source:
             _copy_relation(table, path)
             ask(connection, f"CREATE TEMP TABLE {SOURCE} AS FROM read_parquet({literal(path)})")
         _without_zones(connection, SOURCE)
-        return Source(connection, kind)
+        return TableSource(connection, kind)
     _register(connection, SOURCE, table)
     _without_zones(connection, SOURCE)
-    return Source(connection, kind, (table,))
+    return TableSource(connection, kind, (table,))
 
 
-def open_named(table: object, policy: Policy | None, *, as_text: bool = False) -> Source:
+def open_named(table: object, policy: Policy | None, *, as_text: bool = False) -> TableSource:
     """A table of the policy's source where there is no such file, else what `open_source` opens."""
     if policy is not None and isinstance(table, str) and not Path(table).exists():
         return open_table(policy, table)
     return open_source(table, as_text=as_text)
 
 
-def open_table(policy: Policy, table: str) -> Source:
+def open_table(policy: Policy, table: str) -> TableSource:
     """A table of a policy's source: read where it lies by DuckDB, grouped where it lies by any other engine."""
     known = next((declared for declared in policy.tables if fold(declared.name) == fold(table)), None)
     if known is None:
         raise InvalidParameter(f"the policy has no table {table!r}", hint="name one of its tables, or a file")
     connection = connect()
     if policy.dataset.engine != "duckdb":
-        return Source(connection, "file", declared=known, remote=find_remote(policy, known))
+        return TableSource(connection, "file", declared=known, remote=find_remote(policy, known))
     expose(connection, policy.dataset, tables=[known], every=False)
     ask(connection, f"CREATE VIEW {SOURCE} AS FROM {quoted(known.name)}")
     _without_zones(connection, SOURCE)
-    return Source(connection, "file", declared=known)
+    return TableSource(connection, "file", declared=known)
 
 
-def view_population(source: Source, table: object, name: str) -> None:
+def view_population(source: TableSource, table: object, name: str) -> None:
     """Make a second table a view beside the first."""
     if isinstance(table, str | os.PathLike):
         _view_file(source.connection, Path(table), name)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from tacit.release.anonymise.distance import EQUAL, ORDERED, Ground, distance
-from tacit.release.anonymise.tuples import Counts, Floats, Ints, Prior, Spread
+from tacit.release.anonymise.tuples import Counts, Floats, Ints, Prior, SecretSpread
 
 
 def different(counts: Counts) -> Ints:
     """How many different values each class has."""
-    if isinstance(counts, Spread):
+    if isinstance(counts, SecretSpread):
         return np.diff(counts.start)
     return np.asarray(np.count_nonzero(counts, axis=0), dtype=np.int64)
 
@@ -19,13 +19,13 @@ def evenness(counts: Counts) -> Floats:
     """The exponential of each class's entropy: as many equally frequent values would have it."""
     share = _shares(counts)
     terms = share * np.log(share, out=np.zeros_like(share), where=share > 0)
-    total = _added(counts, terms) if isinstance(counts, Spread) else terms.sum(axis=0)
+    total = _added(counts, terms) if isinstance(counts, SecretSpread) else terms.sum(axis=0)
     return np.asarray(np.exp(-total), dtype=np.float64)
 
 
 def dominance(counts: Counts, *, l: int) -> Floats:  # noqa: E741 - the model's own name for it
     """The most frequent value of each class over all from its l-th on; infinite where there are fewer than l."""
-    if isinstance(counts, Spread):
+    if isinstance(counts, SecretSpread):
         order = np.lexsort((-counts.count, counts.owner))
         rank = np.arange(order.size) - counts.start[counts.owner]
         height = counts.count[order]
@@ -47,7 +47,7 @@ def largest_gain(counts: Counts, prior: Prior, *, beyond: Floats) -> Floats:
     before = prior.share
     safe = np.where(before > 0, before, 1)
     share = _shares(counts)
-    if isinstance(counts, Spread):
+    if isinstance(counts, SecretSpread):
         gain = (share - before[counts.value]) / safe[counts.value] - beyond[counts.value]
     else:
         gain = (share - _beside(before, share)) / _beside(safe, share) - _beside(beyond, share)
@@ -56,7 +56,7 @@ def largest_gain(counts: Counts, prior: Prior, *, beyond: Floats) -> Floats:
 
 def apart(counts: Counts, prior: Prior, *, ground: Ground) -> Floats:
     """The earth mover's distance of each class from the table."""
-    if not isinstance(counts, Spread):
+    if not isinstance(counts, SecretSpread):
         share = _shares(counts)
         return distance(share, _beside(prior.share, share), ground=ground)
     if ground.name == ORDERED:
@@ -65,7 +65,7 @@ def apart(counts: Counts, prior: Prior, *, ground: Ground) -> Floats:
     return _along_tree(counts, prior.share, levels)
 
 
-def _along_order(counts: Spread, prior: Prior) -> Floats:
+def _along_order(counts: SecretSpread, prior: Prior) -> Floats:
     """Sum |class's share up to v − table's share up to v| over all v, in time of the values the class has.
 
     Between two values of a class its share stands still while the table's rises, so that the two cross once at most;
@@ -90,7 +90,7 @@ def _along_order(counts: Spread, prior: Prior) -> Floats:
     return np.asarray(total / max(most, 1), dtype=np.float64)
 
 
-def _along_tree(counts: Spread, prior: Floats, levels: tuple[tuple[int, ...], ...]) -> Floats:
+def _along_tree(counts: SecretSpread, prior: Floats, levels: tuple[tuple[int, ...], ...]) -> Floats:
     """As `distance`: what a group has too much and cannot pass on within itself moves one height up.
 
     Only groups that the class has values in have too much of anything; the others are never looked at.
@@ -112,17 +112,17 @@ def _along_tree(counts: Spread, prior: Floats, levels: tuple[tuple[int, ...], ..
 
 
 def _shares(counts: Counts) -> Floats:
-    if isinstance(counts, Spread):
+    if isinstance(counts, SecretSpread):
         return np.asarray(counts.count / np.maximum(_added(counts, counts.count), 1)[counts.owner], dtype=np.float64)
     return np.asarray(counts / np.maximum(counts.sum(axis=0), 1), dtype=np.float64)
 
 
-def _added(counts: Spread, what: Floats | Ints) -> Floats:
+def _added(counts: SecretSpread, what: Floats | Ints) -> Floats:
     return np.bincount(counts.owner, weights=what, minlength=counts.start.size - 1).astype(np.float64)
 
 
 def _most(counts: Counts, what: Floats) -> Floats:
-    if not isinstance(counts, Spread):
+    if not isinstance(counts, SecretSpread):
         return np.asarray(what.max(axis=0), dtype=np.float64)
     found = np.zeros(counts.start.size - 1)
     held = np.diff(counts.start) > 0

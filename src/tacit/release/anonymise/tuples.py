@@ -16,7 +16,7 @@ WIDE = 64  # values of a sensitive column from which on a class is counted by th
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spread:
+class SecretSpread:
     """How the values of one sensitive column are spread over tuples, or over classes: (owner, value, count), by owner.
 
     Its length is that of the rows at most, however many values the column has.
@@ -29,7 +29,7 @@ class Spread:
     count: Ints
 
     @classmethod
-    def of(cls, name: str, cardinality: int, *, owner: Ints, value: Ints, count: Ints, tuples: int) -> Spread:
+    def of(cls, name: str, cardinality: int, *, owner: Ints, value: Ints, count: Ints, tuples: int) -> SecretSpread:
         """From pairs in any order."""
         order = np.argsort(owner, kind="stable")
         start = np.zeros(tuples + 1, dtype=np.int64)
@@ -41,7 +41,7 @@ class Spread:
         """Whose each pair is."""
         return np.repeat(np.arange(self.start.size - 1), np.diff(self.start))
 
-    def regrouped(self, groups: Ints, *, of: Ints, number: int) -> Spread:
+    def regrouped(self, groups: Ints, *, of: Ints, number: int) -> SecretSpread:
         """The same of each of `number` groups, values once and in rising order: `groups[i]` counts owner `of[i]`."""
         pair, mine = self._pairs(groups, of)
         key = mine * self.cardinality + self.value[pair]
@@ -51,7 +51,7 @@ class Spread:
         owner, value = np.divmod(key[begins], self.cardinality)
         start = np.zeros(number + 1, dtype=np.int64)
         np.cumsum(np.bincount(owner, minlength=number), out=start[1:])
-        return Spread(self.name, self.cardinality, start, value.astype(np.int32), count)
+        return SecretSpread(self.name, self.cardinality, start, value.astype(np.int32), count)
 
     def histogram(self, groups: Ints, *, of: Ints, number: int) -> Ints:
         """Counts of each value in each group: (values, groups). `groups[i]` is where the tuple `of[i]` is counted."""
@@ -84,7 +84,7 @@ def _sorted(keys: Ints, *, limit: int) -> tuple[Ints, Ints]:
     return both >> bits, both & ((1 << bits) - 1)
 
 
-Counts = Ints | Spread  # of classes: (values, *shape), or pairs by class
+Counts = Ints | SecretSpread  # of classes: (values, *shape), or pairs by class
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +97,7 @@ class Tuples:
     codes: Codes  # (quasi-identifiers, tuples)
     size: Ints  # rows of the table that have this tuple
     population: Ints | None  # people of the population who have it, where one is known
-    sensitive: tuple[Spread, ...]
+    sensitive: tuple[SecretSpread, ...]
 
     @property
     def rows(self) -> int:
@@ -112,7 +112,7 @@ def chosen(tuples: Tuples, ids: Ints) -> Tuples:
         length = spread.start[ids + 1] - spread.start[ids]
         start = np.concatenate([[0], np.cumsum(length)])
         pair = np.arange(int(start[-1])) + np.repeat(spread.start[ids] - start[:-1], length)
-        spreads.append(Spread(spread.name, spread.cardinality, start, spread.value[pair], spread.count[pair]))
+        spreads.append(SecretSpread(spread.name, spread.cardinality, start, spread.value[pair], spread.count[pair]))
     people = None if tuples.population is None else tuples.population[ids]
     return Tuples(tuples.codes[:, ids], tuples.size[ids], people, tuple(spreads))
 
@@ -137,7 +137,7 @@ class Prior:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tally:
+class ClassTally:
     """What a model may ask of classes: arrays of one shape, and for each sensitive column how its values are spread."""
 
     size: Ints
@@ -146,7 +146,7 @@ class Tally:
     priors: dict[str, Prior] = field(default_factory=dict)  # of a table that is one class, once they were asked for
 
 
-def tally(tuples: Tuples, groups: Ints, *, number: int, of: Ints | None = None) -> Tally:
+def tally(tuples: Tuples, groups: Ints, *, number: int, of: Ints | None = None) -> ClassTally:
     """The tally of each of `number` groups; `groups[i]` is the group of tuple `of[i]`, of tuple i if left out."""
     chosen = np.arange(tuples.size.size) if of is None else of
     size = np.bincount(groups, weights=tuples.size[chosen], minlength=number).astype(np.int64)
@@ -154,19 +154,19 @@ def tally(tuples: Tuples, groups: Ints, *, number: int, of: Ints | None = None) 
     if tuples.population is not None:
         people = np.bincount(groups, weights=tuples.population[chosen], minlength=number).astype(np.int64)
     found = {spread.name: spread.counted(groups, of=chosen, number=number) for spread in tuples.sensitive}
-    return Tally(size, people, found)
+    return ClassTally(size, people, found)
 
 
-def whole(tuples: Tuples) -> Tally:
+def whole(tuples: Tuples) -> ClassTally:
     """The tally of the table as one class."""
     return tally(tuples, np.zeros(tuples.size.size, dtype=np.int64), number=1)
 
 
-def prior_of(table: Tally, column: str) -> Prior:
+def prior_of(table: ClassTally, column: str) -> Prior:
     """How often a table that is one class has each value; worked out once."""
     if column not in table.priors:
         counts = table.histogram[column]
-        if isinstance(counts, Spread):
+        if isinstance(counts, SecretSpread):
             counts = counts.histogram(np.zeros(1, dtype=np.int64), of=np.zeros(1, dtype=np.int64), number=1)
         table.priors[column] = Prior.of(counts)
     return table.priors[column]

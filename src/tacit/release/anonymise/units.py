@@ -11,10 +11,10 @@ from tacit.errors import InvalidParameter
 from tacit.policy.link import link_of
 from tacit.release.anonymise.remote import spelt
 from tacit.release.anonymise.request import BY_ROWS
-from tacit.release.anonymise.source import SOURCE, Source, ask, named
+from tacit.release.anonymise.source import SOURCE, TableSource, ask, named
 
 
-def known_unit(source: Source, *, asked: str | None, pseudonyms: Sequence[str] = ()) -> str | None:
+def known_unit(source: TableSource, *, asked: str | None, pseudonyms: Sequence[str] = ()) -> str | None:
     """The column that says whose a row is: the owner's word, else the policy's, else the only pseudonym.
 
     None where none is known, or where rows are to be counted.
@@ -30,7 +30,7 @@ def known_unit(source: Source, *, asked: str | None, pseudonyms: Sequence[str] =
     return named([unit], source.columns(), what="unit")[0]
 
 
-def refuse_several(source: Source, unit: str) -> None:
+def refuse_several(source: TableSource, unit: str) -> None:
     """Refuse a table in which somebody has more than one row: five rows of one person are a class of one."""
     if source.remote is not None:
         several = source.remote.repeats(unit)

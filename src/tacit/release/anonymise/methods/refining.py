@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tacit.release.anonymise.methods.halving import Progress
 from tacit.release.anonymise.models import Rules
-from tacit.release.anonymise.tuples import WIDE, Bools, Floats, Ints, Tally, Tuples, tally
+from tacit.release.anonymise.tuples import WIDE, Bools, ClassTally, Floats, Ints, Tuples, tally
 
 STEP = 1  # doublings between the widths of batches
 BATCH = 1 << 15  # tuples looked at together: what stays in the processor's cache
@@ -198,8 +198,10 @@ def _keeping(batch: _Batch, histogram: dict[str, Ints], slot: Ints, *, rules: Ru
     found = {name: [summed(counts) for counts in values] for name, values in histogram.items()}
     ends = {name: np.stack([pair[0] for pair in pairs]) for name, pairs in found.items()}
     rest = {name: np.stack([pair[1] - pair[0] for pair in pairs]) for name, pairs in found.items()}
-    left = Tally(size[0], people[0], ends)
-    right = Tally(size[1] - size[0], None if people[0] is None or people[1] is None else people[1] - people[0], rest)
+    left = ClassTally(size[0], people[0], ends)
+    right = ClassTally(
+        size[1] - size[0], None if people[0] is None or people[1] is None else people[1] - people[0], rest
+    )
     kept[row, at] = rules.hold(left) & rules.hold(right)
     return kept
 
