@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from e2e.cli_clinic import here, tacit
-from tacit.faces.cli import ledger_admin, survey
+from tacit.faces.cli import ledger_admin, registering, survey
 from tacit.faces.cli.app import DEMO, FAMILIES
 from tacit.faces.commands import Command, by_name
 from tacit.faces.shell import commands as shell
@@ -47,6 +47,16 @@ def test_every_command_has_help_with_examples_that_can_be_read(tmp_path: Path, n
         assert words[: 1 + len(name.split())] == ["tacit", *name.split()]
         options = [word for word in words[2:] if re.fullmatch(r"--?[a-z][a-z-]*", word)]
         assert all(re.search(rf"{option}[ ,\n]", ran.out) for option in options)
+
+
+def test_there_is_one_way_to_register_a_command() -> None:
+    faces = Path(registering.__file__).parents[1]
+    ways = re.compile(r"\.(command|callback|add_command|add_typer)\(")
+    found = {path.relative_to(faces).as_posix(): ways.findall(path.read_text("utf-8")) for path in faces.rglob("*.py")}
+    assert {name: used for name, used in found.items() if used} == {
+        "cli/registering.py": ["command", "callback"],
+        "cli/app.py": ["callback", "add_typer", "add_typer"],  # of the whole: its version, and the two families
+    }
 
 
 def test_two_commands_of_one_name_are_refused() -> None:
