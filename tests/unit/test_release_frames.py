@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import sys
 from datetime import date, datetime
 from fractions import Fraction
 
@@ -13,6 +14,7 @@ import pyarrow
 import pytest
 
 from support.releases import release
+from tacit.errors import InvalidParameter
 
 FIRST, LAST = date(1, 1, 1), date(9999, 12, 31)
 NOON = datetime.fromisoformat("2024-02-29T12:30:00.000001")
@@ -129,8 +131,19 @@ def test_polars_has_the_same_table():
     assert frame.rows() == [(date(2024, 1, 1), 5, 1.5), (None, 7, 1.5)]
 
 
-def test_what_is_not_installed_is_named(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "polars", None)
-    with pytest.raises(Exception, match="polars is not installed") as caught:
-        release((("a", 1),)).to_polars()
-    assert caught.value.hint == "pip install 'tacit[polars]'"
+@pytest.mark.parametrize(
+    ("form", "module", "extra"),
+    [
+        ("to_pandas", "pandas", "frames"),
+        ("to_arrow", "pyarrow", "frames"),
+        ("to_polars", "polars", "polars"),
+        ("plot", "matplotlib", "plot"),
+    ],
+)
+def test_what_is_not_installed_is_named(form, module, extra, monkeypatch):
+    for name in [name for name in sys.modules if name.partition(".")[0] == module]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(InvalidParameter, match=f"^{module} is not installed\n") as caught:
+        getattr(release((("a", 1),)), form)()
+    assert caught.value.hint == f"pip install 'tacit[{extra}]'"

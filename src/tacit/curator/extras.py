@@ -13,4 +13,6 @@ def needs(module: str, *, extra: str = "frames") -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError:
-        raise InvalidParameter(f"{module} is not installed", hint=f"pip install 'tacit[{extra}]'") from None
+        raise InvalidParameter(
+            f"{module.partition('.')[0]} is not installed", hint=f"pip install 'tacit[{extra}]'"
+        ) from None
