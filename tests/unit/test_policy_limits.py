@@ -112,8 +112,9 @@ def test_a_question_that_is_cut_short_stays_charged_and_says_no_more_than_any_ot
     endless = "SELECT count(*) AS m0 FROM range(1000000000000) AS made(i)"
     monkeypatch.setattr(Statement, "sql", lambda self, dialect, **_: endless)
     with tacit.open(clinic, analyst="ana", timeout=0.2) as database:
-        with pytest.raises(EngineError, match=r"^the database could not answer$"):
+        with pytest.raises(EngineError) as told:
             database.query("DP-SELECT 1 COUNT(*) FROM visits")
+        assert str(told.value) == "the database could not answer"
         assert database.budget.left.epsilon == 4
 
 
