@@ -11,6 +11,7 @@ from tacit.errors import QueryRefused
 from tacit.policy import Owner, TablePolicy, fold
 from tacit.sql.aliases import OUTSIDE
 from tacit.sql.predicates import predicate
+from tacit.sql.relations.extremes import folded
 from tacit.sql.relations.growth import Fan, fan
 from tacit.sql.relations.parts import OWNER, Part, key_column, unlike
 from tacit.sql.relations.relation import Relation
@@ -79,10 +80,17 @@ class Correlated:
         self.select.set("expressions", listed or [exp.alias_(exp.Literal.number(1), "one")])
         return self.asker.derive(self.select)
 
+    def exists(self, part: Part) -> exp.Expression:
+        """Whether there is a row of it that suits the row outside."""
+        return exp.Exists(this=self.over(part, listed=[exp.Literal.number(1)], names=[]))
+
     def over(self, part: Part, *, listed: list[exp.Expression], names: list[str]) -> exp.Select:
-        """SELECT `listed` FROM its rows WHERE they suit the row outside. `names` of its columns are taken along."""
+        """SELECT `listed` FROM its rows WHERE they suit the row outside. `names` of its columns are taken along.
+
+        Without any, how many rows suit is not asked: those of a unit are folded where that is possible.
+        """
         columns = [*(name for name in self.columns if fold(name) not in part.keys), *names]
-        kept = [exp.alias_(_of(name), self.called(name), quoted=True) for name in columns]
+        kept: list[exp.Expression] = [_as(name, self.called(name)) for name in columns]
         conditions: list[exp.Expression] = []
         if part.is_private:
             kept += [_of(OWNER), *(_of(key_column(name)) for name, _ in self.ties)]
@@ -96,7 +104,10 @@ class Correlated:
         both = Scope(table, (source, *self.asker.scope.sources), self.asker.scope.parameters, types)
         inside = {self.called(name) for name in columns}
         conditions += [exp.paren(_outside(predicate(each, both), inside=inside)) for each in self.conditions]
-        rows = exp.select(*(kept or [exp.Literal.number(1)])).from_(_sub(part.derived))
+        few = folded(kept, conditions, inner=_INNER, types=types) if part.is_private and not names else None
+        rows = exp.select(*(few.columns if few else kept or [exp.Literal.number(1)])).from_(_sub(part.derived))
+        if few is not None:
+            rows, conditions = rows.group_by(*few.groups), few.conditions
         made = exp.select(*listed).from_(_sub(rows))
         made = made.where(*conditions) if conditions else made
         return apply(GRID_RULES, made, facts=Facts(grids=grids_of(table, types)))
@@ -228,3 +239,7 @@ def _of(column: str) -> exp.Column:
 def _sub(rows: exp.Select | None) -> exp.Subquery:
     assert rows is not None  # noqa: S101 - a subquery is always derived
     return exp.Subquery(this=rows.copy(), alias=exp.TableAlias(this=exp.to_identifier(_INNER)))
+
+
+def _as(column: str, called: str) -> exp.Expression:
+    return exp.Alias(this=_of(column), alias=exp.to_identifier(called, quoted=True))

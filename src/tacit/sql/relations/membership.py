@@ -53,7 +53,7 @@ def _exists(select: exp.Select, asker: Asker) -> exp.Expression:
             "EXISTS is refused where nothing ties its rows to the unit outside: other people's rows would decide",
             hint=inner.nearest,
         )
-    return exp.Exists(this=inner.over(part, listed=[exp.Literal.number(1)], names=[]))
+    return inner.exists(part)
 
 
 def _is_untied(part: Part, inner: Correlated) -> bool:
@@ -79,7 +79,7 @@ def _in(node: exp.Expression, asker: Asker) -> exp.Expression:
             "IN over other people's rows is refused: whether a row is counted would depend on everybody", hint=NEAREST
         )
     inner.ties.append((part.listed[0], outside))
-    found = exp.Exists(this=inner.over(part, listed=[exp.Literal.number(1)], names=[]))
+    found = inner.exists(part)
     missing = exp.Is(this=asker.relation.held(outside[0]), expression=exp.null())
     return exp.paren(exp.Case(ifs=[exp.If(this=exp.Not(this=exp.paren(missing)), true=found)]))  # NULL IN … is NULL
 

@@ -1,0 +1,116 @@
+"""EXISTS with an inequality: of a unit's rows only the least and the greatest value matter.
+
+A row with a greater value exists if and only if the greatest is greater; one with another value, if and only if the
+least or the greatest is another. So a unit's rows are folded into one for each combination of the columns that other
+conditions look at, before they are held against the rows outside: work that would grow with the square of one person's
+rows grows with their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tacit.policy import ColumnType, fold
+from tacit.sql.cells import in_steps
+from tacit.sql.numerics import numeric
+from tacit.sql.relations.parts import unlike
+from tacit.sql.scope import bare
+
+_MIRRORED: dict[type[exp.Expression], type[exp.Expression]] = {
+    exp.GT: exp.LT,
+    exp.GTE: exp.LTE,
+    exp.LT: exp.GT,
+    exp.LTE: exp.GTE,
+    exp.NEQ: exp.NEQ,
+}
+_ABOVE: set[type[exp.Expression]] = {exp.GT, exp.GTE}
+_ORDERED = {"varchar", "text", "string", "date", "timestamp"}  # every engine has MIN and MAX of these, in their order
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """The columns of the rows, those that they are grouped by, and the conditions on them."""
+
+    columns: list[exp.Expression]
+    groups: list[exp.Expression]
+    conditions: list[exp.Expression]
+
+
+@dataclass(frozen=True, slots=True)
+class _Inequality:
+    place: int  # among the conditions
+    operator: type[exp.Expression]  # with the subquery's column on its left
+    column: exp.Column
+    value: exp.Expression
+
+
+def folded(
+    columns: Sequence[exp.Expression], conditions: Sequence[exp.Expression], *, inner: str, types: Mapping[str, str]
+) -> Folded | None:
+    """The subquery's rows folded by one inequality; None where there is none that alone looks at its column.
+
+    `inner` qualifies the columns of the subquery in the conditions; `types` are theirs, by folded name.
+    """
+    found = next(_inequalities(conditions, inner, types), None)
+    if found is None or not all(_can_be_grouped(column, types) for column in columns):
+        return None
+    kept = [column for column in columns if column.alias_or_name != found.column.name]
+    groups = [_written(column) for column in kept]
+    own = _written(next(column for column in columns if column.alias_or_name == found.column.name))
+    least, greatest = exp.Min(this=own.copy()), exp.Max(this=own.copy())
+    others = [each for place, each in enumerate(conditions) if place != found.place]
+    if found.operator is not exp.NEQ:
+        best = greatest if found.operator in _ABOVE else least
+        return Folded([*kept, _named(best, found.column.name)], groups, list(conditions))
+    taken = {fold(column.alias_or_name) for column in columns}
+    top = unlike(f"greatest {found.column.name}", lambda name: fold(name) in taken)
+    made = [_named(least, found.column.name), _named(greatest, top)]
+    ends = [found.column, exp.column(exp.to_identifier(top, quoted=True), table=exp.to_identifier(inner))]
+    return Folded([*kept, *made], groups, [*others, _either(ends, found.value)])
+
+
+def _either(ends: Sequence[exp.Expression], value: exp.Expression) -> exp.Expression:
+    one, other = (exp.NEQ(this=end.copy(), expression=value.copy()) for end in ends)
+    return exp.paren(exp.Or(this=one, expression=other))
+
+
+def _inequalities(conditions: Sequence[exp.Expression], inner: str, types: Mapping[str, str]) -> Iterator[_Inequality]:
+    used = [column.name for each in conditions for column in each.find_all(exp.Column) if column.table == inner]
+    for place, condition in enumerate(conditions):
+        node = bare(condition)
+        mirrored = _MIRRORED.get(type(node))
+        if mirrored is None:
+            continue
+        for operator, side, other in (
+            (type(node), bare(node.this), node.expression),
+            (mirrored, bare(node.expression), node.this),
+        ):
+            if not isinstance(side, exp.Column) or side.table != inner or used.count(side.name) != 1:
+                continue
+            if _is_ordered(types.get(side.name.casefold(), "")) and not other.find(exp.Select):
+                yield _Inequality(place, operator, side, other)
+
+
+def _written(column: exp.Expression) -> exp.Expression:
+    """The column itself, whatever it is called here."""
+    inside = column.this if isinstance(column, exp.Alias) else column
+    assert isinstance(inside, exp.Expression)  # noqa: S101 - the stubs do not say so
+    return inside.copy()
+
+
+def _named(value: exp.Expression, name: str) -> exp.Expression:
+    return exp.Alias(this=value, alias=exp.to_identifier(name, quoted=True))
+
+
+def _can_be_grouped(column: exp.Expression, types: Mapping[str, str]) -> bool:
+    """Keys can, and every type that tacit knows; a JSON of PostgreSQL is equal to nothing, and fails."""
+    kind = types.get(column.alias_or_name.casefold())
+    return kind is None or in_steps(kind) or ColumnType.from_sql(kind) is not None
+
+
+def _is_ordered(sql_type: str) -> bool:
+    known = numeric(sql_type)
+    return sql_type.lower() in _ORDERED or (known is not None and bool(known.sql_type))
