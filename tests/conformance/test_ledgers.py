@@ -329,6 +329,12 @@ def test_a_clock_set_back_renews_nothing(ledger: Ledger, clock: Clock, back: int
     assert times == sorted(times, reverse=True)
 
 
+def test_an_entry_says_when_it_was_written(ledger: Ledger, clock: Clock) -> None:
+    clock.now += 0.25
+    ledger.reserve(charge(1), caps(9))
+    assert ledger.entries(limit=1)[0].at == clock.now
+
+
 def test_a_clock_that_goes_to_and_fro_renews_nothing(ledger: Ledger, clock: Clock) -> None:
     limit = caps(99, analyst=Budget(3), window=DAY)
     for days in (-1, 1, 0):
