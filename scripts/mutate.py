@@ -5,7 +5,8 @@
 
 A fault is a comparison turned, a number one off, a sign, a `not` or a guard left out. Each runs the tests of its room
 against a copy of the sources, and stops at the first test that fails. What survives is printed with its line: some
-change nothing that matters (a message, a cache's size); the others need a test.
+change nothing that matters (a message, a cache's size); the others need a test. Tests that do not end in time decide
+nothing, and are named.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "src" / "tacit"
-PATIENCE = 240  # seconds for one fault: what hangs is noticed
+PATIENCE = 240  # seconds for one fault
 
 ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated, and what should notice
     "ledger": (
@@ -152,8 +153,8 @@ class _Change:
         setattr(node, self.field, self.value)
 
 
-def noticed(fault: Fault, tests: list[str], *, tree: Path) -> bool:
-    """Whether a test fails, or nothing even imports."""
+def noticed(fault: Fault, tests: list[str], *, tree: Path) -> bool | None:
+    """Whether a test fails, or nothing even imports; None where the tests did not end in time."""
     target = tree / fault.path.relative_to(SOURCES.parent)
     original = target.read_text()
     target.write_text(fault.text)
@@ -162,7 +163,7 @@ def noticed(fault: Fault, tests: list[str], *, tree: Path) -> bool:
     try:
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=PATIENCE, check=False)
     except subprocess.TimeoutExpired:
-        return True
+        return None
     finally:
         target.write_text(original)
     if done.returncode not in {0, 1, 2}:
@@ -191,14 +192,18 @@ def _room(room: str, tree: Path, *, sample: int | None, seed: int) -> int:
     found = [fault for pattern in patterns for path in sorted(SOURCES.glob(pattern)) for fault in faults(path)]
     tests = [str(path.relative_to(ROOT)) for pattern in wanted for path in sorted(ROOT.glob(pattern))]
     chosen = found if sample is None else random.Random(seed).sample(found, min(sample, len(found)))
-    alive = 0
+    alive = unknown = 0
     for count, fault in enumerate(chosen, 1):
-        if not noticed(fault, tests, tree=tree):
+        seen = noticed(fault, tests, tree=tree)
+        if seen is None:  # it hangs, or the machine is busy
+            unknown += 1
+            print(f"out of time: {fault}", flush=True)
+        elif not seen:
             alive += 1
             print(f"survives: {fault}", flush=True)
         elif sys.stderr.isatty():
             print(f"\r{room}: {count} of {len(chosen)}", end="", file=sys.stderr)
-    print(f"{room}: {len(chosen)} of {len(found)} faults planted, {alive} survive")
+    print(f"{room}: {len(chosen)} of {len(found)} faults planted, {alive} survive, {unknown} ran out of time")
     return alive
 
 
