@@ -47,10 +47,11 @@ class Line:
 
 
 class Report:
-    """Collects measurements. `share(n)` scales the work down when only a quick look is wanted."""
+    """Collects measurements. `share(n)` scales the work down when only a quick look is wanted; `long`: minutes more."""
 
-    def __init__(self, *, quick: bool = False, say: Callable[[str], None] = print) -> None:
+    def __init__(self, *, quick: bool = False, long: bool = False, say: Callable[[str], None] = print) -> None:
         self.lines: list[Line] = []
+        self.long = long
         self._quick = quick
         self._say = say
         self._section = ""
