@@ -13,7 +13,7 @@ from tacit.sql import bind, parse, planner, planning_budget
 from tacit.sql.planning_work import work_of
 
 ANA = Session("ana")
-MOST_NODES = 2_000_000  # made and dropped again while one statement is planned
+MOST_NODES = 1_000_000  # made and dropped again while one statement is planned
 LARGE = "the question is too large to plan"
 
 

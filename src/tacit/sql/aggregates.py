@@ -19,6 +19,7 @@ from tacit.sql.measures import Additive, Counted, Histogram, Measure, Mode, Quan
 from tacit.sql.numbers import number
 from tacit.sql.operands import operand
 from tacit.sql.predicates import predicate
+from tacit.sql.printing import text_of
 from tacit.sql.scope import Scope, Value, name_of
 
 MAX_CELLS = 2_000_000  # of a histogram behind a quantile
@@ -68,7 +69,7 @@ class Measures:
 def aggregate(node: exp.Expression, scope: Scope, measures: Measures) -> post.Post:
     """The answer to one aggregate, as arithmetic over measurements."""
     condition: exp.Expression | None = None
-    label = node.sql(dialect="duckdb", comments=False)
+    label = text_of(node, comments=False)
     if isinstance(node, exp.Filter):
         condition = predicate(node.expression.this, scope)
         node = node.this
@@ -133,7 +134,7 @@ class _Call:
 
     def named(self, form: str) -> str:
         """What to call one of several measurements behind this call, as in "COUNT({})"."""
-        return form.format(self.argument().sql(dialect="duckdb", comments=False))
+        return form.format(text_of(self.argument(), comments=False))
 
     def rows(self, sql: exp.Expression | None, *, label: str | None = None) -> post.Post:
         """How many rows have a value."""

@@ -28,7 +28,7 @@ class _Source:
 
     def named(self, column: str) -> exp.Identifier:
         if self.columns is None:
-            return exp.to_identifier(column, quoted=True)
+            return exp.Identifier(this=column, quoted=True)
         if column not in self.columns:
             raise _unknown()
         return exp.to_identifier(self.columns[column])
@@ -54,6 +54,11 @@ class _Frame:
                 return frame.sources[alias]
             frame = frame.around
         raise _unknown()
+
+
+def _own_alias(name: str) -> exp.Identifier:
+    """One of our own aliases, which needs no quotes."""
+    return exp.Identifier(this=name, quoted=False)
 
 
 def qualified(tree: exp.Select) -> exp.Select:
@@ -109,7 +114,7 @@ class _Naming:
         for cte in clause.expressions if clause is not None else ():
             columns = dict(self.query(cte.this, around=None, common=found, keep=False))
             found[cte.alias] = _Source(self.alias(), columns)
-            cte.set("alias", exp.TableAlias(this=exp.to_identifier(found[cte.alias].alias)))
+            cte.set("alias", exp.TableAlias(this=_own_alias(found[cte.alias].alias)))
         return found
 
     def _sources(self, node: exp.Select, common: Mapping[str, _Source]) -> dict[str, _Source]:
@@ -125,12 +130,12 @@ class _Naming:
         if isinstance(node, exp.Table):
             known = None if node.this.quoted else common.get(node.name)
             if known is not None:
-                node.set("this", exp.to_identifier(known.alias))
+                node.set("this", _own_alias(known.alias))
             source = _Source(self.alias(), None if known is None else known.columns)
         else:
             columns = dict(self.query(node, around=None, common=common, keep=False))
             source = _Source(self.alias(), columns)
-        node.set("alias", exp.TableAlias(this=exp.to_identifier(source.alias)))
+        node.set("alias", exp.TableAlias(this=_own_alias(source.alias)))
         return source
 
 
@@ -158,7 +163,7 @@ def _qualify(column: exp.Column, frame: _Frame) -> None:
     else:
         source = frame.find(column.table)
     column.set("this", source.named(column.name))
-    column.set("table", exp.to_identifier(source.alias))
+    column.set("table", _own_alias(source.alias))
 
 
 def _name(item: exp.Expression) -> exp.Identifier | None:
@@ -166,7 +171,7 @@ def _name(item: exp.Expression) -> exp.Identifier | None:
     named = (
         item.args.get("alias") if isinstance(item, exp.Alias) else item.this if isinstance(item, exp.Column) else None
     )
-    return named.copy() if isinstance(named, exp.Identifier) else None
+    return exp.Identifier(this=named.this, quoted=named.quoted) if isinstance(named, exp.Identifier) else None
 
 
 def _outputs(node: exp.Select, before: list[exp.Identifier | None], *, keep: bool) -> list[tuple[str, str]]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from fractions import Fraction
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -53,6 +54,16 @@ def width_of(*ends: int) -> Width:
     )
 
 
+@lru_cache(maxsize=256)
+def _type(kind: str) -> exp.DataType:
+    return exp.DataType.build(kind, dialect="duckdb")  # which knows UBIGINT and UHUGEINT
+
+
+def _cast(value: exp.Expression, kind: str) -> exp.Expression:
+    """The value, itself and not a copy, in a type that is read once; as it is where it is cast to that already."""
+    return exp.cast(value if value.parent is None else value.copy(), _type(kind).copy(), copy=False)
+
+
 def integer(value: int) -> exp.Expression:
     """A whole number in SQL, in the type that engines give it by its size."""
     width_of(value)
@@ -71,7 +82,7 @@ def widened(number: Whole, width: Width) -> Whole:
     width_of(number.low, number.high)
     if number.width >= width:
         return number
-    return replace(number, sql=exp.cast(operand(number.sql), width.name), width=width)
+    return replace(number, sql=_cast(operand(number.sql), width.name), width=width)
 
 
 def total(sql: exp.Expression, *, times: int = 1) -> Whole:
@@ -84,7 +95,7 @@ def narrowed(number: Whole, width: Width) -> exp.Expression:
     """The number in just this type, which holds it; whatever type an engine computed it in."""
     if width_of(number.low, number.high) > width:
         raise ArithmeticError(f"a number that may be {number.low} or {number.high} is no {width.name}")
-    return exp.cast(number.sql, width.name)
+    return _cast(number.sql, width.name)
 
 
 def _binary(kind: type[exp.Expression], left: Whole, right: Whole, *, ends: Iterable[int]) -> Whole:
@@ -160,12 +171,12 @@ def saturated(total: exp.Expression) -> exp.Expression:
     """A sum of whole numbers, of whatever width, held at the ends of 64 bits; zero where there is nothing."""
     present = exp.Coalesce(this=total, expressions=[integer(0)])
     below = exp.Anonymous(this="LEAST", expressions=[present, integer((1 << 63) - 1)])
-    return exp.cast(exp.Anonymous(this="GREATEST", expressions=[below, integer(-(1 << 63))]), "BIGINT")
+    return _cast(exp.Anonymous(this="GREATEST", expressions=[below, integer(-(1 << 63))]), "BIGINT")
 
 
 def as_wide(total: exp.Expression) -> exp.Expression:
     """A sum of whole numbers as it is, of 128 bits: the plan has made sure that they hold it; zero for nothing."""
-    return exp.cast(exp.Coalesce(this=total, expressions=[integer(0)]), Width.INT128.name)
+    return _cast(exp.Coalesce(this=total, expressions=[integer(0)]), Width.INT128.name)
 
 
 def exact_quotient(above: exp.Expression, below: exp.Expression, *, least: str = "") -> exp.Expression:
@@ -190,7 +201,7 @@ def cast_to(value: exp.Expression, kind: exp.DataType) -> exp.Expression:
 
 def typed(text: str, kind: str) -> exp.Expression:
     """A constant of this type, which holds it: converted once, by no row."""
-    return exp.cast(exp.Literal.string(text), kind, dialect="duckdb")  # which knows UBIGINT and UHUGEINT
+    return _cast(exp.Literal.string(text), kind)
 
 
 def operand(sql: exp.Expression) -> exp.Expression:
@@ -219,13 +230,13 @@ def beside_double(value: Fraction) -> exp.Expression:
 
 def double(sql: exp.Expression) -> exp.Expression:
     """A number as a double. No type of number has cells that do not fit."""
-    return exp.cast(sql, "DOUBLE")
+    return _cast(sql, "DOUBLE")
 
 
 def rounded(value: Fraction, kind: str) -> exp.Expression:
     """A constant rounded to a FLOAT or DOUBLE; the caller knows that it is within its range."""
     size = exp.Literal.number(repr(abs(float(value))))
-    return exp.cast(exp.Neg(this=size) if value < 0 else size, kind)
+    return _cast(exp.Neg(this=size) if value < 0 else size, kind)
 
 
 def counted_out(steps: exp.Expression, step: Fraction) -> exp.Expression:
@@ -251,7 +262,7 @@ def nearest_step(value: exp.Expression, step: Fraction, *, ends: tuple[int, int]
     elif per_unit != 1:
         scaled = exp.Div(this=scaled, expression=decimal(step))
     half = exp.Add(this=scaled, expression=decimal(Fraction(1, 2)))
-    return exp.cast(exp.Floor(this=half), "BIGINT")
+    return _cast(exp.Floor(this=half), "BIGINT")
 
 
 def share_of(weight: int, part: int, *, of: exp.Expression, root: bool) -> exp.Expression:
@@ -261,12 +272,12 @@ def share_of(weight: int, part: int, *, of: exp.Expression, root: bool) -> exp.E
     share: exp.Expression = exp.Div(this=double(integer(part)), expression=double(of))
     if root:
         share = exp.Sqrt(this=share)
-    return exp.cast(exp.Floor(this=exp.Mul(this=integer(weight), expression=exp.paren(share))), "INT")
+    return _cast(exp.Floor(this=exp.Mul(this=integer(weight), expression=exp.paren(share))), "INT")
 
 
 def days_since(moment: exp.Expression, day: str) -> exp.Expression:
     """How many days after `day` a date is. No two dates are 2^33 days apart."""
-    return exp.Sub(this=exp.paren(moment), expression=exp.cast(exp.Literal.string(day), "DATE"))
+    return exp.Sub(this=exp.paren(moment), expression=_cast(exp.Literal.string(day), "DATE"))
 
 
 def _plain(value: int) -> exp.Expression:

@@ -18,6 +18,7 @@ from tacit.sql.grouping_sets import Places, check_sets, distinct_sets, placed_se
 from tacit.sql.keys import Key, check_groups, key
 from tacit.sql.measures import Additive, Histogram, Measure, Mode
 from tacit.sql.predicates import predicate
+from tacit.sql.printing import text_of
 from tacit.sql.query import Query
 from tacit.sql.relations import Reading, Relation, build, scope_of
 from tacit.sql.scope import Scope, name_of
@@ -122,7 +123,7 @@ def signature(node: exp.Expression, scope: Scope) -> str:
     for name in copy.find_all(exp.Identifier):
         name.set("this", str(name.this).casefold())
         name.set("quoted", False)
-    return copy.sql(dialect="duckdb", comments=False)
+    return text_of(copy, comments=False)
 
 
 class _Binder:
@@ -167,6 +168,10 @@ class _Binder:
         if isinstance(node, exp.Column) and not node.table and node.name.casefold() in self.aliases:
             return self.aliases[node.name.casefold()]
         return node
+
+    def _place(self, node: exp.Expression) -> int | None:
+        """The place among the keys of the one that an expression is, if it is one."""
+        return self.places.get(signature(node, self.scope)) if self.places else None
 
     def bound(self, where: exp.Expression | None) -> BoundQuery:
         outputs = self._outputs()
@@ -225,7 +230,7 @@ class _Binder:
         for item in items:
             node = _unaliased(item)
             name = item.alias if isinstance(item, exp.Alias) else _heading(node)
-            place = self.places.get(signature(node, self.scope))
+            place = self._place(node)
             if place is not None:
                 outputs.append(Output(name, key=place))
             else:
@@ -269,7 +274,7 @@ class _Binder:
 
     def _rolled_up(self, node: exp.Expression) -> post.Post:
         """GROUPING(a, b): a fact about the set of a row, and so about no one."""
-        found = [self.places.get(signature(self._positioned(item), self.scope)) for item in node.expressions]
+        found = [self._place(self._positioned(item)) for item in node.expressions]
         places = tuple(place for place in found if place is not None)
         if not places or len(places) < len(found):
             raise QueryRefused("GROUPING needs keys of GROUP BY", hint="write GROUPING(a) with GROUP BY ROLLUP (a, b)")
@@ -309,7 +314,7 @@ class _Binder:
             for out in outputs:
                 if out.name.casefold() == node.name.casefold():
                     return out
-        place = self.places.get(signature(self._positioned(node), self.scope))
+        place = self._place(self._positioned(node))
         if place is not None:
             return Output("", key=place)
         return Output("", value=self._post(node))
@@ -334,7 +339,7 @@ def _unaliased(item: exp.Expression) -> exp.Expression:
 
 
 def _heading(node: exp.Expression) -> str:
-    return node.name if isinstance(node, exp.Column) else node.sql(dialect="duckdb", comments=False)[:60].lower()
+    return node.name if isinstance(node, exp.Column) else text_of(node, comments=False)[:60].lower()
 
 
 def _named_apart(outputs: list[Output]) -> list[Output]:

@@ -15,6 +15,7 @@ from tacit.errors import EngineError, QueryRefused
 from tacit.sql import arithmetic
 from tacit.sql.aliases import qualified
 from tacit.sql.arithmetic import Whole, Width
+from tacit.sql.printing import CANONICAL, text_of
 from tacit.sql.single_read import weighed_in_one_reading
 from tacit.sql.three_valued import three_valued
 
@@ -30,12 +31,12 @@ _MAX_REPEATED = 400  # parts of an expression that is written out twice
 
 def emit(tree: exp.Expression, dialect: str, *, pretty: bool = False, order: Order | None = None) -> str:
     """The text of `tree` for an engine. `order` replaces the engine's own keyed hash, so that two engines agree."""
-    if dialect == "duckdb" and order is None:
-        return tree.sql(dialect=dialect, pretty=pretty)
+    if dialect == CANONICAL and order is None:
+        return text_of(tree, pretty=pretty)
     if dialect not in _REWRITES:
         raise EngineError(f"tacit writes no SQL for {dialect!r}")
     rewrites, hashed = _REWRITES[dialect]
-    return _rewritten(tree.copy(), rewrites, order or hashed).sql(dialect=dialect, pretty=pretty)
+    return _rewritten(tree.copy(), rewrites, order or hashed).sql(dialect=dialect, pretty=pretty, copy=False)
 
 
 def values_of(table: str, column: str, *, dialect: str) -> str:

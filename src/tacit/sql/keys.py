@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 
@@ -20,6 +20,7 @@ from tacit.sql.grid import Grid
 from tacit.sql.numbers import grid_of, number
 from tacit.sql.operands import DATE_PARTS, TIME_PARTS, Operand, cell, comparable, constant, kind_of, literal, operand
 from tacit.sql.predicates import predicate
+from tacit.sql.printing import text_of
 from tacit.sql.scope import Scope, Value, written_twice
 
 MAX_KEYS = 1_000_000
@@ -37,17 +38,18 @@ class Key:
     values: tuple[Value, ...] | TableDomain | None
     step: Fraction | None = None
     keep: exp.Expression | None = None
+    signature: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Sign keys with the same groups, called alike, alike: FLOOR(age / 10) and ten times that have one SQL."""
+        text = text_of(self.sql)
+        signature = text if self.step is None else f"{text} in steps of {self.step}"
+        object.__setattr__(self, "signature", signature)
 
     @property
     def is_public(self) -> bool:
         """Whether every possible key is known beforehand."""
         return self.values is not None
-
-    @property
-    def signature(self) -> str:
-        """The same for keys with the same groups, called alike: FLOOR(age / 10) and ten times that have one SQL."""
-        text = self.sql.sql(dialect="duckdb")
-        return text if self.step is None else f"{text} in steps of {self.step}"
 
     def decode(self, value: object) -> object:
         """What the engine returned, as the value a person sees."""

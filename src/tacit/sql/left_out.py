@@ -13,6 +13,7 @@ from tacit.sql.aliases import qualified
 from tacit.sql.bind import BoundQuery, bind
 from tacit.sql.dialects import emit
 from tacit.sql.parse import parse
+from tacit.sql.printing import table_named
 
 COUNT = "n"
 
@@ -54,7 +55,7 @@ def _bound(body: str, policy: Policy, schema: Schema) -> BoundQuery:
 
 def _unowned(table: TablePolicy, bound: BoundQuery, dialect: str) -> LeftOut:
     """A row has an owner where the relation says so: in its own column, or in the table it links to."""
-    rows = exp.to_table(exp.to_identifier(table.name, quoted=True).sql(dialect="duckdb"), dialect="duckdb")
+    rows = table_named(table.name)
     owner, own = (_column(name or "") for name in (bound.table.unit_column, table.unit_column))
     return LeftOut(
         table.name,

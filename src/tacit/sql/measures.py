@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 
@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from tacit.policy import ColumnType, TableDomain
 from tacit.sql.grid import Grid
+from tacit.sql.printing import text_of
 from tacit.sql.scope import Value
 
 
@@ -33,17 +34,16 @@ class Additive:
     low: int = 0
     high: int = 1
     column: str | None = None  # where it is the plain sum of one column
+    signature: str = field(init=False, repr=False, compare=False)  # the same for the same measurement, however asked
+
+    def __post_init__(self) -> None:
+        value = "" if self.value is None else text_of(self.value)
+        _sign(self, f"{self.counted.value}|{value}|{self.step}|{self.low}|{self.high}")
 
     @property
     def magnitude(self) -> int:
         """How far one row can move the sum, in steps."""
         return max(abs(self.low), abs(self.high))
-
-    @property
-    def signature(self) -> str:
-        """The same for the same measurement, however it was asked."""
-        value = "" if self.value is None else self.value.sql(dialect="duckdb")
-        return f"{self.counted.value}|{value}|{self.step}|{self.low}|{self.high}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,11 @@ class Quantile:
     grid: Grid
     share: Fraction | None  # None: an extreme
     from_top: bool = False
+    signature: str = field(init=False, repr=False, compare=False)  # the same for the same measurement, however asked
+
+    def __post_init__(self) -> None:
+        grid = f"{self.grid.step}|{self.grid.low}|{self.grid.high}"
+        _sign(self, f"quantile|{text_of(self.value)}|{grid}|{self.share}|{self.from_top}")
 
     @property
     def weight(self) -> int:
@@ -62,12 +67,6 @@ class Quantile:
         if self.share is None:
             return 1
         return max(self.share.numerator, self.share.denominator - self.share.numerator)
-
-    @property
-    def signature(self) -> str:
-        """The same for the same measurement, however it was asked."""
-        grid = f"{self.grid.step}|{self.grid.low}|{self.grid.high}"
-        return f"quantile|{self.value.sql(dialect='duckdb')}|{grid}|{self.share}|{self.from_top}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +79,11 @@ class Mode:
     kind: ColumnType
     step: Fraction | None
     count: int = 1
+    signature: str = field(init=False, repr=False, compare=False)  # the same for the same measurement, however asked
 
-    @property
-    def signature(self) -> str:
-        """The same for the same measurement, however it was asked."""
-        return f"mode|{self.value.sql(dialect='duckdb')}|{_domain(self.values, self.step)}|{self.kind}|{self.count}"
+    def __post_init__(self) -> None:
+        domain = _domain(self.values, self.step)
+        _sign(self, f"mode|{text_of(self.value)}|{domain}|{self.kind}|{self.count}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +94,15 @@ class Histogram:
     value: exp.Expression
     values: tuple[Value, ...] | TableDomain
     step: Fraction | None
+    signature: str = field(init=False, repr=False, compare=False)  # the same for the same measurement, however asked
 
-    @property
-    def signature(self) -> str:
-        """The same for the same measurement, however it was asked."""
-        return f"histogram|{self.value.sql(dialect='duckdb')}|{_domain(self.values, self.step)}"
+    def __post_init__(self) -> None:
+        _sign(self, f"histogram|{text_of(self.value)}|{_domain(self.values, self.step)}")
+
+
+def _sign(measure: object, signature: str) -> None:
+    """Written once: every plan, at every price and for every set, is compared by it."""
+    object.__setattr__(measure, "signature", signature)
 
 
 def _domain(values: tuple[Value, ...] | TableDomain, step: Fraction | None) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tacit.sql.bind import BoundQuery
+from tacit.sql.printing import text_of
 from tacit.sql.scope import Value, conjuncts
 from tacit.sql.workload import condition_on
 from tacit.sql.workload_truth import Line, Mask
@@ -66,7 +67,7 @@ def where_of(bound: BoundQuery) -> Where:
             return (None,) * len(parts)
         return tuple(_pick(condition_on(part, bound)) for part in parts)
 
-    return Where(tuple(part.sql(dialect="duckdb") for part in parts), picked)
+    return Where(tuple(text_of(part) for part in parts), picked)
 
 
 def restrictions(where: Where) -> Iterator[Restriction]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -16,9 +17,9 @@ from tacit.sql.dialects import emit
 from tacit.sql.keys import Key
 from tacit.sql.measures import Measure, Mode, Quantile
 from tacit.sql.picking import Where
+from tacit.sql.printing import CANONICAL, text_of
 from tacit.sql.rules import Spread
 
-_CANONICAL = "duckdb"
 NOMINAL_ROWS = 1_000  # of a group, where the policy says nothing of the table's size
 
 Noise = Laplace | Gaussian | Exponential | PermuteAndFlip
@@ -57,20 +58,26 @@ class Statement:
     """One generated query. `canonical` is its text in one dialect, by which plans are compared and hashed.
 
     `settled` is the same query with its ties settled: it runs instead where two hashes of one unit turn out equal,
-    which `ties` counts. So the result is always that of `settled`, and nearly always as fast as this one.
+    which `ties` counts. So the result is always that of `settled`, and nearly always as fast as this one. It is written
+    by `settle`, and hardly ever needed.
     """
 
     tree: exp.Select
     columns: tuple[str, ...]
-    settled: Statement | None = None
+    settle: Callable[[], Statement] | None = field(default=None, repr=False, compare=False)
     canonical: str = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "canonical", self.tree.sql(dialect=_CANONICAL))
+        object.__setattr__(self, "canonical", text_of(self.tree))
+
+    @property
+    def settled(self) -> Statement | None:
+        """The query without ties; None where there can be none."""
+        return None if self.settle is None else self.settle()
 
     def sql(self, dialect: str, *, pretty: bool = False) -> str:
         """The text an engine runs."""
-        if dialect == _CANONICAL and not pretty:
+        if dialect == CANONICAL and not pretty:
             return self.canonical
         return emit(self.tree, dialect, pretty=pretty)
 
@@ -142,6 +149,7 @@ class Plan:
     policy_version: str
     size: int = NOMINAL_ROWS  # about how many rows a group has: what stated errors are stated for
     bias: tuple[Excess, ...] = ()  # WITH BIAS: for each measurement that bounds can change, by how much they do
+    _digests: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # each made once
 
     @property
     def event(self) -> Event:
@@ -168,11 +176,19 @@ class Plan:
     @property
     def family(self) -> str:
         """The same for questions about the same rows, bounded alike: their answers may serve each other."""
-        return _digest("family", self.table, self.policy_version, str(self.caps), self.where.text, *self._biased())
+        if "family" not in self._digests:
+            parts = ("family", self.table, self.policy_version, str(self.caps), self.where.text, *self._biased())
+            self._digests["family"] = _digest(*parts)
+        return self._digests["family"]
 
     @property
     def key(self) -> str:
         """The same for questions with the same measurements, whatever was made of them and whatever they cost."""
+        if "key" not in self._digests:
+            self._digests["key"] = self._key()
+        return self._digests["key"]
+
+    def _key(self) -> str:
         trees = [statement.canonical for statement in self.statements]
         signatures = [key.signature for key in self.keys] + [m.measure.signature for m in self.measurements]
         return _digest("key", self.table, self.policy_version, str(self.caps), *trees, *signatures, *self._biased())
@@ -184,6 +200,11 @@ class Plan:
     @property
     def hash(self) -> str:
         """The same for plans that run, charge and answer alike."""
+        if "hash" not in self._digests:
+            self._digests["hash"] = self._hash()
+        return self._digests["hash"]
+
+    def _hash(self) -> str:
         noises = [f"{m.column}:{m.noise}" for m in self.measurements]
         shown = [str((out.name, out.key, out.value)) for out in self.outputs]
         tail = (self.having, self.limit, self.offset, self.selection)

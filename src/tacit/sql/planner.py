@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from tacit.sql.errors_expected import expected, nominal
 from tacit.sql.excess import SLIVER, can_be_biased, refuse_bias, with_bias
 from tacit.sql.measures import Additive, Counted, Histogram, Measure, Mode, Quantile
 from tacit.sql.notes import notes_on
-from tacit.sql.picking import where_of
+from tacit.sql.picking import Where, where_of
 from tacit.sql.plan import Caps, Measurement, Noise, Plan, Selection, Statement
 from tacit.sql.rules import Spread
 from tacit.sql.split import split
@@ -48,11 +49,13 @@ def plan(bound: BoundQuery, policy: Policy, *, price: Loss) -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """Plans one question at any price. Its SQL does not depend on the price, and is written once."""
+    """Plans one question at any price. What does not depend on the price, its SQL above all, is written once."""
 
     bound: BoundQuery
     policy: Policy
     _written: dict[object, tuple[Statement, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _planned: dict[Loss, Plan] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _bases: dict[bool, _Base] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.bound.sets is not None:
@@ -61,6 +64,11 @@ class Planner:
 
     def at(self, price: Loss) -> Plan:
         """The best plan at this price. WITH BIAS a sliver of ε, and nothing of δ, pays for what the bounds cut."""
+        if price not in self._planned:
+            self._planned[price] = self._best(price)
+        return self._planned[price]
+
+    def _best(self, price: Loss) -> Plan:
         bound = self.bound
         if not bound.query.bias or not any(can_be_biased(bound, measure) for measure in bound.measures):
             return self._answer(price)
@@ -77,12 +85,18 @@ class Planner:
                 hint="write DP-SELECT 1 DELTA 1e-6 …, set default_delta in the policy, or declare the column's domain",
             )
         inner = _add_remove(price, policy.dataset.adjacency)
-        makers = [_Maker(bound, policy, price, inner, gaussian=False)]
+        gaussian = [False]
         if not inner.is_pure and all(isinstance(measure, Additive) for measure in bound.measures):
-            makers.append(_Maker(bound, policy, price, inner, gaussian=True))
+            gaussian.append(True)
         if policy.budget.accounting is Accounting.ZCDP:  # there Gaussian noise costs far less for the same epsilon
-            makers = makers[-1:]
-        return self._with_statements(min((maker.made() for maker in makers), key=_largest_error))
+            gaussian = gaussian[-1:]
+        made = [_Maker(bound, policy, price, inner, self._base(each)).made() for each in gaussian]
+        return self._with_statements(min(made, key=_largest_error) if len(made) > 1 else made[0])
+
+    def _base(self, gaussian: bool) -> _Base:
+        if gaussian not in self._bases:
+            self._bases[gaussian] = _base_of(self.bound, gaussian=gaussian)
+        return self._bases[gaussian]
 
     def _with_statements(self, made: Plan) -> Plan:
         """The plan that was chosen, and the SQL that it runs: of the others, none is written."""
@@ -118,6 +132,90 @@ def _add_remove(price: Loss, adjacency: Adjacency) -> Loss:
 
 
 @dataclass(frozen=True, slots=True)
+class _Base:
+    """What the plans of one noise family have in common at every price."""
+
+    gaussian: bool
+    caps: Caps
+    measures: tuple[Measure, ...]
+    selector: int | None  # the measure by which private keys are chosen
+    reaches: tuple[Reach, ...]
+    shares: tuple[Fraction, ...]
+    places: tuple[int, ...]
+    table: str
+    where: Where
+    notes: tuple[str, ...]
+    size: int
+
+
+def _base_of(bound: BoundQuery, *, gaussian: bool) -> _Base:
+    caps = caps_of(bound, l2=gaussian)
+    measures = list(bound.measures)
+    selector = _selector(bound, measures, caps)
+    totals = [unit_total(measure, bound) for measure in measures]
+    reaches = [reach(measure, caps, total=total) for measure, total in zip(measures, totals, strict=True)]
+    return _Base(
+        gaussian,
+        caps,
+        tuple(measures),
+        selector,
+        tuple(reaches),
+        tuple(_shares(bound, measures, reaches, selector=selector, caps=caps, gaussian=gaussian)),
+        tuple(places_of(measures)),
+        table=bound.relation.text,
+        where=where_of(bound),
+        notes=notes_on(bound),
+        size=nominal_size(bound),
+    )
+
+
+def _selector(bound: BoundQuery, measures: list[Measure], caps: Caps) -> int | None:
+    """Private keys are chosen by how many units they have; that count is measured, if it is not asked anyway."""
+    if all(key.is_public for key in bound.keys):
+        return None
+    counted = Counted.ROWS if caps.max_rows == 1 else Counted.UNITS
+    wanted = Additive("units per key", counted)
+    for place, measure in enumerate(measures):
+        if measure.signature == wanted.signature:
+            return place
+    measures.append(wanted)
+    return len(measures) - 1
+
+
+def _shares(
+    bound: BoundQuery,
+    measures: Sequence[Measure],
+    reaches: Sequence[Reach],
+    *,
+    selector: int | None,
+    caps: Caps,
+    gaussian: bool,
+) -> list[Fraction]:
+    """The split of the budget that keeps the largest relative error small, at a nominal size of the data."""
+    if len(measures) == 1:
+        return [Fraction(1)]
+    size, weight = nominal_size(bound), weight_of(caps)
+    scales = [
+        float(r.l2 if gaussian else r.l1) * float(_step(m)) / weight for m, r in zip(measures, reaches, strict=True)
+    ]
+    rows = [_row(out.value, measures, scales, size=size) for out in bound.outputs if out.value is not None]
+    for place, measure in enumerate(measures):
+        if isinstance(measure, (Quantile, Mode, Histogram)) or place == selector:
+            row = [0.0] * len(measures)
+            row[place] = 5.0 * reaches[place].l1 / weight / size
+            rows.append(row)
+    if not rows:
+        rows = [[1.0] * len(measures)]
+    return list(_split(tuple(map(tuple, rows)), 0.5 if gaussian else 1.0))
+
+
+def _row(value: post.Post, measures: Sequence[Measure], scales: Sequence[float], *, size: int) -> list[float]:
+    """How much of one output's relative error is due to each measurement."""
+    base, slopes = expected(value, measures, rows=size)
+    return [slope * scale / max(abs(base), 1e-9) for slope, scale in zip(slopes, scales, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
 class _Maker:
     """Makes the plan of one noise family, without its SQL."""
 
@@ -125,103 +223,56 @@ class _Maker:
     policy: Policy
     price: Loss
     inner: Loss
-    gaussian: bool
+    base: _Base
 
     def made(self) -> Plan:
-        caps = caps_of(self.bound, l2=self.gaussian)
-        measures = list(self.bound.measures)
-        selector = self._selector(measures, caps)
-        totals = [unit_total(measure, self.bound) for measure in measures]
-        reaches = [reach(measure, caps, total=total) for measure, total in zip(measures, totals, strict=True)]
-        shares = self._shares(measures, reaches, selector=selector, caps=caps)
-        noises, rho = self._noises(measures, reaches, shares)
-        owner = self.bound.relation.owner
-        places = places_of(measures)
+        bound, base = self.bound, self.base
+        noises, rho = self._noises()
+        owner = bound.relation.owner
+        facts = zip(base.measures, base.reaches, noises, base.shares, strict=True)
         measurements = tuple(
             Measurement(
                 f"m{i}",
                 measure,
-                places[i],
-                _step(measure) / weight_of(caps),
+                base.places[i],
+                _step(measure) / weight_of(base.caps),
                 r.l1,
                 r.l2,
                 r.in_group,
                 noise,
                 share,
-                wide=is_wide(measure, caps) or is_wide_noise(noise),
+                wide=is_wide(measure, base.caps) or is_wide_noise(noise),
             )
-            for i, (measure, r, noise, share) in enumerate(zip(measures, reaches, noises, shares, strict=True))
+            for i, (measure, r, noise, share) in enumerate(facts)
         )
         return Plan(
-            table=self.bound.relation.text,
-            where=where_of(self.bound),
+            table=base.table,
+            where=base.where,
             unit=PrivacyUnit(owner.column if owner is not None else None, self.policy.dataset.adjacency),
-            keys=self.bound.keys,
+            keys=bound.keys,
             statements=(),  # written for the plan that is chosen
             measurements=measurements,
-            selection=self._selection(measurements, selector, caps),
-            outputs=self.bound.outputs,
-            having=self.bound.having,
-            order=self.bound.order,
-            limit=self.bound.limit,
-            offset=self.bound.offset,
+            selection=self._selection(measurements),
+            outputs=bound.outputs,
+            having=bound.having,
+            order=bound.order,
+            limit=bound.limit,
+            offset=bound.offset,
             loss=self.price,
             rho=rho,
-            caps=caps,
-            confidence=self.bound.query.confidence or CONFIDENCE,
-            notes=notes_on(self.bound),
+            caps=base.caps,
+            confidence=bound.query.confidence or CONFIDENCE,
+            notes=base.notes,
             policy_version=self.policy.version,
-            size=nominal_size(self.bound),
+            size=base.size,
         )
 
-    def _selector(self, measures: list[Measure], caps: Caps) -> int | None:
-        """Private keys are chosen by how many units they have; that count is measured, if it is not asked anyway."""
-        if all(key.is_public for key in self.bound.keys):
-            return None
-        counted = Counted.ROWS if caps.max_rows == 1 else Counted.UNITS
-        wanted = Additive("units per key", counted)
-        for place, measure in enumerate(measures):
-            if measure.signature == wanted.signature:
-                return place
-        measures.append(wanted)
-        return len(measures) - 1
-
-    def _shares(
-        self, measures: Sequence[Measure], reaches: Sequence[Reach], *, selector: int | None, caps: Caps
-    ) -> list[Fraction]:
-        """The split of the budget that keeps the largest relative error small, at a nominal size of the data."""
-        rows = [
-            row
-            for out in self.bound.outputs
-            if out.value is not None
-            for row in [self._row(out.value, measures, reaches, caps)]
-            if row
-        ]
-        for place, measure in enumerate(measures):
-            if isinstance(measure, (Quantile, Mode, Histogram)) or place == selector:
-                row = [0.0] * len(measures)
-                row[place] = 5.0 * reaches[place].l1 / weight_of(caps) / nominal_size(self.bound)
-                rows.append(row)
-        if not rows:
-            rows = [[1.0] * len(measures)]
-        return split(np.array(rows), 0.5 if self.gaussian else 1.0)
-
-    def _row(self, value: post.Post, measures: Sequence[Measure], reaches: Sequence[Reach], caps: Caps) -> list[float]:
-        """How much of one output's relative error is due to each measurement."""
-        scale = [
-            float(r.l2 if self.gaussian else r.l1) * float(_step(m)) / weight_of(caps)
-            for m, r in zip(measures, reaches, strict=True)
-        ]
-        base, slopes = expected(value, measures, rows=nominal_size(self.bound))
-        return [slope * size / max(abs(base), 1e-9) for slope, size in zip(slopes, scale, strict=True)]
-
-    def _noises(
-        self, measures: Sequence[Measure], reaches: Sequence[Reach], shares: Sequence[Fraction]
-    ) -> tuple[list[Noise], Fraction | None]:
-        if self.gaussian:
-            return self._gaussians(reaches, shares)
+    def _noises(self) -> tuple[list[Noise], Fraction | None]:
+        base = self.base
+        if base.gaussian:
+            return self._gaussians(base.reaches, base.shares)
         noises: list[Noise] = []
-        for measure, r, share in zip(measures, reaches, shares, strict=True):
+        for measure, r, share in zip(base.measures, base.reaches, base.shares, strict=True):
             cost = Loss(self.inner.epsilon * share)
             if isinstance(measure, Quantile):
                 noises.append(Exponential.costing(cost, r.l1 * measure.weight, adjacency=Adjacency.ADD_REMOVE))
@@ -238,11 +289,12 @@ class _Maker:
         noises = Gaussian.jointly(loss, [(r.l2, share) for r, share in zip(reaches, shares, strict=True)])
         return list(noises), sum((noise.rho(r.l2) for noise, r in zip(noises, reaches, strict=True)), Fraction(0))
 
-    def _selection(self, measurements: Sequence[Measurement], selector: int | None, caps: Caps) -> Selection | None:
+    def _selection(self, measurements: Sequence[Measurement]) -> Selection | None:
         """A key that one unit alone holds is shown with probability at most delta, over all the keys it may hold."""
+        selector, caps = self.base.selector, self.base.caps
         if selector is None:
             return None
-        delta = self.inner.delta / 2 if self.gaussian else self.inner.delta
+        delta = self.inner.delta / 2 if self.base.gaussian else self.inner.delta
         chances = caps.max_groups * (1 if caps.spread in {Spread.SAMPLE, Spread.NONE} else MOST_GROUPS)
         chosen = measurements[selector]
         reach_of = chosen.noise.error if isinstance(chosen.noise, (Laplace, Gaussian)) else None
@@ -252,6 +304,12 @@ class _Maker:
         half = Fraction(1, 2)  # noise is above zero less often than that: so large a delta needs no more
         beyond = 0 if chance >= half else reach_of(1 - 2 * chance)  # P(noise > t) is half of P(|noise| > t)
         return Selection(selector, chosen.in_group + int(beyond) + 1, delta)
+
+
+@lru_cache(maxsize=256)
+def _split(rows: tuple[tuple[float, ...], ...], power: float) -> tuple[Fraction, ...]:
+    """The grouping sets of a statement often share theirs."""
+    return tuple(split(np.array(rows), power))
 
 
 def _step(measure: Measure) -> Fraction:

@@ -35,4 +35,12 @@ class PlanningBudget:
 
 def size_of(trees: Iterable[exp.Expression | None]) -> int:
     """How many nodes they have."""
-    return sum(1 for tree in trees if tree is not None for _ in tree.walk())
+    count, waiting = 0, [tree for tree in trees if tree is not None]
+    while waiting:
+        count += 1
+        for value in waiting.pop().args.values():
+            if isinstance(value, exp.Expression):
+                waiting.append(value)
+            elif isinstance(value, list):
+                waiting += [each for each in value if isinstance(each, exp.Expression)]
+    return count

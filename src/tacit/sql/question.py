@@ -16,6 +16,7 @@ from tacit.core import Loss, decimal_text, rational
 from tacit.errors import InvalidParameter
 from tacit.policy import Policy
 from tacit.policy.names import fold
+from tacit.sql.printing import text_of
 from tacit.sql.query import Query
 
 _DIALECT = DuckDB()
@@ -27,18 +28,20 @@ def question_text(query: Query, loss: Loss | None) -> str:
     What was typed as a default, an accuracy or a parameter is written as the epsilon it came to, so that the text alone
     costs the same again.
     """
-    select = query.select.copy()
+    select = query.select
     clause = select.args.get("with_") or select.args.get("with")
-    for name in ("with_", "with"):
-        if name in select.args:
-            select.set(name, None)
+    if clause is not None:  # it goes before the price
+        select = select.copy()
+        for name in ("with_", "with"):
+            if name in select.args:
+                select.set(name, None)
     body = _sql(select).removeprefix("SELECT ")
     parts = [] if clause is None else [_sql(clause)]
     return " ".join([*parts, _price(query, loss), body])
 
 
 def _sql(tree: exp.Expression) -> str:
-    return tree.sql(dialect=_DIALECT, comments=False)
+    return text_of(tree, comments=False)
 
 
 def _price(query: Query, loss: Loss | None) -> str:

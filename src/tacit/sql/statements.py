@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache, partial
 
 from sqlglot import exp
 
@@ -31,6 +32,7 @@ from tacit.sql.rules import (
     grids_of,
 )
 from tacit.sql.rules.add_per_unit import add_per_unit
+from tacit.sql.rules.facts import called, selected
 from tacit.sql.rules.keep_public_keys import keep_public_keys
 
 MOST_ROWS = (1 << 31) - 1  # of a unit in a group, where what it brings is looked at whole
@@ -51,10 +53,11 @@ def statements(
         columns = [
             (_column(i, measures[i], totals[i], wide=is_wide(measures[i], caps)), _value(measures[i])) for i in summed
         ]
-        written = _statement(bound, SUM_RULES, columns, facts)
+        settle = cache(partial(_statement, bound, SUM_RULES, columns, facts))
         if facts.spread is Spread.SAMPLE:
-            written = _statement(bound, SUM_RULES, columns, replace(facts, hash_only=True), settled=written)
-        made.append(written)
+            made.append(_statement(bound, SUM_RULES, columns, replace(facts, hash_only=True), settle=settle))
+        else:
+            made.append(settle())
     for place, measure in enumerate(measures):
         if place not in summed:
             rules = DISTINCT_RULES if isinstance(measure, Additive) else TALLY_RULES
@@ -97,7 +100,7 @@ def cells_of_rows(bound: BoundQuery, wider: BoundQuery, caps: Caps, *, place: in
     pairs = [(bound.measures[place], facts), (wider.measures[place], _facts(wider, caps))]
     cells: list[tuple[MeasureFacts, exp.Expression | None]] = []
     for number, (measure, grids) in enumerate(pairs):
-        value = exp.select(measure.value or integer(1))
+        value = exp.select(integer(1) if measure.value is None else measure.value.copy())  # rules change it in place
         settled = apply(GRID_RULES, value, facts=grids)  # each on the grid of its own bounds
         cells.append((MeasureFacts(f"m{number}", Counted.VALUES, f"v{number}"), settled.expressions[0]))
     return _tree(bound, (keep_public_keys, *GRID_RULES), cells, facts), facts
@@ -118,10 +121,10 @@ def _statement(
     columns: list[tuple[MeasureFacts, exp.Expression | None]],
     facts: Facts,
     *,
-    settled: Statement | None = None,
+    settle: Callable[[], Statement] | None = None,
 ) -> Statement:
     tree = qualified(_tree(bound, rules, columns, facts))
-    return Statement(tree, tuple(column.name for column, _ in columns), settled)
+    return Statement(tree, tuple(column.name for column, _ in columns), settle)
 
 
 def _tree(
@@ -131,16 +134,15 @@ def _tree(
     facts: Facts,
 ) -> exp.Select:
     """The rows of a question after every rule; its names are still those of the rules."""
-    keys = [exp.alias_(key.sql.copy(), name) for key, name in zip(bound.keys, facts.keys, strict=True)]
+    keys = [called(key.sql.copy(), name) for key, name in zip(bound.keys, facts.keys, strict=True)]
     keeps = [
         exp.Anonymous(this="IN_DOMAIN", expressions=[key.keep.copy()]) for key in bound.keys if key.keep is not None
     ]
-    values = [exp.alias_(value.copy(), column.value) for column, value in columns if value is not None and column.value]
+    values = [called(value.copy(), column.value) for column, value in columns if value is not None and column.value]
     listed = [*keys, *values]
     if not listed and bound.table.unit_column is None:
-        listed = [exp.alias_(exp.Literal.number(1), "one")]
-    rows = exp.select(*listed).from_(bound.relation.sql.copy())
-    rows.set("expressions", [*rows.expressions, *keeps])
+        listed = [called(exp.Literal.number(1), "one")]
+    rows = selected([*listed, *keeps], bound.relation.sql.copy())
     if bound.where is not None:
         rows = rows.where(bound.where.copy(), copy=False)
     return apply(rules, rows, facts=replace(facts, measures=tuple(column for column, _ in columns)))

@@ -20,6 +20,7 @@ from tacit.sql.grid import grid_columns
 from tacit.sql.keys import Key
 from tacit.sql.measures import Additive, Counted
 from tacit.sql.operands import literal
+from tacit.sql.printing import text_of
 from tacit.sql.scope import Value, all_of, conjuncts
 from tacit.sql.workload_truth import Line, Mask, truth
 
@@ -80,7 +81,7 @@ def fitting(bound: BoundQuery) -> Fitting | None:
         lines[line.column] = line
         masks[line.column] = masks.get(line.column, np.ones(line.cells, dtype=bool)) & mask
     remaining = all_of([part.copy() for part in rest])
-    text = "" if remaining is None else remaining.sql(dialect="duckdb")
+    text = "" if remaining is None else text_of(remaining)
     caps = bound.query.caps
     kind = "\x1f".join([bound.relation.text, text, str(caps.max_groups), str(caps.max_rows)])
     return Fitting(bound, kind, remaining, lines, masks, tuple(keys))

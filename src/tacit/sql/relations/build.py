@@ -11,6 +11,7 @@ from tacit.errors import PolicyError, QueryRefused
 from tacit.policy import Bounding, ColumnPolicy, ColumnType, Policy, Schema, TablePolicy, fold
 from tacit.sql.planning_budget import PlanningBudget, size_of
 from tacit.sql.predicates import predicate
+from tacit.sql.printing import table_named
 from tacit.sql.relations.derived import Derivation, ctes_of
 from tacit.sql.relations.growth import MOST, MOST_PUBLIC, Fan, factors, growth
 from tacit.sql.relations.joins import Joins
@@ -232,7 +233,7 @@ def _refuse_parts(parts: Sequence[Part]) -> None:
 
 def _single(only: Part, where: exp.Expression | None) -> Relation:
     table = replace(only.table, columns=only.columns) if only.table.public else only.table
-    sql = exp.to_table(exp.to_identifier(table.name, quoted=True).sql(dialect="duckdb"), dialect="duckdb")
+    sql = table_named(table.name)
     units = frozenset() if table.unit_column is None else frozenset({fold(table.unit_column)})
     columns = {fold(column.name): column.name for column in only.columns}
     written = {fold(name): name for name in only.types}
@@ -266,16 +267,17 @@ def _joined(asked: _Asked, reading: Reading) -> Relation:
     each = () if reading.names_only else factors(parts, joins, where=where, policy=reading.policy)
     times = growth(each, reading.schema, most=MOST_PUBLIC if table.public else MOST)
     for plain in _before_subqueries(conditions):
-        tree = tree.where(exp.paren(joins.qualified(predicate(plain, scope(len(parts))))))
+        tree = tree.where(exp.paren(joins.qualified(predicate(plain, scope(len(parts))))), copy=False)
     owners: list[exp.Expression] = [named.owner for named in parts if named.part.is_private]
     if owners:
         owner = owners[0] if len(owners) == 1 else exp.Coalesce(this=owners[0], expressions=owners[1:])
-        tree = tree.select(exp.alias_(owner, table.unit_column or "", quoted=True))
+        tree = tree.select(exp.alias_(owner, table.unit_column or "", quoted=True), copy=False)
     sources = _sources(parts, joins)
     names = [*(column.name for column in table.columns), *(source.matched for source in sources if source.matched)]
     listed = [joins.qualified(exp.column(exp.to_identifier(name, quoted=True))) for name in names]
     keys = [named.key(name) for named in parts for name in named.part.keys]
-    sql = exp.Subquery(this=tree.select(*listed, *keys), alias=exp.TableAlias(this=exp.to_identifier("joined")))
+    tree = tree.select(*listed, *keys, copy=False)
+    sql = exp.Subquery(this=tree, alias=exp.TableAlias(this=exp.to_identifier("joined")))
     owned = next((named.part.owner for named in parts if named.part.is_private), None)
     return Relation(sql, table, sql_types, sources, owned, all_of(conditions), 1 if table.public else times)
 

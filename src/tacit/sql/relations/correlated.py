@@ -11,6 +11,7 @@ from tacit.errors import QueryRefused
 from tacit.policy import Owner, TablePolicy, fold
 from tacit.sql.aliases import OUTSIDE
 from tacit.sql.predicates import predicate
+from tacit.sql.printing import text_of
 from tacit.sql.relations.extremes import folded
 from tacit.sql.relations.growth import Fan, fan
 from tacit.sql.relations.parts import OWNER, Part, key_column, unlike
@@ -116,7 +117,7 @@ class Correlated:
         """What a column of the subquery goes by beside those outside: as the analyst writes it, if no other does."""
         if name not in self.shown:
             node = self.columns.get(name)
-            made = name if node is None else node.sql(dialect="duckdb", comments=False)
+            made = name if node is None else text_of(node, comments=False)
             self.shown[name] = unlike(
                 made, lambda name: self.asker.scope.table_has(name) or fold(name) in map(fold, self.shown.values())
             )

@@ -11,6 +11,7 @@ from tacit.errors import QueryRefused
 from tacit.policy import Owner, fold
 from tacit.policy.names import is_column_name
 from tacit.sql.predicates import predicate
+from tacit.sql.printing import text_of
 from tacit.sql.relations.columns import AGGREGATES, Columns, Made, folded
 from tacit.sql.relations.parts import OWNER, Part, key_column, with_columns
 from tacit.sql.relations.relation import Relation
@@ -70,7 +71,7 @@ class Derivation:
                 found += self._all(node)
             else:
                 name = item.alias if isinstance(item, exp.Alias) else node.name if isinstance(node, exp.Column) else ""
-                found.append((name or node.sql(dialect="duckdb", comments=False).lower()[:60], node))
+                found.append((name or text_of(node, comments=False).lower()[:60], node))
         return found
 
     def _all(self, star: exp.Expression) -> list[tuple[str, exp.Expression]]:
@@ -137,7 +138,7 @@ class Derivation:
         for column in [each for each in copy.walk() if isinstance(each, exp.Column)]:
             column.set("this", exp.to_identifier(self.scope.known_as(column), quoted=True))
             column.set("table", None)
-        return copy.sql(dialect="duckdb", comments=False)
+        return text_of(copy, comments=False)
 
     def _meant(self, node: exp.Expression, nodes: list[tuple[str, exp.Expression]]) -> exp.Expression:
         if isinstance(node, exp.Literal) and str(node.this).isdigit() and 1 <= int(node.this) <= len(nodes):
@@ -170,21 +171,21 @@ class Derivation:
 
     def _rows(self, grouped: list[exp.Expression] | None) -> exp.Select:
         """The subquery itself, rebuilt."""
-        listed = [exp.alias_(made.sql.copy(), made.policy.name, quoted=True) for made in self.columns]
+        listed = [exp.alias_(made.sql, made.policy.name, quoted=True) for made in self.columns]
         keyed = [
             exp.alias_(self._made.key_sql(internal), key_column(name), quoted=True)
             for name, (internal, _) in self.keys.items()
         ]
         owners = [] if self.relation.table.public else [self.relation.unit]
-        rows = exp.select(*(exp.alias_(owner.copy(), OWNER, quoted=True) for owner in owners), *keyed, *listed)
-        rows = rows.from_(self.relation.sql.copy())
+        rows = exp.select(*(exp.alias_(owner, OWNER, quoted=True) for owner in owners), *keyed, *listed)
+        rows = rows.from_(self.relation.sql.copy(), copy=False)
         for owner in owners:
-            rows = rows.where(exp.Not(this=exp.Is(this=owner.copy(), expression=exp.null())))
+            rows = rows.where(exp.Not(this=exp.Is(this=owner.copy(), expression=exp.null())), copy=False)
         if self.relation.remaining is not None:
-            rows = rows.where(exp.paren(predicate(self.relation.remaining, self.scope)))
+            rows = rows.where(exp.paren(predicate(self.relation.remaining, self.scope)), copy=False)
         if grouped is not None:  # a constant makes no groups, and a number there would be the place of a column
             asked = [self._group_sql(node) for node in grouped if not self.scope.is_constant(bare(node))]
-            rows = rows.group_by(*(owner.copy() for owner in owners), *asked)
+            rows = rows.group_by(*(owner.copy() for owner in owners), *asked, copy=False)
         facts = Facts(grids=grids_of(self.relation.table, self.relation.sql_types))
         return apply(GRID_RULES, rows, facts=facts)
 
@@ -193,10 +194,10 @@ class Derivation:
         clause = self.select.args.get("having")
         if clause is None:
             return None
-        written = {node.sql(dialect="duckdb"): name for name, node in nodes}
+        written = {text_of(node): name for name, node in nodes}
         condition: exp.Expression = clause.this.copy()
         for node in [found for found in condition.walk() if isinstance(found, AGGREGATES)]:
-            name = written.get(node.sql(dialect="duckdb"))
+            name = written.get(text_of(node))
             if name is None:
                 name = f"having {len(self.columns)}"
                 self._add(name, node, grouped=True)
@@ -214,7 +215,7 @@ class Derivation:
         names = [item.alias for item in rows.expressions if item.alias not in self.hidden]
         listed = [exp.column(exp.to_identifier(name, quoted=True)) for name in names]
         inner = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("grouped")))
-        kept = exp.select(*listed).from_(inner).where(held)
+        kept = exp.select(*listed).from_(inner, copy=False).where(held.copy(), copy=False)
         return apply(GRID_RULES, kept, facts=Facts(grids=grids_of(table, types)))
 
     def _group_sql(self, node: exp.Expression) -> exp.Expression:

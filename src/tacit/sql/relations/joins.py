@@ -57,7 +57,7 @@ class Joins:
     def tree(self, rows: Sequence[exp.Select], joins: Sequence[exp.Join], *, where: list[exp.Expression]) -> exp.Select:
         """All parts joined. Equalities of keys in `where` are taken out of it and used."""
         _refuse_comma_before_outer(joins)
-        tree = exp.select().from_(_sub(rows[0], self.parts[0].alias))
+        tree = exp.select().from_(_sub(rows[0], self.parts[0].alias), copy=False)
         for place, join in enumerate(joins, start=1):
             side = self._side(join, place)
             conditions, keyed = self._on(join, place, outer=bool(side))
@@ -69,11 +69,12 @@ class Joins:
                 raise QueryRefused(f"{side} JOIN needs a condition", hint="add ON …")
             tree = tree.join(
                 _sub(rows[place], self.parts[place].alias),
-                on=on,
+                on=None if on is None else on.copy(),
                 join_type=side or ("inner" if on is not None else "cross"),
+                copy=False,
             )
         for same in self._taken(where):
-            tree = tree.where(*same.sql())
+            tree = tree.where(*(each.copy() for each in same.sql()), copy=False)
         self._one_owner()
         return tree
 

@@ -25,6 +25,7 @@ from tacit.policy import (
 )
 from tacit.policy.names import MAX_NAME, is_column_name
 from tacit.sql.cells import identified
+from tacit.sql.printing import table_named
 from tacit.sql.scope import Source, name_of
 
 OWNER = " u"  # the owner of a subquery's rows: no column of a policy begins with a space
@@ -167,7 +168,7 @@ class Named:
         if self.part.derived is not None:
             return self._derived_rows(self.part.derived)
         table = self.part.table
-        first = exp.to_table(exp.to_identifier(table.name, quoted=True).sql(dialect="duckdb"), dialect="duckdb")
+        first = table_named(table.name)
         selected = exp.select().from_(exp.alias_(first, "t", table=True))
         written = {fold(name): name for name in self.part.types}
         listed = [
@@ -183,8 +184,8 @@ class Named:
         if self.part.is_private:
             owner, selected = _followed(selected, policy, table=table, schema=schema)
             listed.append(exp.alias_(owner, f" u{self.place}", quoted=True))
-            selected = selected.where(exp.Not(this=exp.Is(this=owner.copy(), expression=exp.null())))
-        return selected.select(*listed, *self._marked())
+            selected = selected.where(exp.Not(this=exp.Is(this=owner.copy(), expression=exp.null())), copy=False)
+        return selected.select(*listed, *self._marked(), copy=False)
 
     def _derived_rows(self, rows: exp.Select) -> exp.Select:
         listed = [
@@ -196,7 +197,7 @@ class Named:
         if self.part.is_private:
             listed.append(exp.alias_(_of("t", OWNER), f" u{self.place}", quoted=True))
         return exp.select(*listed, *self._marked()).from_(
-            exp.Subquery(this=rows.copy(), alias=exp.TableAlias(this=exp.to_identifier("t")))
+            exp.Subquery(this=rows.copy(), alias=exp.TableAlias(this=exp.to_identifier("t"))), copy=False
         )
 
 
@@ -221,7 +222,7 @@ def _followed(
     owner = _typed("t", table, table.unit_column or "", schema)
     for place, link in enumerate(lookups(policy.tables, table)):
         table, other = policy.table(link.table), f"l{place}"
-        joined = exp.to_table(exp.to_identifier(table.name, quoted=True).sql(dialect="duckdb"), dialect="duckdb")
+        joined = table_named(table.name)
         on = exp.EQ(this=owner, expression=_typed(other, table, link.key, schema))
         selected = selected.join(exp.alias_(joined, other, table=True), on=on)
         owner = _typed(other, table, table.unit_column or "", schema)
@@ -257,7 +258,7 @@ def _of(table: str, column: str) -> exp.Column:
 
 def looked_up(table: TablePolicy, columns: Sequence[str], *, policy: Policy, schema: Schema) -> exp.Select:
     """The rows of a table whose owners another table knows: the owner `u`, and the columns as v0, v1, …"""
-    first = exp.to_table(exp.to_identifier(table.name, quoted=True).sql(dialect="duckdb"), dialect="duckdb")
+    first = table_named(table.name)
     owner, rows = _followed(exp.select().from_(exp.alias_(first, "t", table=True)), policy, table=table, schema=schema)
     listed = [exp.alias_(_of("t", column), f"v{place}") for place, column in enumerate(columns)]
     rows = rows.where(exp.Not(this=exp.Is(this=owner.copy(), expression=exp.null())))

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from tacit.policy import ColumnType, Owner, TablePolicy, fold
 from tacit.sql.cells import identified
+from tacit.sql.printing import text_of
 from tacit.sql.relations.parts import spelled
 from tacit.sql.scope import Source
 
@@ -32,7 +33,7 @@ class Relation:
     @property
     def text(self) -> str:
         """The same for the same rows."""
-        return self.sql.sql(dialect="duckdb")
+        return text_of(self.sql)
 
     @property
     def all_columns(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from sqlglot import exp
 from tacit.sql import arithmetic
 from tacit.sql.arithmetic import MOST_ROWS, Whole, Width, integer
 from tacit.sql.measures import Counted
-from tacit.sql.rules.facts import Facts, MeasureFacts, name, nested
+from tacit.sql.rules.facts import Facts, MeasureFacts, called, name, nested, selected
 from tacit.sql.rules.own_rows import OWNER
 
 ROWS = "n"
@@ -27,13 +27,13 @@ def add_per_unit(tree: exp.Select, facts: Facts) -> exp.Select:
     if facts.unit is None:
         return tree
     groups = [name(OWNER), *(name(key) for key in facts.keys)]
-    totals = [exp.alias_(_total(m), m.name) for m in facts.measures if m.value is not None]  # the others are n, or one
-    rows = exp.alias_(exp.Count(this=exp.Star()), ROWS)
-    pairs = exp.select(*groups, rows, *totals).from_(nested(tree, "owned"))
+    totals = [called(_total(m), m.name) for m in facts.measures if m.value is not None]  # the others are n, or one
+    rows = called(exp.Count(this=exp.Star()), ROWS)
+    pairs = selected([*groups, rows, *totals], nested(tree, "owned"))
     pairs = pairs.group_by(*(g.copy() for g in groups), copy=False)
     carried = [m for m in facts.measures if not (m.is_presence and facts.weighs)]  # a weighed presence is the weight
-    capped = [exp.alias_(_capped(measure, facts), measure.name) for measure in carried]
-    return exp.select(*(g.copy() for g in groups), *capped).from_(nested(pairs, "pairs"))
+    capped = [called(_capped(measure, facts), measure.name) for measure in carried]
+    return selected([*(g.copy() for g in groups), *capped], nested(pairs, "pairs"))
 
 
 def _total(measure: MeasureFacts) -> exp.Expression:

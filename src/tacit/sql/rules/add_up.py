@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from tacit.sql.arithmetic import as_wide, integer, saturated
 from tacit.sql.measures import Counted
-from tacit.sql.rules.facts import Facts, MeasureFacts, Spread, name, nested
+from tacit.sql.rules.facts import Facts, MeasureFacts, Spread, called, name, nested, selected
 from tacit.sql.rules.sample_groups import TIES
 
 
@@ -22,10 +22,10 @@ def add_up(tree: exp.Select, facts: Facts) -> exp.Select:
               was left out is left out too.
     Refuses:  nothing.
     """
-    totals = [exp.alias_(_total(measure, facts), measure.name) for measure in facts.measures]
+    totals = [called(_total(measure, facts), measure.name) for measure in facts.measures]
     if facts.hash_only and facts.spread is Spread.SAMPLE:
-        totals.append(exp.alias_(_held(TIES), TIES))
-    result = exp.select(*(name(key) for key in facts.keys), *totals).from_(nested(tree, "bounded"))
+        totals.append(called(_held(TIES), TIES))
+    result = selected([*(name(key) for key in facts.keys), *totals], nested(tree, "bounded"))
     if not facts.keys:
         return result
     result = result.group_by(*(name(key) for key in facts.keys), copy=False)

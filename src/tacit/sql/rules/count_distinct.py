@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tacit.sql.arithmetic import integer
-from tacit.sql.rules.facts import Facts, keyed_hash, name, nested
+from tacit.sql.rules.facts import Facts, called, keyed_hash, name, nested, selected
 from tacit.sql.rules.own_rows import OWNER
 
 
@@ -22,18 +22,19 @@ def keep_distinct(tree: exp.Select, facts: Facts) -> exp.Select:
     value = facts.measures[0].value or "v0"
     present = exp.Not(this=exp.Is(this=name(value), expression=exp.null()))
     if facts.unit is None:
-        return exp.select(*(name(key) for key in facts.keys), name(value)).from_(nested(tree, "owned")).where(present)
+        rows = selected([*(name(key) for key in facts.keys), name(value)], nested(tree, "owned"))
+        return rows.where(present, copy=False)
     columns = [OWNER, *facts.keys, value]
-    each = exp.select(*(name(c) for c in columns)).distinct().from_(nested(tree, "owned")).where(present)
+    each = selected(map(name, columns), nested(tree, "owned")).distinct(copy=False).where(present, copy=False)
     order = [exp.Ordered(this=keyed_hash(facts, *columns)), exp.Ordered(this=name(value))]
     rank = exp.Window(
         this=exp.RowNumber(),
         partition_by=[name(c) for c in (OWNER, *facts.keys)],
         order=exp.Order(expressions=order),
     )
-    ranked = exp.select(*(name(c) for c in columns), exp.alias_(rank, "r")).from_(nested(each, "each"))
+    ranked = selected([*map(name, columns), called(rank, "r")], nested(each, "each"))
     kept = exp.LTE(this=name("r"), expression=integer(facts.max_values))
-    return exp.select(*(name(c) for c in columns)).from_(nested(ranked, "ranked")).where(kept, copy=False)
+    return selected(map(name, columns), nested(ranked, "ranked")).where(kept, copy=False)
 
 
 def count_distinct(tree: exp.Select, facts: Facts) -> exp.Select:
@@ -46,7 +47,5 @@ def count_distinct(tree: exp.Select, facts: Facts) -> exp.Select:
     """
     measure = facts.measures[0]
     counted = exp.Count(this=exp.Distinct(expressions=[name(measure.value or "v0")]))
-    result = exp.select(*(name(key) for key in facts.keys), exp.alias_(counted, measure.name)).from_(
-        nested(tree, "bounded")
-    )
-    return result.group_by(*(name(key) for key in facts.keys)) if facts.keys else result
+    result = selected([*map(name, facts.keys), called(counted, measure.name)], nested(tree, "bounded"))
+    return result.group_by(*map(name, facts.keys), copy=False) if facts.keys else result

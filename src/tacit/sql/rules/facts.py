@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -124,7 +124,17 @@ class Facts:
 
 def name(column: str) -> exp.Column:
     """One of our own columns."""
-    return exp.column(exp.to_identifier(column))
+    return exp.Column(this=exp.to_identifier(column))
+
+
+def called(value: exp.Expression, alias: str) -> exp.Alias:
+    """A value under a name of ours: itself, not a copy."""
+    return exp.Alias(this=value, alias=exp.to_identifier(alias))
+
+
+def selected(columns: Iterable[exp.Expression], source: exp.Expression) -> exp.Select:
+    """A query for these columns of a source: made of what it is given, nothing of which is copied."""
+    return exp.Select(expressions=list(columns), from_=exp.From(this=source))
 
 
 def nested(tree: exp.Select, alias: str) -> exp.Subquery:

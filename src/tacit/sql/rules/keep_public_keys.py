@@ -18,5 +18,5 @@ def keep_public_keys(tree: exp.Select, facts: Facts) -> exp.Select:
     marks = [item for item in tree.expressions if isinstance(item, exp.Anonymous) and item.this == "IN_DOMAIN"]
     tree.set("expressions", [item for item in tree.expressions if item not in marks])
     for mark in marks:
-        tree = tree.where(mark.expressions[0])
+        tree = tree.where(mark.expressions[0], copy=False)
     return tree

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tacit.sql.rules.facts import Facts, UnitFacts
+from tacit.sql.rules.facts import Facts, UnitFacts, called
 
 OWNER = "u"
 
@@ -21,11 +21,11 @@ def own_rows(tree: exp.Select, facts: Facts) -> exp.Select:
     if facts.unit is None:
         return tree
     column = exp.column(exp.to_identifier(facts.unit.column, quoted=True))
-    owner = exp.alias_(_canonical(column, facts.unit), OWNER)
+    owner = called(_canonical(column, facts.unit), OWNER)
     tree.set("expressions", [owner, *tree.expressions])
     if facts.unit.null_is_one:
         return tree
-    return tree.where(exp.Not(this=exp.Is(this=column.copy(), expression=exp.null())))
+    return tree.where(exp.Not(this=exp.Is(this=column.copy(), expression=exp.null())), copy=False)
 
 
 def _canonical(column: exp.Expression, unit: UnitFacts) -> exp.Expression:

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from tacit.sql import arithmetic
 from tacit.sql.arithmetic import MOST_ROWS, Whole, Width, integer
-from tacit.sql.rules.facts import Facts, Spread, keyed_hash, name, nested
+from tacit.sql.rules.facts import Facts, Spread, called, keyed_hash, name, nested, selected
 from tacit.sql.rules.own_rows import OWNER
 
 PLACE, NUMBER, TIES = "g", "r", "t"
@@ -33,15 +33,15 @@ def sample_groups(tree: exp.Select, facts: Facts) -> exp.Select:
     else:
         order += [exp.Ordered(this=name(key)) for key in facts.keys]
     windows = [
-        exp.alias_(
+        called(
             exp.Window(this=rank, partition_by=[name(OWNER)], order=exp.Order(expressions=[o.copy() for o in order])),
-            called,
+            alias,
         )
-        for called, rank in ranks.items()
+        for alias, rank in ranks.items()
     ]
-    ranked = exp.select(*(name(c) for c in columns), *windows).from_(nested(tree, "spread"))
-    kept = exp.select(*(name(c) for c in columns)).from_(nested(ranked, "ranked"))
+    ranked = selected([*map(name, columns), *windows], nested(tree, "spread"))
+    kept = selected(map(name, columns), nested(ranked, "ranked"))
     if facts.hash_only:
         number, place = (Whole(name(each), 1, MOST_ROWS, Width.BIGINT) for each in (NUMBER, PLACE))
-        kept = kept.select(exp.alias_(arithmetic.subtract(number, place).sql, TIES), copy=False)
+        kept = kept.select(called(arithmetic.subtract(number, place).sql, TIES), copy=False)
     return kept.where(exp.LTE(this=name(PLACE), expression=integer(facts.max_groups)), copy=False)

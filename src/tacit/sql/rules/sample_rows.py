@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tacit.sql.rules.facts import Facts, keyed_hash, name, nested
+from tacit.sql.rules.facts import Facts, called, keyed_hash, name, nested, selected
 from tacit.sql.rules.own_rows import OWNER
 
 RANK = "r"
@@ -28,9 +28,9 @@ def sample_rows(tree: exp.Select, facts: Facts) -> exp.Select:
         partition_by=[name(OWNER), *(name(key) for key in facts.keys)],
         order=exp.Order(expressions=[exp.Ordered(this=keyed_hash(facts, *columns)), *_ties(columns, facts)]),
     )
-    ranked = exp.select(*(name(column) for column in columns), exp.alias_(rank, RANK)).from_(nested(tree, "owned"))
+    ranked = selected([*map(name, columns), called(rank, RANK)], nested(tree, "owned"))
     kept = exp.LTE(this=name(RANK), expression=exp.Literal.number(facts.max_rows))
-    return exp.select(*(name(column) for column in columns)).from_(nested(ranked, "ranked")).where(kept, copy=False)
+    return selected(map(name, columns), nested(ranked, "ranked")).where(kept, copy=False)
 
 
 def _ties(columns: list[str], facts: Facts) -> list[exp.Expression]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tacit.sql.rules.facts import Facts, name, nested
+from tacit.sql.rules.facts import Facts, called, name, nested, selected
 
 CELL, COUNT = "x", "c"
 
@@ -19,6 +19,6 @@ def tally(tree: exp.Select, facts: Facts) -> exp.Select:
     """
     value = facts.measures[0].value or "v0"
     present = exp.Not(this=exp.Is(this=name(value), expression=exp.null()))
-    keys = [name(key) for key in facts.keys]
-    counted = exp.select(*keys, exp.alias_(name(value), CELL), exp.alias_(exp.Count(this=exp.Star()), COUNT))
-    return counted.from_(nested(tree, "bounded")).where(present).group_by(*(k.copy() for k in keys), name(value))
+    counted = [*map(name, facts.keys), called(name(value), CELL), called(exp.Count(this=exp.Star()), COUNT)]
+    histogram = selected(counted, nested(tree, "bounded")).where(present, copy=False)
+    return histogram.group_by(*map(name, facts.keys), name(value), copy=False)

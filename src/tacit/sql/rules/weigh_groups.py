@@ -7,7 +7,7 @@ from sqlglot import exp
 from tacit.sql import arithmetic
 from tacit.sql.arithmetic import Whole, Width, integer
 from tacit.sql.rules.add_per_unit import contribution
-from tacit.sql.rules.facts import Facts, MeasureFacts, Spread, name, nested
+from tacit.sql.rules.facts import Facts, MeasureFacts, Spread, called, name, nested, selected
 from tacit.sql.rules.own_rows import OWNER
 
 PAIRS, HEAVY, WEIGHT = "spread", "heavy", "w"
@@ -32,13 +32,12 @@ def weigh_groups(tree: exp.Select, facts: Facts) -> exp.Select:
     carried = [item.alias_or_name for item in tree.expressions]
     full = exp.Coalesce(this=_of(HEAVY, WEIGHT), expressions=[integer(facts.weight)])
     joined = (
-        exp.select(*(_of(PAIRS, column) for column in carried), exp.alias_(full, WEIGHT))
-        .from_(PAIRS)
-        .join(nested(_heavy(facts), HEAVY), on=_same_unit(facts), join_type="left")
-        .with_(PAIRS, as_=tree, materialized=True)
+        selected([*(_of(PAIRS, column) for column in carried), called(full, WEIGHT)], _pairs())
+        .join(nested(_heavy(facts), HEAVY), on=_same_unit(facts), join_type="left", copy=False)
+        .with_(PAIRS, as_=tree, materialized=True, copy=False)
     )
-    weighed = [exp.alias_(_weighed(measure, facts), measure.name) for measure in facts.measures]
-    return exp.select(*(name(column) for column in (OWNER, *facts.keys)), *weighed).from_(nested(joined, "weighed"))
+    weighed = [called(_weighed(measure, facts), measure.name) for measure in facts.measures]
+    return selected([*map(name, (OWNER, *facts.keys)), *weighed], nested(joined, "weighed"))
 
 
 def _weighed(measure: MeasureFacts, facts: Facts) -> exp.Expression:
@@ -64,7 +63,12 @@ def _heavy(facts: Facts) -> exp.Select:
         many = exp.GT(this=touched.copy(), expression=integer(facts.most_groups))
         weight = exp.Case(ifs=[exp.If(this=many, true=integer(0))], default=weight)
     over = exp.GT(this=touched, expression=integer(facts.max_groups))
-    return exp.select(name(OWNER), exp.alias_(weight, WEIGHT)).from_(PAIRS).group_by(name(OWNER)).having(over)
+    units = selected([name(OWNER), called(weight, WEIGHT)], _pairs())
+    return units.group_by(name(OWNER), copy=False).having(over, copy=False)
+
+
+def _pairs() -> exp.Table:
+    return exp.Table(this=exp.to_identifier(PAIRS))
 
 
 def _of(table: str, column: str) -> exp.Column:
