@@ -11,7 +11,7 @@ from sqlglot import exp
 from conformance.sql_clinic import COLUMNS, VISITS, clinic, row_clinic, visits
 from conformance.sql_world import policy_of, world
 from tacit.accounting import replace_loss, rho_for
-from tacit.core import Loss
+from tacit.core import ApproximateEvent, Loss
 from tacit.errors import QueryRefused, TacitError
 from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 from tacit.mechanisms.gaussian_job import rho_of_job
@@ -385,3 +385,18 @@ def test_the_noises_of_a_question_are_calibrated_together(over):
     made = WIDE["add/remove"].plan("DP-SELECT 1 DELTA 1e-6 age, COUNT(*), SUM(amount) FROM visits GROUP BY age")
     assert made.rho <= rho_of_job(made.loss, [(m.l2, m.share) for m in made.measurements])
     assert made.rho > rho_for(made.loss)  # by zCDP alone there would be more noise
+
+
+@pytest.mark.parametrize(
+    ("asked", "private"),
+    [
+        ("COUNT(*) FROM visits", False),
+        ("dept, COUNT(*) FROM visits GROUP BY dept", False),
+        ("city, COUNT(*) FROM visits GROUP BY city", True),
+    ],
+)
+def test_the_choice_of_private_keys_and_nothing_else_is_an_event_that_fails_with_delta(over, asked, private):
+    plan = over.plan(f"DP-SELECT 1 DELTA 1e-6 {asked}")
+    assert (plan.selection is not None) is private
+    chosen = [event for event, _ in plan.event.parts if isinstance(event, ApproximateEvent)]
+    assert [event.loss for event in chosen] == ([Loss(0, plan.selection.delta)] if private else [])
