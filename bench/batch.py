@@ -19,7 +19,6 @@ from tacit.engines.sources import Exposed
 from tacit.ledger import SqliteLedger
 from tacit.mechanisms import Laplace
 from tacit.mechanisms.strategy import (
-    LAPLACE,
     StrategyNoise,
     Workload,
     all_ranges,
@@ -82,7 +81,7 @@ def _pairs(report: Report) -> None:
 
 
 def _noise(workload: Workload) -> StrategyNoise:
-    return StrategyNoise.laplace(choose(workload, power=LAPLACE).strategy, Fraction(1))
+    return StrategyNoise.laplace(choose(workload, noise=Laplace(1)).strategy, Fraction(1))
 
 
 def _error(workload: Workload, noise: StrategyNoise, runs: int) -> float:

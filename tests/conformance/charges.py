@@ -12,20 +12,27 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from tacit.accounting import pure_rho, range_rho
 from tacit.core import Loss, sqrt_above
 from tacit.ledger import Charge, SqliteLedger
 from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
+from tacit.mechanisms.strategy import StrategyNoise
 
 MECHANISMS = (Laplace, Gaussian, Exponential, PermuteAndFlip)
 
 
 @dataclass(frozen=True)
 class Moves:
-    """How far one unit moves a measurement: in all its groups together, and in how many it can be."""
+    """How far one unit moves a measurement: in all its groups together, and in how many it can be.
+
+    `longest` is the squared length of the longest column of what is measured of them, where it is not they themselves.
+    """
 
     far: int
     groups: int = 1
+    longest: int = 1
 
     @property
     def l2(self) -> Fraction:
@@ -91,13 +98,21 @@ def priced(paid: Paid, moves: list[Moves], *, steps: int, choices: int = 1) -> P
     for mechanism, move in zip(_different(paid.drawn), moves, strict=True):
         if isinstance(mechanism, Gaussian):
             gaussian = True
-            rho += (steps * move.l2) ** 2 / (2 * mechanism.sigma**2)
+            rho += (steps * move.l2) ** 2 * move.longest / (2 * mechanism.sigma**2)
             continue
         cost = _epsilon(mechanism, steps * move.far)
         times = choices if isinstance(mechanism, PermuteAndFlip) else 1
         epsilon += cost * times
         rho += (range_rho if isinstance(mechanism, Exponential) else pure_rho)(cost) * times
     return Price(epsilon, rho, gaussian)
+
+
+def longest_columns(noise: StrategyNoise) -> list[int]:
+    """Of each part the squared length of the longest column, from the numbers that every single cell is worth."""
+    sizes = tuple(chain.values for chain in noise.strategy.chains)
+    cells = np.eye(int(np.prod(sizes)), dtype=np.int64)
+    measured = [noise.exact(cell.reshape(sizes)) for cell in cells]
+    return [max(int(np.sum(one[part].astype(object) ** 2)) for one in measured) for part in range(len(noise.noises))]
 
 
 def _epsilon(mechanism: Laplace | Exponential | PermuteAndFlip, far: int) -> Fraction:

@@ -26,8 +26,6 @@ from tacit.curator.reading import histograms
 from tacit.errors import TacitError
 from tacit.mechanisms import Laplace
 from tacit.mechanisms.strategy import StrategyNoise
-from tacit.mechanisms.strategy.measure import _added_up, padded
-from tacit.mechanisms.strategy.plan import bars
 from tacit.policy import ColumnPolicy, TablePolicy
 from tacit.sql import AtEpsilon
 
@@ -167,10 +165,9 @@ def _check_strategy(joint: Joint, table: Table, connection: duckdb.DuckDBPyConne
 
 def _spent(noise: StrategyNoise, one: np.ndarray, other: np.ndarray) -> Fraction:
     """Σ over parts of the epsilon, or the rho, that moving from one histogram to another is worth."""
-    chains, spent = noise.strategy.chains, Fraction(0)
-    for law, part in zip(noise.noises, noise.strategy.parts, strict=True):
-        shape = bars(chains, part.levels)
-        moves = (_added_up(padded(one, chains), shape) - _added_up(padded(other, chains), shape)).ravel().tolist()
+    spent = Fraction(0)
+    for law, before, after in zip(noise.noises, noise.exact(one), noise.exact(other), strict=True):
+        moves = (before - after).ravel().tolist()
         if isinstance(law, Laplace):
             spent += sum(map(abs, moves)) / law.scale
         else:

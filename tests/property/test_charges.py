@@ -12,13 +12,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conformance.charges import Moves, Paid, is_charged, overheard, priced
+from conformance.charges import Moves, Paid, is_charged, longest_columns, overheard, priced
 from conformance.sql_clinic import clinic
 from tacit.accounting import Zcdp
 from tacit.core import ComposedEvent, Loss
 from tacit.curator import Session, pricing
+from tacit.curator.batch_pieces import Joint
 from tacit.curator.calibrate import Quantity, Target, calibrate, plan_calibration
 from tacit.curator.job import Job
+from tacit.curator.job_plan import plan_batch
 from tacit.curator.within import PILOT
 from tacit.ledger import SqliteLedger
 from tacit.mechanisms import Gaussian, Laplace
@@ -148,8 +150,18 @@ def test_a_batch_is_charged_what_its_noise_costs(curators, kind, batch, epsilon,
     with overheard() as heard:
         curators[(*kind, True)].batch(questions, session=ANA, epsilon=epsilon, delta=delta or None, fresh=True)
     (paid,) = heard
-    price = priced(paid, [Moves(move)] * len({id(drawn) for drawn in paid.drawn}), steps=STEPS[kind[0]])
-    is_charged(paid, price, typed=typed, keys_delta=Fraction(0))
+    moves = list(batch_moves(WORLDS[(*kind, True)], questions, typed, move))
+    is_charged(paid, priced(paid, moves, steps=STEPS[kind[0]]), typed=typed, keys_delta=Fraction(0))
+
+
+def batch_moves(made, questions, price, move):
+    """How far one row moves each number; where whole multiples of cells are measured, by how much they lengthen it."""
+    planned = plan_batch(questions, made.policy, schema=made.engine.schema(), session=ANA, price=price)
+    for piece in planned.pieces:
+        if isinstance(piece, Joint):
+            yield from (Moves(move, longest=longest) for noise in piece.noises for longest in longest_columns(noise))
+        else:
+            yield from [Moves(move)] * len(piece.plan.measurements)
 
 
 @given(KINDS, st.sampled_from(["ROLLUP (dept, insured)", "CUBE (dept, age)", "GROUPING SETS ((dept), ())"]), EPSILONS)

@@ -168,3 +168,41 @@ SELECT
   k0,
   m0
 FROM pairs
+
+-- case: by rows over all groups
+-- facts: {"unit": {"column": "id"}, "keys": ["k0"], "spread": "WEIGH_ROWS", "max_rows": 7, "weight": 1024, "measures": [{"name": "m0", "counted": "ROWS"}]}
+-- before
+SELECT u, k0, m0 FROM pairs
+-- after
+SELECT
+  u,
+  k0,
+  CAST(m0 AS BIGINT) * w AS m0
+FROM (
+  WITH spread AS MATERIALIZED (
+    SELECT
+      u,
+      k0,
+      m0
+    FROM pairs
+  )
+  SELECT
+    spread.u,
+    spread.k0,
+    spread.m0,
+    COALESCE(heavy.w, 1024) AS w
+  FROM spread
+  LEFT JOIN (
+    SELECT
+      u,
+      CAST(FLOOR(1024 * (
+        CAST(7 AS DOUBLE) / CAST(SUM(m0) AS DOUBLE)
+      )) AS INT) AS w
+    FROM spread
+    GROUP BY
+      u
+    HAVING
+      SUM(m0) > 7
+  ) AS heavy
+    ON spread.u = heavy.u
+) AS weighed

@@ -26,7 +26,6 @@ from tacit.curator.members import estimated, served
 from tacit.curator.reading import histograms
 from tacit.mechanisms import Laplace
 from tacit.mechanisms.strategy import (
-    LAPLACE,
     StrategyNoise,
     Workload,
     all_ranges,
@@ -36,7 +35,7 @@ from tacit.mechanisms.strategy import (
     everything,
     row_variances,
 )
-from tacit.mechanisms.strategy.measure import _added_up, padded
+from tacit.mechanisms.strategy.blocks import added_up, padded
 from tacit.mechanisms.strategy.plan import bars
 from tacit.policy import ColumnPolicy, TablePolicy
 
@@ -79,12 +78,12 @@ def promised(workload, noise):
 
 @pytest.fixture(scope="module")
 def range_noise():
-    return StrategyNoise.laplace(choose(RANGES, power=LAPLACE).strategy, Fraction(1))
+    return StrategyNoise.laplace(choose(RANGES, noise=Laplace(1)).strategy, Fraction(1))
 
 
 @pytest.fixture(scope="module")
 def pair_noise():
-    return StrategyNoise.laplace(choose(PAIRS, power=LAPLACE).strategy, Fraction(1))
+    return StrategyNoise.laplace(choose(PAIRS, noise=Laplace(1)).strategy, Fraction(1))
 
 
 def halved(noise):
@@ -157,7 +156,7 @@ def noised(joint, noise, cells, trials, seed):
     source, chains = Seeded(seed), joint.noise.strategy.chains
     parts = []
     for each_noise, part in zip(noise.noises, joint.noise.strategy.parts, strict=True):
-        exact = _added_up(padded(cells, chains), bars(chains, part.levels)).ravel()
+        exact = added_up(padded(cells, chains), bars(chains, part.levels)).ravel()
         parts.append(each_noise.release(np.broadcast_to(exact, (trials, exact.size)).copy(), source))
     return np.concatenate(parts, axis=1)
 
@@ -169,7 +168,7 @@ def log_ratios(joint, seen, without, with_target):
     start = 0
     for each_noise, part in zip(joint.noise.noises, joint.noise.strategy.parts, strict=True):
         shape = bars(chains, part.levels)
-        out, there = (_added_up(padded(cells, chains), shape).ravel() for cells in (without, with_target))
+        out, there = (added_up(padded(cells, chains), shape).ravel() for cells in (without, with_target))
         span = seen[:, start : start + out.size]
         total += (np.abs(span - out) - np.abs(span - there)).sum(axis=1) / float(each_noise.scale)
         start += out.size

@@ -158,8 +158,8 @@ BELOW = tuple(f"SELECT COUNT(*) {JOINED} WHERE v.age < {age}" for age in range(2
 
 def test_questions_over_a_join_share_it(tmp_path):
     """Caps that nobody reaches, so that the counts can be told by hand; at so large an epsilon noise is nothing."""
-    made = clinic(max_groups=6, max_rows=2)
-    (piece,) = planned(made, BELOW).pieces
+    made = clinic(max_groups=6, max_rows=6)
+    (piece,) = planned(made, BELOW, 1000).pieces
     assert isinstance(piece, Joint)
     batch = made.curator(tmp_path).batch(BELOW, session=ANA, epsilon=1000)
     exact = [made.engine.execute(text.replace("COUNT(*)", "COUNT(*) AS n")).integers("n")[0] for text in BELOW]
@@ -171,14 +171,14 @@ def test_what_gains_nothing_from_a_workload_does_not_keep_others_from_theirs():
         f"SELECT dept, COUNT(*) {JOINED} GROUP BY dept",
         f"SELECT COUNT(*) {JOINED} WHERE dept = 'CS' AND age < 60",
     ]
-    made = planned(clinic(max_groups=6, max_rows=2), [*BELOW, *others])
+    made = planned(clinic(max_groups=6, max_rows=2, bounding="sample"), [*BELOW, *others])
     assert [type(piece).__name__ for piece in made.pieces] == ["Joint", "Lone", "Lone"]
     losses = [piece.loss if isinstance(piece, Joint) else piece.plan.loss for piece in made.pieces]
     assert sum((loss.epsilon for loss in losses), Fraction(0)) == 1
 
 
-def test_without_max_groups_questions_stand_alone():
-    made = planned(clinic(max_groups=None), RANGES)
+def test_without_max_groups_units_that_are_sampled_stand_alone():
+    made = planned(clinic(max_groups=None, bounding="sample"), RANGES)
     assert all(isinstance(piece, Lone) for piece in made.pieces)
 
 
@@ -186,7 +186,9 @@ def test_questions_alone_are_split_for_the_least_squared_error(monkeypatch):
     """Under Laplace noise a question with 73 groups is given ∛73 times what a single count is."""
     monkeypatch.setattr(workload, "MAX_CELLS", 1)
     made = planned(
-        row_clinic(), ["SELECT age, COUNT(*) FROM visits GROUP BY age", "SELECT COUNT(*) FROM visits WHERE age < 30"]
+        row_clinic(),
+        ["SELECT age, COUNT(*) FROM visits GROUP BY age", "SELECT COUNT(*) FROM visits WHERE age < 30"],
+        Fraction(1, 100),  # so little that noise knows no lattice
     )
     many, one = (piece.plan.loss.epsilon for piece in made.pieces)
     assert float(many / one) == pytest.approx(73 ** (1 / 3), rel=1e-4)

@@ -18,7 +18,7 @@ from tacit.curator.batch_pieces import Joint, Lone
 from tacit.errors import BudgetExceeded, EngineError, QueryRefused
 from tacit.mechanisms import Gaussian
 from tacit.mechanisms.strategy import flat
-from tacit.mechanisms.strategy.measure import _added_up, padded
+from tacit.mechanisms.strategy.blocks import added_up, padded
 from tacit.policy import BudgetPolicy, ColumnPolicy, TableDomain
 
 ANA = Session("ana")
@@ -293,4 +293,4 @@ def test_a_public_tables_values_are_keys_of_sets(monkeypatch, tmp_path):
     ],
 )
 def test_bars_are_held_at_the_ends_of_64_bits(cells, total):
-    assert _added_up(padded(np.array(cells, dtype=np.int64), [flat(4)]), (1,)).tolist() == [total]
+    assert added_up(padded(np.array(cells, dtype=np.int64), [flat(4)]), (1,)).tolist() == [total]

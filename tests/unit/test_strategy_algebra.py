@@ -29,7 +29,7 @@ from tacit.mechanisms.strategy import (
     picked,
     row_variances,
 )
-from tacit.mechanisms.strategy.measure import padded
+from tacit.mechanisms.strategy.blocks import padded
 
 HALF = Fraction(1, 2)
 

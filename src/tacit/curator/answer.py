@@ -89,7 +89,19 @@ def _estimate_width(measurement: Measurement, column: NoisyColumn, confidence: F
     """The error of each estimate; of a choice none is known."""
     if column.variances is None or not isinstance(measurement.noise, (Laplace, Gaussian)):
         return np.inf
-    return strategy.half_width(column.variances, noise=measurement.noise, confidence=confidence)
+    return estimate_width(column.variances, measurement, column.lattice, confidence=confidence)
+
+
+def estimate_width(
+    variances: NDArray[np.float64], measurement: Measurement, lattice: Fraction | None, *, confidence: Fraction
+) -> NDArray[np.float64]:
+    """How far estimates with these variances may stray; by the very law of their noise where they are sums of draws."""
+    noise = measurement.noise
+    if not isinstance(noise, (Laplace, Gaussian)):
+        raise TypeError("an estimate has the noise of numbers")
+    if lattice is not None:
+        return strategy.drawn_half_width(variances, noise=noise, confidence=confidence, step=float(lattice))
+    return strategy.half_width(variances, noise=noise, confidence=confidence, step=float(measurement.step))
 
 
 def _column(out: Output, plan: Plan, noisy: Noisy) -> tuple[Sequence[Cell], Sequence[float | None]]:

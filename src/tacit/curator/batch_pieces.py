@@ -9,11 +9,22 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.core import ComposedEvent, Event, Loss
+from tacit.core import ComposedEvent, Event, Loss, sqrt_above
 from tacit.errors import QueryRefused
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.mechanisms.gaussian_job import rho_of_job
-from tacit.mechanisms.strategy import GAUSSIAN, LAPLACE, Strategy, StrategyNoise, choose, whole_grains
+from tacit.mechanisms.strategy import (
+    GAUSSIAN,
+    LAPLACE,
+    Choice,
+    Law,
+    Strategy,
+    StrategyNoise,
+    choose,
+    error_of,
+    least_split,
+    whole_grains,
+)
 from tacit.policy import Accounting, Policy
 from tacit.sql import BoundQuery, Measurement, Plan, Planner, plan
 from tacit.sql.keys import known_groups
@@ -21,6 +32,7 @@ from tacit.sql.workload import Cells
 
 _BETTER = 0.999  # a workload is only made where it gains at least this
 _GRAIN = 1 << 20
+_CONTINUOUS = 1e6  # the size of noise that knows no lattice
 
 Floats = NDArray[np.float64]
 
@@ -107,8 +119,9 @@ class Maker:
         seen: dict[str, int] = {}
         object.__setattr__(self, "first", tuple(seen.setdefault(made.hash, i) for i, made in enumerate(self.whole)))
         places = sorted(set(self.first))
-        shares = self._least_errors(places) if self.alike else [Fraction(1, len(places))] * len(places)
-        object.__setattr__(self, "given", dict(zip(places, shares, strict=True)))
+        object.__setattr__(self, "given", dict.fromkeys(places, Fraction(1, len(places))))
+        if self.alike:
+            object.__setattr__(self, "given", dict(zip(places, self._least_errors(places), strict=True)))
 
     @property
     def bounds(self) -> list[BoundQuery]:
@@ -150,20 +163,32 @@ class Maker:
         return sum((self.given[place] for place in places), Fraction(0))
 
     def _least_errors(self, places: Sequence[int]) -> list[Fraction]:
-        """For Laplace noise the least Σ v / s² is at s ∝ v^(1/3); for Gaussian noise, Σ v / s at s ∝ v^(1/2)."""
-        return whole_grains(self._errors(places)[0] ** (1 / (1 + self._power(places))), _GRAIN)
+        """The shares with the least sum of squared errors, as fractions that add up to one."""
+        return whole_grains(self._split(places), _GRAIN)
 
-    def _errors(self, places: Sequence[int]) -> tuple[Floats, Floats]:
-        """Of each question the sum of squared errors at the price of all, and what each measurement weighs in it.
+    def _split(self, places: Sequence[int]) -> Floats:
+        """Among several measurements of one question, the one that weighs the most says how errors fall."""
+        variances, weights, power = self._variances(places), self._weights(places), self._power(places)
+        weighed = variances * weights
+        sizes = []
+        for place, which in zip(places, np.argmax(weighed, axis=1).tolist(), strict=True):
+            law = _law(self.whole[place].measurements[which], power)
+            sizes.append(_CONTINUOUS if law is None else law.size)
+        size = np.array(sizes) / float(self._given(places))
+        return least_split(weighed.sum(axis=1) / size**power, size, power=power)
 
-        A measurement weighs the inverse of its own mean over the questions, so that dollars do not outweigh heads.
-        """
+    def _variances(self, places: Sequence[int]) -> Floats:
+        """Of each question, and each measurement that it asks for, the sum over groups at the price of all."""
         count = len(self.planners[places[0]].bound.measures)
         found = np.array([[variance(m) for m in self.whole[place].measurements[:count]] for place in places])
         found *= np.array([[known_groups(self.whole[place].keys)] for place in places])
-        means = found.mean(axis=0)
-        weights = np.divide(1.0, means, out=np.ones_like(means), where=means > 0)
-        return found @ weights, weights
+        return found
+
+    def _weights(self, places: Sequence[int]) -> Floats:
+        """What each measurement weighs: the inverse of its mean over the questions, lest dollars outweigh heads."""
+        means = self._variances(places).mean(axis=0)
+        weights: Floats = np.divide(1.0, means, out=np.ones_like(means), where=means > 0)
+        return weights
 
     def _power(self, places: Sequence[int]) -> int:
         noises = [m.noise for place in places for m in self.whole[place].measurements]
@@ -171,9 +196,18 @@ class Maker:
 
     def _lone_error(self, places: Sequence[int]) -> float:
         """The least sum of squared errors of these questions one by one, for their share of the price."""
-        errors, power = self._errors(places)[0], self._power(places)
-        given = float(self._given(places))
-        return float(np.sum(errors ** (1 / (1 + power))) ** (1 + power) / given**power)
+        variances, weights, power = self._variances(places), self._weights(places), self._power(places)
+        shares = self._split(places) * float(self._given(places))
+        total = 0.0
+        for place, share, row in zip(places, shares, variances, strict=True):
+            for measurement, weight, whole in zip(self.whole[place].measurements, weights, row, strict=False):
+                law = _law(measurement, power)
+                if law is None:
+                    total += weight * whole / share**power
+                else:
+                    groups, step = known_groups(self.whole[place].keys), float(measurement.step)
+                    total += weight * groups * step**2 * float(law.variance(np.array(share)))
+        return total
 
     def _joint(self, places: list[int]) -> Joint | None:
         cells = self.fits.joined(places)
@@ -184,8 +218,7 @@ class Maker:
             made = plan(cells.histogram, self.policy, price=Loss(loss.epsilon))
         except QueryRefused:  # the caps of a single count are known, those of many groups are not
             return None
-        weights = self._errors(places)[1]
-        noises, rho, error = self._best_noise(cells, made, loss, weights=weights)
+        noises, rho, error = self._best_noise(cells, made, loss, weights=self._weights(places))
         lone = self._lone_error(places)
         if error > _BETTER * lone:
             return None
@@ -197,25 +230,46 @@ class Maker:
     ) -> tuple[tuple[StrategyNoise, ...], Fraction | None, float]:
         """The noise of each measurement, by the strategy with the least weighted sum of squared errors."""
         found: list[tuple[tuple[StrategyNoise, ...], Fraction | None, float]] = []
-        steps = np.array([float(m.step) ** 2 for m in made.measurements])
+        worth = np.array([float(m.step) ** 2 for m in made.measurements]) * weights
         if loss.is_pure or self.policy.budget.accounting is not Accounting.ZCDP:
-            choice = choose(cells.workload, power=LAPLACE)
             scales = [_scale(m) for m in made.measurements]
+            choice = _chosen(cells, [Laplace(scale) for scale in scales], worth)
             noises = tuple(StrategyNoise.laplace(choice.strategy, scale) for scale in scales)
-            errors = np.array([2 * float(scale) ** 2 for scale in scales])
-            found.append((noises, None, choice.error * float(errors * steps @ weights)))
+            found.append((noises, None, _weighed_error(cells, choice, noises, worth)))
         if not loss.is_pure:
-            choice = choose(cells.workload, power=GAUSSIAN)
-            steps_apart, parts = self.policy.adjacency.steps, choice.strategy.parts
-            moves = [(steps_apart * m.l1, m.share * part.share) for m in made.measurements for part in parts]
-            rho = rho_of_job(loss, moves) / steps_apart**2
-            noises = tuple(
-                StrategyNoise.concentrated(choice.strategy, rho * m.share, sensitivity=m.l1, delta=loss.delta)
-                for m in made.measurements
-            )
-            errors = np.array([m.l1**2 / (2 * float(rho * m.share)) for m in made.measurements])
-            found.append((noises, rho, choice.error * float(errors * steps @ weights)))
+            noises, rho = _gaussians(cells, made, loss, worth=worth, steps=self.policy.adjacency.steps)
+            total = sum(error_of(cells.workload, noise) * each for noise, each in zip(noises, worth, strict=True))
+            found.append((noises, rho, float(total)))
         return min(found, key=lambda each: each[2])
+
+
+def _gaussians(
+    cells: Cells, made: Plan, loss: Loss, *, worth: Floats, steps: int
+) -> tuple[tuple[StrategyNoise, ...], Fraction]:
+    """The Gaussian noise of each measurement, and its rho between neighbours one step apart."""
+    whole = rho_of_job(loss, [(steps * m.l1, m.share) for m in made.measurements]) / steps**2
+    singles = [Gaussian.concentrated(whole * m.share, m.l1, delta=loss.delta) for m in made.measurements]
+    strategy = _chosen(cells, singles, worth).strategy
+    norms = [(sqrt_above(Fraction(strategy.squared_norm(part))), part.share) for part in strategy.parts]
+    moves = [(steps * m.l1 * norm, m.share * share) for m in made.measurements for norm, share in norms]
+    rho = rho_of_job(loss, moves) / steps**2
+    noises = tuple(
+        StrategyNoise.concentrated(strategy, rho * m.share, sensitivity=m.l1, delta=loss.delta)
+        for m in made.measurements
+    )
+    return noises, rho
+
+
+def _chosen(cells: Cells, singles: Sequence[Laplace | Gaussian], worth: Floats) -> Choice:
+    """The strategy for the measurement whose errors weigh the most; the others follow it."""
+    errors = [noise.variance for noise in singles]
+    return choose(cells.workload, noise=singles[int(np.argmax(np.array(errors) * worth))])
+
+
+def _weighed_error(cells: Cells, choice: Choice, noises: Sequence[StrategyNoise], worth: Floats) -> float:
+    if len(noises) == 1:
+        return choice.error * float(worth[0])
+    return float(sum(error_of(cells.workload, noise) * each for noise, each in zip(noises, worth, strict=True)))
 
 
 def _scale(measurement: Measurement) -> Fraction:
@@ -227,12 +281,19 @@ def _scale(measurement: Measurement) -> Fraction:
 def variance(measurement: Measurement) -> float:
     """Of one number; of a choice, which has none, the square of what its rate divides by.
 
-    Of the continuous law: the discrete one's vanishes at a large epsilon, and would say nothing of a smaller one.
+    Of the continuous law: this compares questions at a price that none of them will have. `_law` says what it is there.
     """
     noise, step = measurement.noise, float(measurement.step)
     if isinstance(noise, Laplace):
         return 2 * float(noise.scale) ** 2 * step**2
     return (float(noise.sigma) * step if isinstance(noise, Gaussian) else 1 / float(noise.rate)) ** 2
+
+
+def _law(measurement: Measurement, power: int) -> Law | None:
+    """How the variance of one number falls with its share; None where that is a mere power of it."""
+    noise = measurement.noise
+    fits = isinstance(noise, Laplace) if power == LAPLACE else isinstance(noise, Gaussian)
+    return Law.of(noise) if fits and isinstance(noise, (Laplace, Gaussian)) else None
 
 
 def _components(places: Sequence[int], names_of: Mapping[int, frozenset[str]]) -> list[list[int]]:

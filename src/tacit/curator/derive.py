@@ -184,7 +184,8 @@ def _width(measurement: Measurement, variances: Floats | None, confidence: Fract
     if variances is None:
         return float(measurement.noise.error(confidence) * measurement.step)
     worst = np.max(variances, initial=0.0, keepdims=True)
-    return float(strategy.half_width(worst, noise=measurement.noise, confidence=confidence)[0])
+    step = float(measurement.step)
+    return float(strategy.half_width(worst, noise=measurement.noise, confidence=confidence, step=step)[0])
 
 
 def _noise(column: Mapping[str, str]) -> Laplace | Gaussian | None:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tacit.curator.answer import estimate_width
 from tacit.curator.grouping_rows import resolved
 from tacit.curator.job import Job
 from tacit.curator.members import Served
-from tacit.mechanisms import Gaussian, Laplace, strategy
 from tacit.sql import Output, post
 from tacit.sql.errors_expected import half_width, nominal_value, shared_confidence
 
@@ -28,11 +28,9 @@ def widths(served: Served) -> list[float]:
     if served.variances is None:
         return [half_width(measurement, confidence) for measurement in plan.measurements]
     found = []
-    for measurement, variances in zip(plan.measurements, served.variances, strict=True):
-        if not isinstance(measurement.noise, (Laplace, Gaussian)):
-            raise TypeError("an estimate has the noise of numbers")
+    for measurement, variances, lattice in zip(plan.measurements, served.variances, served.lattices, strict=True):
         worst = np.max(variances, initial=0.0, keepdims=True)
-        found.append(float(strategy.half_width(worst, noise=measurement.noise, confidence=confidence)[0]))
+        found.append(float(estimate_width(worst, measurement, lattice, confidence=confidence)[0]))
     return found
 
 

@@ -210,6 +210,8 @@ def bounding_text(plan: Plan) -> str:
     """How much of one unit counts."""
     if plan.unit.is_row:
         return "each row once"
+    if plan.caps.spread is Spread.WEIGH_ROWS:
+        return f"at most {plan.caps.max_rows} rows of a unit over all groups ({plan.caps.spread.value})"
     rows = f"at most {plan.caps.max_rows} rows of a unit in a group"
     if plan.caps.spread is Spread.NONE:
         return rows

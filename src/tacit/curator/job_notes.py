@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from tacit.core import Loss
@@ -87,7 +88,9 @@ def measured(piece: Piece) -> Iterator[str]:
 
 def _described(measurement: Measurement, noise: StrategyNoise) -> str:
     step = float(measurement.step)
-    sizes = [float(n.scale if isinstance(n, Laplace) else n.sigma) * step for n in noise.noises]
+    norms = [math.sqrt(noise.strategy.squared_norm(part)) for part in noise.strategy.parts]  # 1, for a plain histogram
+    lattices = [float(n.scale if isinstance(n, Laplace) else n.sigma) for n in noise.noises]
+    sizes = [size / norm * step for size, norm in zip(lattices, norms, strict=True)]
     law = "Laplace of scale" if isinstance(noise.noises[0], Laplace) else "Gaussian of sigma"
     span = f"{min(sizes):,.6g}" if min(sizes) == max(sizes) else f"{min(sizes):,.6g} to {max(sizes):,.6g}"
     moved = f"sensitivity {measurement.l1 * step:,.6g} each"

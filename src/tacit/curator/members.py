@@ -18,12 +18,14 @@ from tacit.sql import Additive, Counted, Measurement, Plan
 class Served:
     """A question as it is answered: `asked`, by which it is known and kept; `plan`, with the noise it really has.
 
-    Where its numbers are estimated from several noisy ones, `variances` has, for each measurement, those of its errors.
+    Where its numbers are estimated from several noisy ones, `variances` has, for each measurement, those of its errors,
+    and `lattices` the step of the numbers that they are plain sums of, if they are.
     """
 
     asked: Plan
     plan: Plan
     variances: tuple[Floats, ...] | None = None
+    lattices: tuple[Fraction | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +39,17 @@ class Member:
 def served(joint: Joint, member: int) -> Served:
     """One question of a workload. It is bounded as the cells are, and is kept as the question so bounded."""
     asked, block, order = joint.members[member], joint.cells.workload.blocks[member], _order(joint, member)
-    measurements, variances = [], []
+    measurements, variances, lattices = [], [], []
     for alone, measured, noise in zip(asked.measurements, joint.plan.measurements, joint.noises, strict=True):
         spread = row_variances(block, noise.strategy, noise.variances).transpose(order).ravel()
         variances.append(spread * float(measured.step) ** 2)
+        lattices.append(measured.step if noise.is_drawn else None)
         measurements.append(replace(as_estimate(alone), noise=noise.noises[0]))
     return Served(
-        replace(asked, caps=joint.plan.caps), replace(asked, measurements=tuple(measurements)), tuple(variances)
+        asked=replace(asked, caps=joint.plan.caps),
+        plan=replace(asked, measurements=tuple(measurements)),
+        variances=tuple(variances),
+        lattices=tuple(lattices),
     )
 
 
@@ -59,9 +65,11 @@ def estimated(joint: Joint, member: int, cells: Sequence[Floats], known: Served)
     """One question's numbers from the estimates of the cells, one array for each measurement."""
     block, order = joint.cells.workload.blocks[member], _order(joint, member)
     columns = []
-    for measured, values, spread in zip(joint.plan.measurements, cells, known.variances or (), strict=True):
+    for index, (measured, values) in enumerate(zip(joint.plan.measurements, cells, strict=True)):
         answers = apply(block, values).transpose(order).ravel() * float(measured.step)
-        columns.append(NoisyColumn(measured.measure.signature, Fraction(1), values=answers, variances=spread))
+        spread = None if known.variances is None else known.variances[index]
+        signature, lattice = measured.measure.signature, known.lattices[index]
+        columns.append(NoisyColumn(signature, Fraction(1), values=answers, variances=spread, lattice=lattice))
     keys = itertools.product(*(key.values for key in known.plan.keys if isinstance(key.values, tuple)))
     return Member(known.plan, Noisy(tuple(keys), tuple(columns), private_keys=False))
 

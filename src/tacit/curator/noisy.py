@@ -37,7 +37,8 @@ class Cut:
 class NoisyColumn:
     """One measurement over all released groups: whole numbers in steps, or values chosen from a public set.
 
-    Values that were estimated from several noised numbers have the variances of their errors beside them.
+    Values that were estimated from several noised numbers have the variances of their errors beside them. Where each
+    is a plain sum of them, `lattice` is the step of these.
     """
 
     signature: str
@@ -46,6 +47,7 @@ class NoisyColumn:
     values: NDArray[np.float64] | None = None
     choices: tuple[tuple[object, ...], ...] | None = None
     variances: NDArray[np.float64] | None = None
+    lattice: Fraction | None = None
     cells: int = 1  # how many noised numbers were added up for each of these, at most
     cut: Cut | None = None  # what bounds took from it, where that was paid for
 
@@ -68,6 +70,7 @@ class Noisy:
                 "values": None if column.values is None else column.values.tolist(),
                 "choices": None if column.choices is None else [[_plain(v) for v in row] for row in column.choices],
                 **({} if column.variances is None else {"variances": column.variances.tolist()}),
+                **({} if column.lattice is None else {"lattice": decimal_text(column.lattice)}),
                 **({} if column.cut is None else {"cut": _plain_cut(column.cut)}),
             }
             for column in self.columns
@@ -87,6 +90,7 @@ class Noisy:
                 None if item["values"] is None else np.array(item["values"], dtype=np.float64),
                 None if item["choices"] is None else tuple(tuple(_value(v) for v in row) for row in item["choices"]),
                 variances=None if "variances" not in item else np.array(item["variances"], dtype=np.float64),
+                lattice=None if "lattice" not in item else Fraction(item["lattice"]),
                 cut=None if "cut" not in item else _cut(item["cut"]),
             )
             for item in plain["columns"]

@@ -61,6 +61,7 @@ class BoundQuery:
     offset: int
     notes: tuple[str, ...]
     sets: Places | None = None  # ROLLUP, CUBE, GROUPING SETS: the places of each set's keys among `keys`
+    total_rows: int | None = None  # how many rows of a unit count over all groups, where that is what bounds it
     wider: BoundQuery | None = None  # WITH BIAS: the same question, its columns clamped far more widely
 
     @property

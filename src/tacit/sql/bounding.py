@@ -38,6 +38,9 @@ def caps_of(bound: BoundQuery, *, l2: bool) -> Caps:
     max_values = table.max_distinct or table.max_rows or 1
     if table.unit_column is None:
         return Caps(max_rows=1, max_groups=1, max_values=1, spread=Spread.NONE, sampled_rows=False)
+    if bound.total_rows is not None:
+        spread = Spread.NONE if _public_count(bound) == 1 else Spread.WEIGH_ROWS
+        return Caps(bound.total_rows, 1, max_values, spread, sampled_rows=False)
     max_rows = bound.query.caps.max_rows or table.max_rows or _missing(table, "max_rows", bound)
     spread, groups = Spread.NONE, 1
     if bound.keys:
@@ -92,7 +95,7 @@ def _spread(bound: BoundQuery, *, l2: bool) -> Spread:
 
 def weight_of(caps: Caps) -> int:
     """How finely contributions are counted."""
-    return WEIGHT if caps.spread in {Spread.WEIGH_L1, Spread.WEIGH_L2} else 1
+    return WEIGHT if caps.spread in {Spread.WEIGH_L1, Spread.WEIGH_L2, Spread.WEIGH_ROWS} else 1
 
 
 def is_wide(measure: Measure, caps: Caps) -> bool:

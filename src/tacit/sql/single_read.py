@@ -10,7 +10,7 @@ _TOUCHED = f"{RESERVED}touched"
 
 
 def weighed_in_one_reading(node: exp.Expression) -> exp.Expression:
-    """Count a unit's groups beside its rows rather than in a second reading.
+    """Count a unit's groups, or add up its rows, beside its rows rather than in a second reading.
 
     Before:   WITH spread AS MATERIALIZED (…) SELECT …, COALESCE(heavy.w, 1024) AS w FROM spread LEFT JOIN (SELECT u, …
               COUNT(*) … AS w FROM spread GROUP BY u HAVING COUNT(*) > 10) AS heavy ON spread.u = heavy.u
@@ -28,9 +28,10 @@ def weighed_in_one_reading(node: exp.Expression) -> exp.Expression:
     outer, inner = (select.args["from_"].this.alias for select in (node, heavy))
     last = node.expressions[-1]
     full = last.this.expressions[0]
-    over, share = (_counted(part, outer) for part in (heavy.args["having"].this, weight.this))
+    over, share = (_beside(part, outer) for part in (heavy.args["having"].this, weight.this))
+    aggregate = heavy.args["having"].this.find(exp.Count, exp.Sum)
     last.set("this", exp.Case(ifs=[exp.If(this=over, true=share)], default=full))
-    touched = exp.Window(this=exp.Count(this=exp.Star()), partition_by=[unit.copy()])
+    touched = exp.Window(this=aggregate.copy(), partition_by=[unit.copy()])
     carried = [exp.column(item.alias_or_name, table=inner) for item in pairs.this.expressions]
     rows = exp.select(*carried, exp.alias_(touched, _TOUCHED)).from_(_as(pairs.this, inner))
     node.set("with_", None)
@@ -39,9 +40,10 @@ def weighed_in_one_reading(node: exp.Expression) -> exp.Expression:
     return node
 
 
-def _counted(value: exp.Expression, table: str) -> exp.Expression:
-    """The same of a number of groups that stands beside each row."""
-    return value.transform(lambda part: exp.column(_TOUCHED, table=table) if isinstance(part, exp.Count) else part)
+def _beside(value: exp.Expression, table: str) -> exp.Expression:
+    """The same of a number of groups, or of rows, that stands beside each row."""
+    touched = exp.column(_TOUCHED, table=table)
+    return value.transform(lambda part: touched.copy() if isinstance(part, (exp.Count, exp.Sum)) else part)
 
 
 def _as(query: exp.Expression, alias: str) -> exp.Subquery:

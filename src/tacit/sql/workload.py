@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from tacit.mechanisms.strategy import Block, Picks, Ranges, Workload, everything, picked
-from tacit.policy import ColumnPolicy, ColumnType, ListDomain, RangeDomain
+from tacit.policy import Bounding, ColumnPolicy, ColumnType, ListDomain, RangeDomain
 from tacit.sql import post
 from tacit.sql.bind import BoundQuery, Output
 from tacit.sql.grid import grid_columns
@@ -22,6 +22,7 @@ from tacit.sql.measures import Additive, Counted
 from tacit.sql.operands import literal
 from tacit.sql.printing import text_of
 from tacit.sql.scope import Value, all_of, conjuncts
+from tacit.sql.workload_cover import covering
 from tacit.sql.workload_truth import Line, Mask, truth
 
 MAX_CELLS = 1_000_000  # of the joint domain; beyond, questions are answered one by one
@@ -188,8 +189,29 @@ def joined(fits: Sequence[Fitting]) -> Cells | None:
         offset=0,
     )
     workload = Workload(tuple(axis.size for axis in axes), blocks)
+    histogram = replace(histogram, total_rows=_total_rows(fits, workload))
     keys = tuple(tuple(places[name] for name in fit.keys) for fit in fits)
     return Cells(histogram, tuple(axis.listed for axis in axes), workload, keys)
+
+
+def _total_rows(fits: Sequence[Fitting], workload: Workload) -> int | None:
+    """How many rows of a unit count in all cells together; None where the cells are bounded as groups are.
+
+    Take questions that between them count every cell. Whoever is within the bounds of each has no more rows in all of
+    them than these questions, each alone, would count of one unit: so many rows are enough. More than max_groups groups
+    of max_rows are never counted; where nobody said how many groups, the questions say it.
+    """
+    table, asked = fits[0].bound.table, fits[0].bound.query.caps
+    if table.unit_column is None or table.bounding is Bounding.SAMPLE:
+        return None
+    groups, rows = asked.max_groups or table.max_groups, asked.max_rows or table.max_rows
+    if rows is None:
+        return None
+    sizes = [math.prod(len(fit.lines[name].domain) for name in fit.keys) for fit in fits]  # 1, without keys
+    enough = covering(workload, [rows * min(size, groups or size) for size in sizes])
+    if groups is None:
+        return enough
+    return groups * rows if enough is None else min(enough, groups * rows)
 
 
 @dataclass(frozen=True, slots=True)

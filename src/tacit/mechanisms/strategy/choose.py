@@ -1,4 +1,4 @@
-"""The best strategy for a workload: identity, total, marginals or hierarchies, by expected error."""
+"""The best strategy for a workload: histograms coarse and fine, or weighted sums, by expected error."""
 
 from __future__ import annotations
 
@@ -11,44 +11,110 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.mechanisms.gaussian import Gaussian
+from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.strategy.chain import Chain, chains, flat
+from tacit.mechanisms.strategy.law import GAUSSIAN, Law
+from tacit.mechanisms.strategy.matrix import MOST_CELLS, gram
+from tacit.mechanisms.strategy.measure import StrategyNoise
+from tacit.mechanisms.strategy.optimum import optimal_matrix
 from tacit.mechanisms.strategy.picks import Floats, Picks
-from tacit.mechanisms.strategy.plan import Part, Strategy, widths
-from tacit.mechanisms.strategy.shares import best_shares, thinned, total_error, whole_grains
+from tacit.mechanisms.strategy.plan import Part, Strategy, inverse, precision, residual_factors, residual_norms, widths
+from tacit.mechanisms.strategy.shares import SMOOTH, asked_for, best_shares, thinned, total_error, whole_grains
 from tacit.mechanisms.strategy.workload import Energies, Workload
 
 Flags = NDArray[np.bool_]
-LAPLACE, GAUSSIAN = 2, 1  # the power of the share that a bar's precision grows with
 _MOST_SUBSPACES = 1 << 12  # tuples of levels that are weighed against each other
+_MOST_RESIDUALS = 256  # of them that are measured each by itself
 _MOST_ATTRIBUTES = 10  # of which sets that hold several questions are looked for
 _MOST_BARS = 1 << 23  # numbers that least squares may work on at once
+_FINE_GRAIN = 1 << 30  # of the shares of residuals, which are many
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A strategy, and the sum of the variances of all answers: one bar at the full budget has variance 1."""
+    """A strategy, and the sum of the variances of all answers, in steps²."""
 
     strategy: Strategy
     error: float
 
 
-def choose(workload: Workload, *, power: int) -> Choice:
-    """The best strategy found. Each attribute's depth is tried in turn; looks at no data."""
-    energies = Energies(workload)
+def choose(workload: Workload, *, noise: Laplace | Gaussian) -> Choice:
+    """The best strategy found; looks at no data. `noise` is what a bar has at the full budget.
+
+    Each attribute's depth is tried in turn. Errors are those of the discrete law at the scale that each part gets: a
+    bar with much of a large budget is exact, and then the continuous law would choose badly.
+    """
+    law, energies = Law.of(noise), Energies(workload)
     cuts = [flat(size) for size in workload.sizes]
-    best = _identity(cuts, energies.of(cuts))
+    best = _identity(cuts, energies.of(cuts), law)
     if best.error == 0 or not _manageable(cuts):  # 0: nothing is counted by anyone
         return best
-    best = min(best, _mixed(cuts, energies.of(cuts), power=power), key=_error)
-    for place, size in enumerate(workload.sizes):
-        if not _cut_by_ranges([block[place] for block in workload.blocks], size):
-            continue
-        for chain in chains(size)[1:]:
+    best = min(best, *_tried(cuts, energies.of(cuts), law), key=_error)
+    ranged = [_cut_by_ranges([block[place] for block in workload.blocks], size) for place, size in _sizes(workload)]
+    if law.power == GAUSSIAN and any(ranged) and workload.cells <= MOST_CELLS:
+        return min(best, _weighted(workload, law), key=_error)  # of smooth noise no hierarchy does better
+    for place, size in _sizes(workload):
+        for chain in chains(size)[1:] if ranged[place] else ():
             deeper = [*cuts[:place], chain, *cuts[place + 1 :]]
             if _manageable(deeper):
-                best = min(best, _mixed(deeper, energies.of(deeper), power=power), key=_error)
+                best = min(best, *_tried(deeper, energies.of(deeper), law), key=_error)
         cuts = list(best.strategy.chains)
     return best
+
+
+def error_of(workload: Workload, noise: StrategyNoise) -> float:
+    """The sum of the variances of all answers, in steps², with this noise."""
+    strategy = noise.strategy
+    if strategy.matrix is not None:
+        questions = gram(workload.blocks, workload.sizes)
+        return float(np.sum(strategy.matrix.covariance() * questions)) * noise.variances[0]
+    energy = Energies(workload).of(strategy.chains)
+    asked = asked_for(energy)
+    return float(np.sum((energy * inverse(precision(strategy, noise.variances)))[asked]))
+
+
+def _sizes(workload: Workload) -> list[tuple[int, int]]:
+    return list(enumerate(workload.sizes))
+
+
+def _tried(cuts: Sequence[Chain], energy: Floats, law: Law) -> Iterator[Choice]:
+    """What these chains offer. Under smooth Gaussian noise no other shares of their blocks do better than residuals."""
+    residuals = _residuals(cuts, energy, law) if law.power == GAUSSIAN else None
+    if residuals is not None:
+        yield residuals
+    if residuals is None or not law.is_smooth:
+        yield _mixed(cuts, energy, law)
+
+
+def _weighted(workload: Workload, law: Law) -> Choice:
+    """Sums of all cells with whole weights: the best there are, but for a few thousandths."""
+    questions = gram(workload.blocks, workload.sizes)
+    matrix, _ = optimal_matrix(questions)
+    variance = law.size * matrix.squared_norm  # of so large a σ that the law is the continuous one
+    error = float(np.sum(matrix.covariance() * questions)) * variance
+    cuts = tuple(flat(size) for size in workload.sizes)
+    top = tuple(chain.levels - 1 for chain in cuts)
+    return Choice(Strategy(cuts, (Part(top, Fraction(1)),), matrix), error)
+
+
+def _residuals(cuts: Sequence[Chain], energy: Floats, law: Law) -> Choice | None:
+    """Every residual that is asked for, by itself.
+
+    One row moves the residual of T by √norm_T, and it is known with the precision share / (norm_T σ²) · factor_T; so
+    Σ energy_T · norm_T / (factor_T · share_T) is least at share_T ∝ √(energy_T · norm_T / factor_T). For marginals no
+    strategy at all does better (Xiao, He, Zhang & Kifer, NeurIPS 2023: ResidualPlanner).
+    """
+    asked = asked_for(energy)
+    if np.count_nonzero(asked) > _MOST_RESIDUALS:
+        return None
+    norms, factors = residual_norms(cuts)[asked], residual_factors(cuts)[asked]
+    shares = np.sqrt(energy[asked] * norms / factors)
+    exact = whole_grains(shares, _FINE_GRAIN)
+    places = [tuple(int(level) for level in place) for place in np.argwhere(asked)]
+    parts = tuple(Part(place, share, residual=True) for place, share in zip(places, exact, strict=True))
+    variances = law.variance(np.array([float(share) for share in exact]) / norms)
+    return Choice(Strategy(tuple(cuts), parts), float(np.sum(energy[asked] * variances / factors)))
 
 
 def _error(choice: Choice) -> float:
@@ -71,26 +137,39 @@ def _cut_by_ranges(column: Sequence[Picks], size: int) -> bool:
     return False
 
 
-def _identity(cuts: Sequence[Chain], energy: Floats) -> Choice:
+def _identity(cuts: Sequence[Chain], energy: Floats, law: Law) -> Choice:
     top = tuple(chain.levels - 1 for chain in cuts)
-    return Choice(Strategy(tuple(cuts), (Part(top, Fraction(1)),)), float(energy.sum()))
+    error = float(energy.sum() * law.variance(np.ones(1))[0])
+    return Choice(Strategy(tuple(cuts), (Part(top, Fraction(1)),)), error)
 
 
-def _mixed(cuts: Sequence[Chain], energy: Floats, *, power: int) -> Choice:
-    """The best shares of all parts. Under Laplace noise the problem has several valleys, so it is entered from each."""
+def _mixed(cuts: Sequence[Chain], energy: Floats, law: Law) -> Choice:
+    """The best shares of all parts. Under Laplace noise the problem has several valleys, so it is entered from each.
+
+    Where the discrete law is another than the continuous one, the descent goes on from the best that this one finds;
+    and where it is quite another, from each start as well: at a large budget fewer parts are better.
+    """
     sizes = widths(cuts)
     found: list[Floats] = []
     for start in _starts(energy):
-        shares = best_shares(start, energy, sizes=sizes, power=power)
-        found.append(thinned(shares, energy, sizes=sizes, power=power))
-    shares = min(found, key=lambda each: total_error(each, energy, sizes=sizes, power=power))
+        found.append(_descended(start, energy, sizes=sizes, law=SMOOTH[law.power]))
+        if law.size < 1:
+            found.append(_descended(start, energy, sizes=sizes, law=law))
+    shares = min(found, key=lambda each: total_error(each, energy, sizes=sizes, law=law))
+    if not law.is_smooth:
+        shares = _descended(shares, energy, sizes=sizes, law=law)
     places = [tuple(int(level) for level in place) for place in np.argwhere(shares > 0)]
     exact = whole_grains(np.array([shares[place] for place in places]))
     rounded = np.zeros_like(shares)
     for place, share in zip(places, exact, strict=True):
         rounded[place] = float(share)
     parts = tuple(Part(place, share) for place, share in zip(places, exact, strict=True))
-    return Choice(Strategy(tuple(cuts), parts), total_error(rounded, energy, sizes=sizes, power=power))
+    return Choice(Strategy(tuple(cuts), parts), total_error(rounded, energy, sizes=sizes, law=law))
+
+
+def _descended(start: Floats, energy: Floats, *, sizes: Floats, law: Law) -> Floats:
+    shares = best_shares(start, energy, sizes=sizes, law=law)
+    return thinned(shares, energy, sizes=sizes, law=law)
 
 
 def _starts(energy: Floats) -> Iterator[Floats]:

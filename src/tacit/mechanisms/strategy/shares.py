@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.mechanisms.strategy.law import GAUSSIAN, LAPLACE, Law, least_split
 from tacit.mechanisms.strategy.picks import Floats
 from tacit.mechanisms.strategy.plan import eigenvalues
 
@@ -16,50 +17,56 @@ _ENOUGH = 1e-5  # a round that gains less than this share is the last
 _SMALL = 2e-3  # a share below this is given to the others
 _NOTHING = 1e-9  # of the largest share: what will never matter again
 _ABSENT = 1e-12  # of the largest energy: what rounding leaves of nothing
+SMOOTH = {power: Law(power, 1e6) for power in (LAPLACE, GAUSSIAN)}  # laws whose variance is a power of the share
 
 
-def total_error(shares: Floats, energy: Floats, *, sizes: Floats, power: int) -> float:
-    """Σ of the variances of all answers, one bar at the full budget having variance 1; infinite if one is unknown.
-
-    At a share s a bar's variance is s^−power: 2 for Laplace noise, 1 for Gaussian noise under zCDP.
-    """
-    known = eigenvalues(shares**power, sizes)
-    asked = energy > _ABSENT * energy.max()
+def total_error(shares: Floats, energy: Floats, *, sizes: Floats, law: Law) -> float:
+    """Σ of the variances of all answers, in steps²; infinite if one is unknown."""
+    known = eigenvalues(1 / law.variance(shares), sizes)
+    asked = asked_for(energy)
     if np.any(asked & (known <= 0)):
         return float("inf")
     return float(np.sum(energy[asked] / known[asked]))
 
 
-def best_shares(start: Floats, energy: Floats, *, sizes: Floats, power: int) -> Floats:
+def asked_for(energy: Floats) -> NDArray[np.bool_]:
+    """The subspaces that some question reaches for."""
+    asked: NDArray[np.bool_] = energy > _ABSENT * energy.max()
+    return asked
+
+
+def best_shares(start: Floats, energy: Floats, *, sizes: Floats, law: Law) -> Floats:
     """The shares that a descent from `start` ends in; what has no share at first never gets one.
 
     Σ_T g_T / λ_T with λ_T = Σ_ℓ u_ℓ c_ℓ is at most Σ_ℓ a_ℓ / u_ℓ with a_ℓ = u°_ℓ² c_ℓ Σ_{T ≤ ℓ} g_T / λ°_T², and equal
-    at u° (1/λ is convex); u = s^power under Σ s = 1 minimises that at s ∝ a^(1 / (1 + power)). No round makes it worse.
+    at u° (1/λ is convex). Where 1/u is the variance at a share, `least_split` minimises that. No round makes it worse.
     """
     best: Floats = start / start.sum()
     shares, error = best, np.inf
-    asked = np.where(energy > _ABSENT * energy.max(), energy, 0.0)
+    asked = np.where(asked_for(energy), energy, 0.0)
     for _ in range(_ROUNDS):
-        found = total_error(shares, energy, sizes=sizes, power=power)
+        found = total_error(shares, energy, sizes=sizes, law=law)
         if not found < error * (1 - _ENOUGH):
             break
         best, error = shares, found
-        known = eigenvalues(shares**power, sizes)
-        pull = np.divide(asked, known**2, out=np.zeros_like(asked), where=asked > 0)
+        weights = 1 / law.variance(shares)
+        weights = weights / weights.max()  # only their proportions matter here, and their squares stay doubles
+        known = eigenvalues(weights, sizes)
+        pull = np.divide(asked, known**2, out=np.zeros_like(asked), where=(asked > 0) & (known**2 > 0))
         for axis in range(pull.ndim):
             pull = np.cumsum(pull, axis=axis)
-        shares = (shares ** (2 * power) * sizes * pull) ** (1 / (1 + power))
+        shares = least_split(weights**2 * sizes * pull, np.array(law.size), power=law.power)
         shares = np.where(shares < _NOTHING * shares.max(), 0.0, shares)
         shares = shares / shares.sum()
     return best
 
 
-def thinned(shares: Floats, energy: Floats, *, sizes: Floats, power: int) -> Floats:
+def thinned(shares: Floats, energy: Floats, *, sizes: Floats, law: Law) -> Floats:
     """Without the parts that hardly matter, where the rest still answers everything."""
     kept = np.where(shares < _SMALL, 0.0, shares)
-    if kept.sum() == 0 or not np.isfinite(total_error(kept, energy, sizes=sizes, power=power)):
+    if kept.sum() == 0 or not np.isfinite(total_error(kept, energy, sizes=sizes, law=law)):
         return shares
-    return best_shares(kept, energy, sizes=sizes, power=power)
+    return best_shares(kept, energy, sizes=sizes, law=law)
 
 
 def whole_grains(shares: NDArray[np.float64], grain: int = GRAIN) -> list[Fraction]:

@@ -24,6 +24,7 @@ class Spread(Enum):
     SAMPLE = "sample"  # keep max_groups of its groups
     WEIGH_L1 = "weigh by max_groups / groups"  # keep all, so that the weights add up to max_groups
     WEIGH_L2 = "weigh by √(max_groups / groups)"  # keep all, so that the squared weights do
+    WEIGH_ROWS = "weigh by max_rows / rows"  # keep all, so that its rows, over all groups, add up to max_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ class Facts:
     @property
     def weighs(self) -> bool:
         """Whether heavy units are scaled down rather than cut."""
-        return self.spread in {Spread.WEIGH_L1, Spread.WEIGH_L2}
+        return self.spread in {Spread.WEIGH_L1, Spread.WEIGH_L2, Spread.WEIGH_ROWS}
 
 
 def name(column: str) -> exp.Column:

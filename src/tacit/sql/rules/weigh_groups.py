@@ -1,4 +1,4 @@
-"""Scale down a unit that touches more than max_groups groups."""
+"""Scale down a unit that touches more than max_groups groups, or has more than max_rows rows in all of them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from tacit.sql import arithmetic
 from tacit.sql.arithmetic import Whole, Width, integer
+from tacit.sql.measures import Counted
 from tacit.sql.rules.add_per_unit import contribution
 from tacit.sql.rules.facts import Facts, MeasureFacts, Spread, called, name, nested, selected
 from tacit.sql.rules.own_rows import OWNER
@@ -22,9 +23,11 @@ def weigh_groups(tree: exp.Select, facts: Facts) -> exp.Select:
               (SELECT u, CAST(FLOOR(1024 * SQRT(CAST(10 AS DOUBLE) / COUNT(*))) AS INT) AS w FROM spread GROUP BY u
               HAVING COUNT(*) > 10) AS heavy ON spread.u = heavy.u) AS weighed
     Ensures:  the weights of a unit add up to at most weight · max_groups (L1), or their squares to at most
-              weight² · max_groups (L2). Nothing is dropped, but for units in more than most_groups groups where keys
-              are private: they weigh nothing, and `add_up` leaves out a key that only such units have. Without that
-              end, one unit could try its luck at the threshold with any number of keys.
+              weight² · max_groups (L2); or, where rows are weighed, what it brings to all its groups adds up to at most
+              weight · max_rows: ⌊weight · max_rows / rows⌋ · rows is no more than that. Nothing is dropped, but for
+              units in more than most_groups groups where keys are private: they weigh nothing, and `add_up` leaves out
+              a key that only such units have. Without that end, one unit could try its luck at the threshold with any
+              number of keys.
     Refuses:  nothing.
     """
     if not facts.weighs:
@@ -55,20 +58,30 @@ def _same_unit(facts: Facts) -> exp.Expression:
 
 
 def _heavy(facts: Facts) -> exp.Select:
-    """The units that touch more groups than they may, and what each of their contributions counts."""
-    touched = exp.Count(this=exp.Star())
-    root = facts.spread is Spread.WEIGH_L2
-    weight = arithmetic.share_of(facts.weight, facts.max_groups, of=touched.copy(), root=root)
+    """The units that touch more groups, or have more rows, than they may, and what each contribution counts."""
+    touched: exp.Expression = exp.Count(this=exp.Star())
+    most, root = facts.max_groups, facts.spread is Spread.WEIGH_L2
+    if facts.spread is Spread.WEIGH_ROWS:
+        touched, most = exp.Sum(this=name(_counted_rows(facts).name)), facts.max_rows
+    weight = arithmetic.share_of(facts.weight, most, of=touched.copy(), root=root)
     if facts.most_groups is not None:
         many = exp.GT(this=touched.copy(), expression=integer(facts.most_groups))
         weight = exp.Case(ifs=[exp.If(this=many, true=integer(0))], default=weight)
-    over = exp.GT(this=touched, expression=integer(facts.max_groups))
+    over = exp.GT(this=touched, expression=integer(most))
     units = selected([name(OWNER), called(weight, WEIGHT)], _pairs())
     return units.group_by(name(OWNER), copy=False).having(over, copy=False)
 
 
 def _pairs() -> exp.Table:
     return exp.Table(this=exp.to_identifier(PAIRS))
+
+
+def _counted_rows(facts: Facts) -> MeasureFacts:
+    """The one measure that rows are weighed by: how many a unit has in a group."""
+    (measure,) = facts.measures
+    if measure.counted is not Counted.ROWS or measure.value is not None:
+        raise ArithmeticError("rows are weighed where rows are counted")
+    return measure
 
 
 def _of(table: str, column: str) -> exp.Column:
