@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from support.postgres import server
+from tacit.accounting import grains_for
 from tacit.core import Budget, Loss
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerError, QueryRefused
-from tacit.ledger import Answer, Caps, Charge, Keep, Ledger, Replay, Reservation, Shelf, SqliteLedger, Zcdp
+from tacit.ledger import Answer, Caps, Charge, Grains, Keep, Ledger, Replay, Reservation, Shelf, SqliteLedger, Zcdp
 from tacit.ledger.postgres import PostgresLedger
 
 DAY = 86_400
@@ -60,7 +61,7 @@ def charge(epsilon: object = "0.1", **fields: object) -> Charge:
 
 
 def caps(total: object = 1, **fields: object) -> Caps:
-    limit = total if isinstance(total, Budget | Zcdp) else Budget(total)
+    limit = total if isinstance(total, Budget | Zcdp | Grains) else Budget(total)
     wide = {"total": limit, "analyst": Budget(1000), "window": None, "groups": ()}
     return Caps(**(wide | fields))
 
@@ -515,3 +516,92 @@ def test_threads_racing_for_the_last_of_the_budget_get_exactly_what_is_left(ledg
         thread.join()
     assert len(answered) == len(set(answered)) == 25
     assert total_spent(ledger) == 1
+
+
+# --- grains
+
+
+def test_as_many_grains_are_spent_as_there_are(ledger: Ledger) -> None:
+    limit = caps(Grains("0.1", 5))
+    for _ in range(5):
+        ledger.reserve(charge("0.1"), limit)
+    with pytest.raises(BudgetExceeded, match=r"1 grain of ε = 0\.1 was asked, 0 grains of ε = 0\.1 is left"):
+        ledger.reserve(charge("0.001"), limit)
+    assert ledger.balance("clinic", limit, analyst="ana").total.left == Grains("0.1", 0)
+
+
+def test_a_larger_question_costs_the_grains_that_dominate_it(ledger: Ledger) -> None:
+    price = grains_for(Loss("0.2"), Fraction(1, 10)).count
+    assert price > 2
+    with pytest.raises(BudgetExceeded, match=f"{price} grains"):
+        ledger.reserve(charge("0.2"), caps(Grains("0.1", price - 1)))
+    ledger.reserve(charge("0.2"), caps(Grains("0.1", price)))
+    assert ledger.balance("clinic", caps(Grains("0.1", 9)), analyst="ana").total.spent.grains == price
+
+
+def test_the_deltas_of_questions_are_counted_beside_grains(ledger: Ledger) -> None:
+    limit = caps(Grains("0.1", 100, "1e-6"), analyst=None)
+    for _ in range(2):
+        ledger.reserve(charge(loss=Loss("0.1", "5e-7")), limit)
+    with pytest.raises(BudgetExceeded):
+        ledger.reserve(charge(loss=Loss("0.1", "1e-12")), limit)
+    ledger.reserve(charge("0.1"), limit)
+
+
+def test_what_was_charged_before_anyone_counted_grains_counts(ledger: Ledger) -> None:
+    for _ in range(3):
+        ledger.reserve(charge("0.1"), caps(1))
+    assert ledger.balance("clinic", caps(Grains("0.1", 9)), analyst="ana").total.left == Grains("0.1", 6)
+    finer = grains_for(Loss("0.1"), Fraction(1, 20)).count
+    assert ledger.balance("clinic", caps(Grains("0.05", 99)), analyst="ana").total.spent.grains == 3 * finer
+
+
+def test_grains_are_counted_for_every_account_apart(ledger: Ledger) -> None:
+    staff = (("staff", Grains("0.1", 2)),)
+    ledger.reserve(charge("0.1", analyst="bob", groups=("staff",)), caps(Grains("0.1", 9), groups=staff))
+    limit = caps(Grains("0.1", 9), analyst=Grains("0.1", 2), groups=staff)
+    ledger.reserve(charge("0.1", groups=("staff",)), limit)
+    with pytest.raises(BudgetExceeded, match="the group 'staff'"):
+        ledger.reserve(charge("0.1", groups=("staff",)), limit)
+    ledger.reserve(charge("0.1"), limit)
+    with pytest.raises(BudgetExceeded, match="budget of 'ana'"):
+        ledger.reserve(charge("0.1"), limit)
+    other = ledger.balance("elsewhere", limit, analyst="ana")
+    assert (other.total.spent.grains, other.analyst.spent.grains) == (0, 0)
+
+
+def test_an_analysts_grains_renew_with_the_window_and_the_total_s_do_not(ledger: Ledger, clock: Clock) -> None:
+    limit = caps(Grains("0.1", 5), analyst=Grains("0.1", 2), window=DAY)
+    for _ in range(2):
+        ledger.reserve(charge("0.1"), limit)
+        ledger.reserve(charge("0.1"), limit)
+        with pytest.raises(BudgetExceeded, match="budget of 'ana'"):
+            ledger.reserve(charge("0.1"), limit)
+        clock.now += DAY
+    ledger.reserve(charge("0.1"), limit)
+    with pytest.raises(BudgetExceeded, match="total budget"):
+        ledger.reserve(charge("0.1"), limit)
+
+
+def test_what_is_only_put_on_record_costs_no_grain(ledger: Ledger) -> None:
+    limit = caps(Grains("0.1", 0))
+    ledger.reserve(charge(0, kind="disclosure"), limit)
+    assert ledger.balance("clinic", limit, analyst="ana").total.spent.grains == 0
+
+
+def test_threads_that_charge_at_once_spend_every_grain_once(ledger: Ledger) -> None:
+    limit, refused, taken = caps(Grains("0.1", 20)), [], []
+
+    def spend() -> None:
+        for _ in range(8):
+            try:
+                taken.append(ledger.reserve(charge("0.1"), limit))
+            except BudgetExceeded:
+                refused.append(1)
+
+    threads = [threading.Thread(target=spend) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(taken), len(refused)) == (20, 12)

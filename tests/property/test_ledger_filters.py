@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.accounting import ApproximateFilter, PureFilter, ZcdpFilter, zcdp_of
-from tacit.core import ApproximateEvent, Budget, Event, GaussianEvent, LaplaceEvent, Loss, PureEvent, Zcdp
+from tacit.accounting import ApproximateFilter, GrainFilter, PureFilter, ZcdpFilter, grains_for, zcdp_of
+from tacit.core import ApproximateEvent, Budget, Event, GaussianEvent, Grains, LaplaceEvent, Loss, PureEvent, Zcdp
 from tacit.errors import BudgetExceeded
 from tacit.ledger import Spent
 
@@ -29,7 +30,7 @@ def charged(spent: Spent, loss: Loss, zcdp: Zcdp | None, *, cap: Budget | Zcdp) 
     return after if after.within(cap) else None
 
 
-def filtered(limits: PureFilter | ApproximateFilter | ZcdpFilter, event: Event) -> object | None:
+def filtered(limits: PureFilter | ApproximateFilter | ZcdpFilter | GrainFilter, event: Event) -> object | None:
     try:
         return limits.charge(event)
     except BudgetExceeded:
@@ -79,6 +80,22 @@ def agree_on_rho(events: list[Event], cap: Zcdp) -> None:
         if after is not None:
             spent, limits = after, then
             assert (spent.rho, spent.slack) == (limits.spent.rho, limits.spent.delta)
+            assert spent.left(cap) == limits.left
+
+
+@given(st.lists(LOSSES, max_size=20), st.integers(0, 60), DELTAS)
+@settings(deadline=None)
+def test_a_budget_in_grains_is_the_grain_filter(losses, count, delta):
+    """A ledger counts grains from its entries; what it adds to them and how it compares is the filter's."""
+    cap, spent = Grains(Fraction(1, 4), count, delta), Spent()
+    limits = GrainFilter(cap)
+    for loss in losses:
+        risen = replace(spent.plus(loss, None), grains=spent.grains + grains_for(loss, cap.grain).count)
+        after, then = (risen if risen.within(cap) else None), filtered(limits, ApproximateEvent(loss))
+        assert (after is None) == (then is None)
+        if after is not None:
+            spent, limits = after, then
+            assert spent.in_grains(cap.grain) == limits.spent
             assert spent.left(cap) == limits.left
 
 

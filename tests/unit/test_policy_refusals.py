@@ -235,7 +235,12 @@ REFUSED = [
     # budgets
     ("delta = 1e-6", 'delta = 1e-6\naccounting = "pure"', 7, '[budget] accounting: is "pure", which has no delta', ""),
     ("delta = 1e-6", 'accounting = "zcdp"', 6, '[budget] accounting: is "zcdp", which needs a delta', "add delta"),
-    ("delta = 1e-6", 'accounting = "renyi"', 6, 'must be one of "pure", "approximate", "zcdp"', ""),
+    ("delta = 1e-6", 'accounting = "renyi"', 6, 'must be one of "pure", "approximate", "zcdp", "pld"', ""),
+    ("delta = 1e-6", 'accounting = "pld"', 6, '[budget] accounting: is "pld", which needs a delta', "add delta"),
+    ("delta = 1e-6", 'delta = 1e-6\naccounting = "pld"', 7, 'is "pld", which needs a grain', "add grain = 0.05"),
+    ("delta = 1e-6", "delta = 1e-6\ngrain = 0.1", 7, '[budget] grain: is what "pld" counts in', 'accounting = "pld"'),
+    ("delta = 1e-6", 'delta = 1e-6\naccounting = "pld"\ngrain = 11', 8, "[budget] grain: 11 is above epsilon", ""),
+    ("delta = 1e-6", 'delta = 1e-6\naccounting = "pld"\ngrain = 1e-9', 8, "[budget] grain: is too fine", "everyday"),
     ("delta = 1e-6", "max_epsilon = 11", 6, "[budget] max_epsilon: 11 is above epsilon, 10", ""),
     ("delta = 1e-6", "max_epsilon = 1\ndefault_epsilon = 2", 7, "default_epsilon: 2 is above", ""),
     ("delta = 1e-6", "default_delta = 1e-9", 6, "default_delta: 1e-9 is above delta, 0", ""),

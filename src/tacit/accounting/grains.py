@@ -22,7 +22,8 @@ So the sum of whole numbers is a true filter, although each price, and N, is a n
 *composed total* crosses a line would not be one (arXiv 2602.06756 and 2602.15815): there what was chosen does matter.
 
 Sums are of doubles, all positive, so that their relative errors add up: a binomial law made by products of ratios is
-off by at most 4 n 2⁻⁵³, which `SLACK` covers for n up to `MOST`, with as much again for everything else.
+off by at most 4 n 2⁻⁵³, which `SLACK` covers for n up to `MOST`, with as much again for everything else. An epsilon of
+more than three digits is first rounded up to three, so that there are few prices to find, and none takes long to find.
 """
 
 from __future__ import annotations
@@ -30,32 +31,39 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache
-
-import numpy as np
-from numpy.typing import NDArray
+from statistics import NormalDist
 
 from tacit.core import Budget, Grains, Loss, positive
+from tacit.core.enclosure import rounded_up
 from tacit.errors import InvalidParameter
 
-MOST = 10**6  # grains of a budget, or of a price
+MOST = 200_000  # grains of a budget, or of a price
 SLACK = 1e-9
+DIGITS = 3  # of an epsilon above the grain
 _BEYOND = 1e-290  # above what is lost where probabilities underflow
 
 
 def grains_for(loss: Loss, grain: Fraction) -> Grains:
-    """The price of a loss: the least number of grains, found by halving, and its own delta."""
-    return Grains(grain, _count(loss.epsilon, positive(grain, "the grain")), loss.delta)
+    """The price of a loss: the least number of grains that dominates it, and its own delta."""
+    size = positive(grain, "the grain")
+    if loss.epsilon <= size:
+        return Grains(size, 0 if loss.epsilon == 0 else 1, loss.delta)
+    return Grains(size, _count(rounded_up(loss.epsilon, DIGITS), size), loss.delta)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 14)
 def _count(epsilon: Fraction, grain: Fraction) -> int:
-    if epsilon == 0:
-        return 0
-    low, high = 0, 1
+    """The least number of atoms that `dominates` knows to do; more than `MOST` where it knows of none."""
+    apart = 2 * NormalDist().inv_cdf(1 / (1 + math.exp(-min(float(epsilon), 30.0))))  # in total variation
+    high = max(1, int(min(float(MOST), (apart / max(float(grain), 1e-100)) ** 2)))
+    step = 1
     while not dominates(grain, high, epsilon):
-        low, high = high, 2 * high
-        if low > MOST:
-            return high  # more than any budget holds
+        if high >= MOST:
+            return MOST + 1
+        high, step = min(MOST, high + step), 2 * step
+    low, step = high - 1, 1
+    while low > 0 and dominates(grain, low, epsilon):
+        low, high, step = max(0, low - step), low, 2 * step
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if dominates(grain, middle, epsilon) else (middle, high)
@@ -70,21 +78,20 @@ def dominates(grain: Fraction, count: int, epsilon: Fraction) -> bool:
     at t = (count − 2 j) grain. Both profiles are those of pairs that a reflection swaps, delta(−t) = 1 − e^−t +
     e^−t delta(t), so that t ≥ 0 is enough.
     """
-    if count > MOST:
+    if count > MOST or count * grain < epsilon:  # the largest loss of the atoms is count · grain
         return False
-    far = -(-epsilon.numerator * grain.denominator // (epsilon.denominator * grain.numerator)) - 1  # (count − 2j) ≤ far
-    first = max(0, -(-(count - far) // 2))  # the first j with t below epsilon
-    last = count // 2  # and the last with t ≥ 0
+    below = math.ceil(epsilon / grain) - 1  # t < epsilon where count − 2 j ≤ below
+    first, last = max(0, -(-(count - below) // 2)), count // 2
     if first > last:
         return True
     size, lies = float(grain), _lies(float(grain), count)
-    told = _told(lies, size, first)
-    shrink, total = math.exp(-2 * size), float(lies[:first].sum())
-    for j in range(first, last + 1):  # told: delta of the atoms at t_j, and that of the next from it
+    told = math.fsum(lies[i] * -math.expm1(-2 * size * (first - i)) for i in range(first))
+    shrink, total = math.exp(-2 * size), math.fsum(lies[:first])
+    for j in range(first, last + 1):  # told: the delta of the atoms at t_j, and from it that at the next
         single = -math.expm1((count - 2 * j) * size - float(epsilon)) / (1 + math.exp(-float(epsilon)))
         if told * (1 - SLACK) < single * (1 + SLACK):
             return False
-        total += float(lies[j])
+        total += lies[j]
         told = shrink * told - math.expm1(-2 * size) * total
     return True
 
@@ -114,43 +121,37 @@ def delta_above(grain: Fraction, count: int, *, epsilon: Fraction) -> Fraction:
     if count * grain <= epsilon:
         return Fraction(0)
     above = min(count + 1, math.ceil((count - epsilon / grain) / 2))  # how many of the losses exceed epsilon
-    size, lies = float(grain), _lies(float(grain), count)[:above]
-    gaps = (count - 2 * np.arange(above, dtype=np.float64)) * size - float(epsilon)
-    found = float((lies * -np.expm1(-np.maximum(gaps, 0.0))).sum())
+    size, target, lies = float(grain), float(epsilon), _lies(float(grain), count)
+    gaps = (max(0.0, (count - 2 * j) * size - target) for j in range(above))
+    found = math.fsum(lies[j] * -math.expm1(-gap) for j, gap in enumerate(gaps))
     # where a gap is all but nothing its own rounding counts: at most 2⁻⁵⁰ of the largest loss
-    return Fraction(found * (1 + SLACK) + count * size * 2.0**-50 * float(lies[-1]) + _BEYOND)
+    return Fraction(found * (1 + SLACK) + count * size * 2.0**-50 * lies[above - 1] + _BEYOND)
 
 
 def epsilon_within(grains: Grains) -> Fraction:
-    """The largest epsilon, in six digits, that so many grains pay for at once."""
+    """The largest epsilon, in three digits, that so many grains pay for at once."""
     if grains.count == 0:
         return Fraction(0)
     low, high = grains.grain, grains.count * grains.grain
-    while high - low > low / 10**6:
-        middle = (low + high) / 2
+    while high - low > low / 10**5:
+        middle = rounded_up((low + high) / 2, 9)
         low, high = (middle, high) if dominates(grains.grain, grains.count, middle) else (low, middle)
-    digits = 6 - math.floor(math.log10(float(low))) - 1
-    return Fraction(math.floor(low * Fraction(10) ** digits)) / Fraction(10) ** digits if low > grains.grain else low
+    if low == grains.grain:
+        return low
+    digits = DIGITS - 1 - math.floor(math.log10(float(low)))
+    return max(grains.grain, Fraction(math.floor(low * Fraction(10) ** digits)) / Fraction(10) ** digits)
 
 
-@lru_cache(maxsize=64)
-def _lies(grain: float, count: int) -> NDArray[np.float64]:
+@lru_cache(maxsize=16)
+def _lies(grain: float, count: int) -> list[float]:
     """The chance that 0, 1, 2, … of so many atoms lie: products of ratios, outward from the likeliest."""
     odds = math.exp(-grain)
     peak = min(count, math.floor((count + 1) * odds / (1 + odds)))
-    up = np.arange(peak, count, dtype=np.float64)
-    down = np.arange(peak, 0, -1, dtype=np.float64)
-    law = np.empty(count + 1)
+    law = [0.0] * (count + 1)
     law[peak] = 1.0
-    with np.errstate(under="ignore"):
-        law[peak + 1 :] = np.cumprod((count - up) / (up + 1) * odds)
-        law[:peak] = np.cumprod(down / (count - down + 1) / odds)[::-1]
-    law /= law.sum()
-    law.flags.writeable = False
-    return law
-
-
-def _told(lies: NDArray[np.float64], grain: float, j: int) -> float:
-    """The delta of the atoms at their j-th loss, largest first: what those with larger losses tell beyond it."""
-    steps = np.arange(j, 0, -1, dtype=np.float64)
-    return float((lies[:j] * -np.expm1(-2 * grain * steps)).sum())
+    for number in range(peak, count):
+        law[number + 1] = law[number] * ((count - number) / (number + 1) * odds)
+    for number in range(peak, 0, -1):
+        law[number - 1] = law[number] * (number / (count - number + 1) / odds)
+    whole = math.fsum(law)
+    return [chance / whole for chance in law]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tacit.accounting import rho_for, zcdp_to_dp
+from tacit.accounting import epsilon_within, grains_within, rho_for, zcdp_to_dp
 from tacit.core import Budget
-from tacit.ledger import Cap, Caps, Zcdp
+from tacit.ledger import Cap, Caps, Grains, Zcdp
 from tacit.policy import Accounting, AnalystPolicy, Policy
 
 
@@ -20,10 +20,12 @@ def caps(policy: Policy, analyst: AnalystPolicy) -> Caps:
 
 
 def _cap(policy: Policy, limit: Budget) -> Cap:
-    """Under zCDP half of delta converts rho, the other half pays for private keys."""
+    """Under zCDP, and in grains, half of delta converts the sum; the other half pays for deltas of the questions."""
+    half, grain = limit.delta / 2, policy.budget.grain
+    if policy.budget.accounting is Accounting.PLD and grain is not None:
+        return Grains(grain, grains_within(Budget(limit.epsilon, half), grain), half)
     if policy.budget.accounting is not Accounting.ZCDP:
         return limit
-    half = limit.delta / 2
     return Zcdp(rho_for(Budget(limit.epsilon, half)), half)
 
 
@@ -31,6 +33,8 @@ def as_budget(limit: Cap, policy: Policy) -> Budget:
     """What is left, in epsilon and delta: of a concentrated budget, what one question that took it all would cost."""
     if isinstance(limit, Budget):
         return limit
+    if isinstance(limit, Grains):
+        return Budget(epsilon_within(limit), limit.delta)
     if limit.rho == 0:
         return Budget(0, limit.delta)
     return Budget(zcdp_to_dp(limit.rho, policy.budget.delta / 2).epsilon, limit.delta)

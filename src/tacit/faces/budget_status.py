@@ -7,10 +7,10 @@ from fractions import Fraction
 from html import escape
 
 from tacit.core import Budget, decimal_text
-from tacit.ledger import Balance, Line, Zcdp
+from tacit.ledger import Balance, Cap, Grains, Line, Zcdp
 from tacit.ledger.amounts import shown
 
-Amounts = dict[str, str]  # {"epsilon": "0.5", "delta": "0"}, exact; {"rho": …, "delta": …} where the policy counts so
+Amounts = dict[str, str]  # {"epsilon": "0.5", "delta": "0"}, exact; "rho" or "grains" where the policy counts so
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +19,18 @@ class Account:
 
     name: str
     kind: str
-    spent: Budget | Zcdp
-    cap: Budget | Zcdp | None
-    left: Budget | Zcdp | None
+    spent: Cap
+    cap: Cap | None
+    left: Cap | None
 
     @classmethod
     def of(cls, name: str, kind: str, *, line: Line) -> Account:
         """From a line of the ledger's balance, in the currency of its cap."""
-        spent: Budget | Zcdp = Budget(line.spent.epsilon, line.spent.delta)
+        spent: Cap = Budget(line.spent.epsilon, line.spent.delta)
         if isinstance(line.cap, Zcdp):
             spent = Zcdp(line.spent.rho if line.spent.rho is not None else line.cap.rho, line.spent.slack)
+        if isinstance(line.cap, Grains):
+            spent = line.spent.in_grains(line.cap.grain)
         return cls(name, kind, spent, line.cap, line.left)
 
     def to_dict(self) -> dict[str, object]:
@@ -61,11 +63,14 @@ class BudgetStatus:
         return (self.total, *self.analysts, *self.groups)
 
     @property
-    def left(self) -> Budget | Zcdp | None:
+    def left(self) -> Cap | None:
         """What can still be spent: the least of every cap."""
         lefts = [account.left for account in self.accounts if account.left is not None]
         if all(isinstance(left, Budget) for left in lefts):
             return Budget(min(epsilon(left) for left in lefts), min(left.delta for left in lefts))
+        grained = [left for left in lefts if isinstance(left, Grains)]
+        if grained:
+            return Grains(grained[0].grain, min(left.count for left in grained), min(left.delta for left in grained))
         return Zcdp(min(epsilon(left) for left in lefts), min(left.delta for left in lefts))
 
     def to_dict(self) -> dict[str, object]:
@@ -103,19 +108,23 @@ def budget_status(dataset: str, balances: dict[str, Balance]) -> BudgetStatus:
     )
 
 
-def epsilon(amount: Budget | Zcdp) -> Fraction:
+def epsilon(amount: Cap) -> Fraction:
     """The part that is not delta."""
+    if isinstance(amount, Grains):
+        return Fraction(amount.count)
     return amount.rho if isinstance(amount, Zcdp) else amount.epsilon
 
 
-def plain(amount: Budget | Zcdp) -> Amounts:
+def plain(amount: Cap) -> Amounts:
     """Exact amounts as text."""
-    first = "rho" if isinstance(amount, Zcdp) else "epsilon"
+    first = {Zcdp: "rho", Grains: "grains"}.get(type(amount), "epsilon")
     return {first: decimal_text(epsilon(amount)), "delta": decimal_text(amount.delta)}
 
 
-def _shown(amount: Budget | Zcdp | None) -> str:
+def _shown(amount: Cap | None) -> str:
     if amount is None:
         return ""
     first = f"{'ρ' if isinstance(amount, Zcdp) else 'ε'} = {shown(epsilon(amount))}"
+    if isinstance(amount, Grains):
+        first = f"{amount.count:,} grain{'' if amount.count == 1 else 's'}"
     return first if amount.delta == 0 else f"{first}, δ = {shown(amount.delta)}"

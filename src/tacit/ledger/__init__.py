@@ -1,6 +1,6 @@
 """Durable debits: a charge is on the disk before the data are read, and stays there."""
 
-from tacit.core import Zcdp
+from tacit.core import Grains, Zcdp
 from tacit.ledger.amounts import Cap, Spent
 from tacit.ledger.dataset import accept, adopt, open_books, second_ledger
 from tacit.ledger.owner import accept_rollback, verify_file
@@ -33,6 +33,7 @@ __all__ = [
     "Charge",
     "Debits",
     "Entry",
+    "Grains",
     "Inquiry",
     "Keep",
     "KeptAnswer",

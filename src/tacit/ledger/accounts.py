@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from tacit.core import Loss, Zcdp
+from tacit.accounting import grains_for
+from tacit.core import Grains, Loss, Zcdp
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerError
 from tacit.ledger.amounts import Cap, Spent, from_text, shown_amounts, to_text
 from tacit.ledger.chain import Field
@@ -48,8 +49,10 @@ def after(view: View, charge: Charge, *, caps: Caps) -> Changes:
         raise InvalidParameter(f"the group {missing[0]!r} is charged but has no cap")
     changes: Changes = {}
     for key, cap, span in _limits(charge, caps):
-        spent = read(view, key, span=span)
+        spent = read(view, key, span=span, cap=cap)
         risen = spent.plus(charge.loss, charge.zcdp)
+        if isinstance(cap, Grains):
+            risen = replace(risen, grains=spent.grains + grains_for(charge.loss, cap.grain).count)
         if cap is not None and not charge.is_free and not risen.within(cap):
             raise _exceeded(key, charge, cap=cap, spent=spent)
         changes[key] = (*key, span, window_start(view.at, span), *to_columns(risen))
@@ -62,8 +65,17 @@ def store(connection: Connection, changes: Changes) -> None:
         connection.execute(_STORE, account)
 
 
-def read(view: View, key: Key, *, span: int | None) -> Spent:
-    """What the account has spent, of a renewing one: in the window that holds the view's time."""
+def read(view: View, key: Key, *, span: int | None, cap: Cap | None = None) -> Spent:
+    """What an account has spent, of a renewing one in the window that holds the view's time; in grains if `cap` is."""
+    spent = _stored(view, key, span=span)
+    if not isinstance(cap, Grains):
+        return spent
+    since = window_start(view.at, span)
+    found = view.totals.grains.spent(view.connection, view.head, key, grain=cap.grain, since=since)
+    return replace(spent, grains=found)
+
+
+def _stored(view: View, key: Key, *, span: int | None) -> Spent:
     row = view.connection.execute("SELECT * FROM account WHERE dataset = ? AND scope = ? AND name = ?", key).fetchone()
     view.totals.check(key, row)
     if row is None:
@@ -93,9 +105,11 @@ def _recounted(view: View, key: Key, *, since: int) -> Spent:
 def balance(view: View, dataset: str, *, caps: Caps, analyst: str) -> Balance:
     """Every account one analyst's next charge would touch."""
     return Balance(
-        total=Line(read(view, (dataset, "total", ""), span=None), caps.total),
-        analyst=Line(read(view, (dataset, "analyst", analyst), span=_span(caps)), caps.analyst),
-        groups=tuple((name, Line(read(view, (dataset, "group", name), span=None), cap)) for name, cap in caps.groups),
+        total=Line(read(view, (dataset, "total", ""), span=None, cap=caps.total), caps.total),
+        analyst=Line(read(view, (dataset, "analyst", analyst), span=_span(caps), cap=caps.analyst), caps.analyst),
+        groups=tuple(
+            (name, Line(read(view, (dataset, "group", name), span=None, cap=cap), cap)) for name, cap in caps.groups
+        ),
     )
 
 
@@ -138,7 +152,9 @@ def _span(caps: Caps) -> int | None:
 def _exceeded(key: Key, charge: Charge, *, cap: Cap, spent: Spent) -> BudgetExceeded:
     dataset, scope, name = key
     whose = {"total": "total budget", "analyst": f"budget of {name!r}", "group": f"budget of the group {name!r}"}[scope]
-    asked = charge.zcdp if isinstance(cap, Zcdp) else charge.loss
+    asked: Loss | Zcdp | Grains | None = charge.zcdp if isinstance(cap, Zcdp) else charge.loss
+    if isinstance(cap, Grains):
+        asked = grains_for(charge.loss, cap.grain)
     if asked is None or (isinstance(cap, Zcdp) and spent.rho is None):
         return BudgetExceeded(
             f"the {whose} for {dataset!r} is counted in zCDP: a charge without a zCDP price cannot be paid from it",

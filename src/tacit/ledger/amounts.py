@@ -5,21 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tacit.core import Budget, Loss, Zcdp, decimal_text
+from tacit.core import Budget, Grains, Loss, Zcdp, decimal_text
 from tacit.core.running_sum import GRID, added
 from tacit.errors import InvalidParameter, LedgerError
 
-Cap = Budget | Zcdp
+Cap = Budget | Zcdp | Grains
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What an account has been charged, in both currencies. `rho` is None once a charge had no zCDP price."""
+    """What an account has been charged, in every currency. `rho` is None once a charge had no zCDP price.
+
+    `grains` are of the size that a cap names, and counted where one does; all else is stored.
+    """
 
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
     rho: Fraction | None = Fraction(0)
     slack: Fraction = Fraction(0)  # the delta beside rho
+    grains: int = 0
 
     def plus(self, loss: Loss, zcdp: Zcdp | None) -> Spent:
         """The sum with one more charge."""
@@ -28,18 +32,27 @@ class Spent:
             added(self.delta, loss.delta),
             None if self.rho is None or zcdp is None else added(self.rho, zcdp.rho),
             added(self.slack, zcdp.delta if zcdp else Fraction(0)),
+            self.grains,
         )
+
+    def in_grains(self, grain: Fraction) -> Grains:
+        """The same in grains of this size: those that were counted, and every delta."""
+        return Grains(grain, self.grains, min(Fraction(1), self.delta))
 
     def within(self, cap: Cap) -> bool:
         """Whether no part of `cap` is exceeded."""
         if isinstance(cap, Budget):
             return self.epsilon <= cap.epsilon and self.delta <= cap.delta
+        if isinstance(cap, Grains):
+            return self.in_grains(cap.grain).within(cap)
         return self.rho is not None and self.rho <= cap.rho and self.slack <= cap.delta
 
     def left(self, cap: Cap) -> Cap:
         """What `cap` still allows, never below zero."""
         if isinstance(cap, Budget):
             return Budget(max(Fraction(0), cap.epsilon - self.epsilon), max(Fraction(0), cap.delta - self.delta))
+        if isinstance(cap, Grains):
+            return cap.minus(self.in_grains(cap.grain))
         rho = Fraction(0) if self.rho is None else max(Fraction(0), cap.rho - self.rho)
         return Zcdp(rho, max(Fraction(0), cap.delta - self.slack))
 
@@ -75,7 +88,10 @@ def shown(value: Fraction) -> str:
     return text if len(text) <= 24 else f"about {float(value):.6g}"
 
 
-def shown_amounts(amounts: Loss | Budget | Zcdp, *, delta: bool) -> str:
+def shown_amounts(amounts: Loss | Cap, *, delta: bool) -> str:
     """For people: what is asked, or left."""
+    if isinstance(amounts, Grains):
+        text = str(Grains(amounts.grain, amounts.count))
+        return f"{text}, δ = {shown(amounts.delta)}" if delta else text
     text = f"ρ = {shown(amounts.rho)}" if isinstance(amounts, Zcdp) else f"ε = {shown(amounts.epsilon)}"
     return f"{text}, δ = {shown(amounts.delta)}" if delta else text

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tacit.errors import LedgerError
 from tacit.ledger.chain import Field, leaf, state
+from tacit.ledger.grain_totals import GrainTotals
 from tacit.ledger.links import ADVICE, Head
 from tacit.ledger.rows import Connection, Row
 
@@ -22,6 +23,7 @@ class Totals:
 
     def __init__(self, leaves: Mapping[Name, str] | None = None) -> None:
         self._at: str | None = None  # the hash of the entry they belong to
+        self.grains = GrainTotals()  # which remembers by itself what it belongs to
         self.leaves = dict(leaves or {})
 
     def at(self, connection: Connection, head: Head) -> Totals:

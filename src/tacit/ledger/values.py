@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from tacit.core import Loss, Zcdp
+from tacit.core import Grains, Loss, Zcdp
 from tacit.core.running_sum import bounded
 from tacit.errors import InvalidParameter, QueryRefused
 from tacit.ledger.amounts import Cap, Spent, storable
@@ -101,7 +101,7 @@ class Charge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caps:
-    """The limits a charge must keep, all of them. A `Budget` limits (ε, δ) sums; a `Zcdp` limits (ρ, δ) sums."""
+    """The limits a charge must keep, all of them. In (ε, δ), in (ρ, δ), or in grains: in the cap's currency."""
 
     total: Cap
     analyst: Cap | None  # None: only the total and the groups bind this analyst
@@ -112,7 +112,7 @@ class Caps:
         if self.window is not None and self.window < 1:
             raise InvalidParameter(f"a refresh window must be at least one second: got {self.window}")
         for cap in (self.total, self.analyst, *(cap for _, cap in self.groups)):
-            if isinstance(cap, Zcdp) and cap.delta == 1:
+            if isinstance(cap, (Zcdp, Grains)) and cap.delta == 1:
                 raise InvalidParameter("a delta of 1 promises nothing: it must be below 1")
 
 

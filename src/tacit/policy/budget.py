@@ -8,6 +8,7 @@ from datetime import timedelta
 from enum import Enum
 from fractions import Fraction
 
+from tacit.accounting.grains import MOST
 from tacit.core import Budget, Number, decimal_text
 from tacit.policy.fault import Fault, KeyPath
 from tacit.policy.names import account_name, all_different
@@ -21,6 +22,7 @@ class Accounting(Enum):
     PURE = "pure"  # epsilons add; no delta anywhere
     APPROXIMATE = "approximate"  # epsilons add, deltas add
     ZCDP = "zcdp"  # rho adds; the total is read as (epsilon, delta)
+    PLD = "pld"  # whole grains add; their number is that of the best numerical composition
 
     def __str__(self) -> str:
         return self.value
@@ -50,18 +52,20 @@ class BudgetPolicy:
     epsilon: Fraction
     delta: Fraction
     accounting: Accounting
+    grain: Fraction | None
     max_epsilon: Fraction | None
     default_epsilon: Fraction | None
     default_delta: Fraction | None
     reuse: bool
     share_answers: bool
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the keys of a budget
         self,
         epsilon: Number,
         delta: Number = 0,
         *,
         accounting: Accounting | str | None = None,
+        grain: Number | None = None,
         max_epsilon: Number | None = None,
         default_epsilon: Number | None = None,
         default_delta: Number | None = None,
@@ -75,6 +79,7 @@ class BudgetPolicy:
             epsilon=epsilon,
             delta=delta,
             accounting=accounting,
+            grain=grain,
             max_epsilon=max_epsilon,
             default_epsilon=default_epsilon,
             default_delta=default_delta,
@@ -100,6 +105,7 @@ class BudgetPolicy:
             )
         if self.accounting is Accounting.ZCDP and not self.delta:
             raise Fault('is "zcdp", which needs a delta: it is 0', path=("accounting",), hint="add delta = 1e-6")
+        self._grained()
         _not_above(self.max_epsilon, self.epsilon, key="max_epsilon", limit="epsilon")
         _not_above(
             self.default_epsilon,
@@ -108,6 +114,31 @@ class BudgetPolicy:
             limit="what a question may cost",
         )
         _not_above(self.default_delta, self.delta, key="default_delta", limit="delta")
+
+    def _grained(self) -> None:
+        counted = self.accounting is Accounting.PLD
+        if counted and not self.delta:
+            raise Fault('is "pld", which needs a delta: it is 0', path=("accounting",), hint="add delta = 1e-6")
+        if counted and self.grain is None:
+            raise Fault(
+                'is "pld", which needs a grain: there is none',
+                path=("accounting",),
+                hint="add grain = 0.05, the epsilon of an everyday question",
+            )
+        if not counted and self.grain is not None:
+            raise Fault(
+                f'is what "pld" counts in: accounting is "{self.accounting}"',
+                path=("grain",),
+                hint='take it out, or write accounting = "pld"',
+            )
+        if self.grain is not None:
+            _not_above(self.grain, self.epsilon, key="grain", limit="epsilon")
+            if self.epsilon / self.grain > MOST:
+                raise Fault(
+                    f"is too fine for this budget, which holds more than {MOST:,} of it",
+                    path=("grain",),
+                    hint="choose the epsilon of an everyday question",
+                )
 
 
 def _not_above(value: Fraction | None, most: Fraction, *, key: str, limit: str) -> None:
@@ -180,6 +211,7 @@ _BUDGET = {
     "epsilon": _epsilon,
     "delta": _delta,
     "accounting": optional(one_of(Accounting)),
+    "grain": optional(_epsilon),
     "max_epsilon": optional(_epsilon),
     "default_epsilon": optional(_epsilon),
     "default_delta": optional(_delta),

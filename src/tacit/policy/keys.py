@@ -42,7 +42,8 @@ DATASET = (
 BUDGET = (
     Key("epsilon", "number", NEEDED, "what all analysts together may spend, ever"),
     Key("delta", "number", "0", "the same for delta; without it no keys can be discovered by GROUP BY"),
-    Key("accounting", "text", "by delta", '"pure", "approximate" or "zcdp": how losses add up'),
+    Key("accounting", "text", "by delta", '"pure", "approximate", "zcdp" or "pld": how losses add up'),
+    Key("grain", "number", "none", 'with "pld": the epsilon of an everyday question, which costs one grain'),
     Key("max_epsilon", "number", "epsilon", "the most one question may cost"),
     Key("default_epsilon", "number", "none", "what a plain SELECT costs; without it the question must say"),
     Key("default_delta", "number", "none", "the delta of a question that states none"),
