@@ -28,7 +28,7 @@ from tacit.accounting.renyi_filter import RenyiFilter
 from tacit.accounting.shuffle import shuffle
 from tacit.accounting.zcdp import loss_to_zcdp, pure_rho, range_rho, zcdp_of
 from tacit.accounting.zcdp_conversion import rho_for, zcdp_delta, zcdp_to_dp
-from tacit.core import Zcdp
+from tacit.core import Zcdp as Zcdp  # its home; here for those who know it from here
 
 __all__ = [
     "ORDERS",
@@ -40,7 +40,6 @@ __all__ = [
     "PureFilter",
     "RenyiCurve",
     "RenyiFilter",
-    "Zcdp",
     "ZcdpFilter",
     "ZcdpOdometer",
     "amplify",
