@@ -12,11 +12,13 @@ import psycopg
 import pytest
 
 from support.postgres import server
+from tacit.accounting import grains_for
 from tacit.core import Budget, Loss
 from tacit.errors import LedgerError
 from tacit.ledger import (
     Caps,
     Charge,
+    Grains,
     Ledger,
     Replay,
     Reservation,
@@ -61,6 +63,11 @@ def load_first(url: str, mark: Path) -> None:
     tables[answers] = """CREATE TABLE answer (
         charge BIGINT PRIMARY KEY REFERENCES entry (seq), dataset TEXT NOT NULL, key TEXT, family TEXT,
         data_version TEXT, audience TEXT, facts TEXT, body BYTEA NOT NULL)"""
+    (spent,) = (place for place, statement in enumerate(tables) if statement.startswith("CREATE TABLE account"))
+    tables[spent] = re.sub(
+        r" grain TEXT .*?CONSTRAINT counted CHECK .*?\), PRIMARY", " PRIMARY", tables[spent], flags=re.S
+    )
+    assert "grain" not in tables[spent]
     rows = [line for line in FIRST.read_text(encoding="utf-8").splitlines() if line.startswith("INSERT")]
     with psycopg.connect(url) as owner:
         owner.execute("CREATE SCHEMA tacit_ledger")
@@ -109,6 +116,16 @@ def test_everything_is_carried_over_and_that_is_on_record(reopen: Callable[[], L
     ledger.close()
     with reopen() as again:
         assert again.entries(limit=1)[0].hash == newest.hash  # once
+
+
+def test_what_the_first_format_charged_is_counted_in_grains(reopen: Callable[[], Ledger]) -> None:
+    with reopen() as ledger:
+        charged = [entry for entry in ledger.entries(limit=99, dataset="clinic") if entry.act == "charge"]
+        grain = Fraction(1, 10)
+        caps = Caps(total=Grains(grain, 10**5, "1e-3"), analyst=None, window=None, groups=(("staff", WIDE),))
+        found = ledger.balance("clinic", caps, analyst="ana").total.spent.grains
+        assert found == sum(grains_for(Loss(entry.epsilon), grain).count for entry in charged) > 0
+        assert ledger.verify().problems == ()
 
 
 def test_kept_answers_stay_valid_and_requests_stay_answered(reopen: Callable[[], Ledger]) -> None:

@@ -80,10 +80,13 @@ def test_a_charge_that_was_rolled_back_is_not_remembered(path):
         assert spent(ledger) == 2
 
 
+PLAIN = Caps(total=Budget(100), analyst=None, window=None, groups=())  # under which no account counts grains
+
+
 def test_an_entry_that_was_made_cheaper_is_noticed(path):
     with SqliteLedger(path, create=True) as ledger:
         for epsilon in ("0.5", "0.1", "0.1"):
-            ledger.reserve(charge(epsilon), caps(100))
+            ledger.reserve(charge(epsilon), PLAIN)
     with sqlite3.connect(path) as raw:
         raw.execute("UPDATE entry SET epsilon = '1/10' WHERE seq = 1")
     raw.close()
@@ -94,7 +97,7 @@ def test_an_entry_that_was_made_cheaper_is_noticed(path):
 def test_an_entry_that_was_taken_out_is_noticed(path):
     with SqliteLedger(path, create=True) as ledger:
         for _ in range(3):
-            ledger.reserve(charge(), caps(100))
+            ledger.reserve(charge(), PLAIN)
     with sqlite3.connect(path) as raw:
         raw.execute("DELETE FROM entry WHERE seq = 1")
     raw.close()
@@ -102,30 +105,64 @@ def test_an_entry_that_was_taken_out_is_noticed(path):
         ledger.reserve(charge(), caps(100))
 
 
-def test_a_later_charge_reads_only_what_came_after(path, monkeypatch):
-    read = []
+def watched(monkeypatch) -> list[int]:
+    """The entries that are read to count grains."""
+    read: list[int] = []
     whole = grain_totals.stretch
 
-    def watched(connection, *, since):
+    def stretch(connection, *, since):
         for row in whole(connection, since=since):
             read.append(row["seq"])
             yield row
 
-    monkeypatch.setattr(grain_totals, "stretch", watched)
+    monkeypatch.setattr(grain_totals, "stretch", stretch)
+    return read
+
+
+def test_an_account_says_its_grains_however_many_charges_there_were(path, monkeypatch):
+    read = watched(monkeypatch)
     with SqliteLedger(path, create=True) as ledger:
         for _ in range(30):
             ledger.reserve(charge(), caps(100))
-        assert len(read) <= 2 * 30 + 2
-        spent(ledger)
-        read.clear()
-        spent(ledger)
-        assert read == []
+    with SqliteLedger(path, create=False) as ledger:
+        ledger.reserve(charge(), caps(100))
+        assert spent(ledger) == 31
+        assert ledger.verify().sound
+    assert read == []
+
+
+def test_what_was_charged_in_another_currency_is_counted_once(path, monkeypatch):
+    with SqliteLedger(path, create=True) as ledger:
+        for _ in range(10):
+            ledger.reserve(charge(), PLAIN)
+        read = watched(monkeypatch)
+        ledger.reserve(charge(), caps(100))
+        assert len(read) == 11
+        ledger.reserve(charge(), caps(100))
+        assert spent(ledger) == 12
+        assert len(read) == 11
+        ledger.reserve(charge(), PLAIN)  # and is forgotten where nothing counts it
+        assert spent(ledger) == 13
+        assert ledger.verify().sound
+
+
+@pytest.mark.parametrize("change", ["grains = 0", "grain = '1/5'", "grain = NULL, grains = NULL"])
+def test_an_account_whose_grains_were_changed_is_refused(path, change):
+    with SqliteLedger(path, create=True) as ledger:
+        ledger.reserve(charge("0.5"), caps(100))
+    with sqlite3.connect(path) as raw:
+        raw.execute(f"UPDATE account SET {change} WHERE scope = 'total'")
+    raw.close()
+    with SqliteLedger(path, create=False) as ledger:
+        assert not ledger.verify().sound
+        with pytest.raises(LedgerError, match="not what was sealed"):
+            ledger.reserve(charge(), caps(100))
 
 
 def test_a_planted_memory_that_forgets_is_caught(path, monkeypatch):
     """Were a count begun anew from where it stands, what came before would be free."""
     monkeypatch.setattr(grain_totals._Count, "_add", lambda self, row: None)
     with SqliteLedger(path, create=True) as ledger:
-        ledger.reserve(charge(), Caps(total=Budget(1), analyst=None, window=None, groups=()))
+        ledger.reserve(charge(), PLAIN)
         with pytest.raises(AssertionError):
             assert spent(ledger) == 1

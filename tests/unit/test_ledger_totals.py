@@ -109,8 +109,8 @@ CHANGES = [
     "UPDATE account SET scope = 'group' WHERE scope = 'total'",
     *(f"DELETE FROM account WHERE scope = '{scope}'" for scope in ("total", "analyst", "group")),
     "DELETE FROM account",
-    ("INSERT INTO account SELECT 'clinic', 'group', 'others', span, since, epsilon, delta, rho, slack FROM account"
-    " WHERE scope = 'group'"),
+    ("INSERT INTO account SELECT 'clinic', 'group', 'others', span, since, epsilon, delta, rho, slack, grain, grains"
+    " FROM account WHERE scope = 'group'"),
 ]  # fmt: skip
 
 

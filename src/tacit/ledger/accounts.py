@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Literal
 
 from tacit.accounting import grains_for
@@ -19,7 +20,7 @@ from tacit.ledger.values import Balance, Caps, Charge, Line
 Scope = Literal["total", "analyst", "group"]
 Key = tuple[str, Scope, str]  # dataset, scope, name
 Changes = dict[Name, tuple[Field, ...]]  # accounts as they will be stored
-_AMOUNTS = ("span", "since", "epsilon", "delta", "rho", "slack")
+_AMOUNTS = ("span", "since", "epsilon", "delta", "rho", "slack", "grain", "grains")
 _STORE = (
     f"INSERT INTO account ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
     " ON CONFLICT (dataset, scope, name) DO UPDATE SET " + ", ".join(f"{name} = excluded.{name}" for name in _AMOUNTS)
@@ -51,11 +52,9 @@ def after(view: View, charge: Charge, *, caps: Caps) -> Changes:
     for key, cap, span in _limits(charge, caps):
         spent = read(view, key, span=span, cap=cap)
         risen = spent.plus(charge.loss, charge.zcdp)
-        if isinstance(cap, Grains):
-            risen = replace(risen, grains=spent.grains + grains_for(charge.loss, cap.grain).count)
         if cap is not None and not charge.is_free and not risen.within(cap):
             raise _exceeded(key, charge, cap=cap, spent=spent)
-        changes[key] = (*key, span, window_start(view.at, span), *to_columns(risen))
+        changes[key] = (*key, span, window_start(view.at, span), *to_columns(risen), *grain_columns(risen))
     return changes
 
 
@@ -67,32 +66,34 @@ def store(connection: Connection, changes: Changes) -> None:
 
 def read(view: View, key: Key, *, span: int | None, cap: Cap | None = None) -> Spent:
     """What an account has spent, of a renewing one in the window that holds the view's time; in grains if `cap` is."""
-    spent = _stored(view, key, span=span)
-    if not isinstance(cap, Grains):
+    grain = cap.grain if isinstance(cap, Grains) else None
+    spent = _stored(view, key, span=span, grain=grain)
+    if spent.grain == grain:
         return spent
+    if grain is None:
+        return replace(spent, grain=None, grains=0)  # no cap counts them any more
     since = window_start(view.at, span)
-    found = view.totals.grains.spent(view.connection, view.head, key, grain=cap.grain, since=since)
-    return replace(spent, grains=found)
+    found = view.totals.grains.spent(view.connection, view.head, key, grain=grain, since=since)
+    return replace(spent, grain=grain, grains=found)
 
 
-def _stored(view: View, key: Key, *, span: int | None) -> Spent:
+def _stored(view: View, key: Key, *, span: int | None, grain: Fraction | None) -> Spent:
+    """What the account says; in grains of another size, or of none, where it was not counted in these."""
     row = view.connection.execute("SELECT * FROM account WHERE dataset = ? AND scope = ? AND name = ?", key).fetchone()
     view.totals.check(key, row)
-    if row is None:
-        return Spent()
     since = window_start(view.at, span)
-    if row["span"] == span:
-        return from_columns(row) if row["since"] >= since else Spent()
-    return _recounted(view, key, since=since)
+    if row is None or (row["span"] == span and row["since"] < since):
+        return Spent(grain=grain)
+    return from_columns(row) if row["span"] == span else _recounted(view, key, since=since, grain=grain)
 
 
-def _recounted(view: View, key: Key, *, since: int) -> Spent:
+def _recounted(view: View, key: Key, *, since: int, grain: Fraction | None) -> Spent:
     """The policy's window has changed: count what falls into the new one, from the entries, every link checked.
 
     The stretch begins one entry before the window, so that what the seals say of its time proves that none is left out.
     """
     start = first_at(view.connection, since, end=view.head.seq)
-    spent, first = Spent(), True
+    spent, first = Spent(grain=grain), True
     for row in stretch(view.connection, since=max(0, start - 1)):
         if first and row["seq"] > 0 and row["at"] >= since:
             raise LedgerError("the ledger cannot be trusted: its times are out of order", hint=ADVICE)
@@ -130,10 +131,22 @@ def to_columns(spent: Spent) -> tuple[str, str, str | None, str]:
     return to_text(spent.epsilon), to_text(spent.delta), rho, to_text(spent.slack)
 
 
+def grain_columns(spent: Spent) -> tuple[str | None, int | None]:
+    """As stored, of an account: what it has spent in grains, and of which size."""
+    return (None, None) if spent.grain is None else (to_text(spent.grain), spent.grains)
+
+
 def from_columns(row: Row) -> Spent:
     """As it was before it was stored."""
     rho = None if row["rho"] is None else from_text(row["rho"])
-    return Spent(from_text(row["epsilon"]), from_text(row["delta"]), rho, from_text(row["slack"]))
+    grain = grain_of(row)
+    grains = 0 if grain is None else int(row["grains"])
+    return Spent(from_text(row["epsilon"]), from_text(row["delta"]), rho, from_text(row["slack"]), grain, grains)
+
+
+def grain_of(row: Row) -> Fraction | None:
+    """The size of the grains that an account is counted in; the first format counted none."""
+    return None if "grain" not in row.keys() or row["grain"] is None else from_text(row["grain"])  # noqa: SIM118
 
 
 def _limits(charge: Charge, caps: Caps) -> Iterator[tuple[Key, Cap | None, int | None]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from tacit.accounting import grains_for
 from tacit.core import Budget, Grains, Loss, Zcdp, decimal_text
 from tacit.core.running_sum import GRID, added
 from tacit.errors import InvalidParameter, LedgerError
@@ -16,13 +17,14 @@ Cap = Budget | Zcdp | Grains
 class Spent:
     """What an account has been charged, in every currency. `rho` is None once a charge had no zCDP price.
 
-    `grains` are of the size that a cap names, and counted where one does; all else is stored.
+    `grains` are of the size `grain`, which is that of a cap; None where no cap counts them.
     """
 
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
     rho: Fraction | None = Fraction(0)
     slack: Fraction = Fraction(0)  # the delta beside rho
+    grain: Fraction | None = None
     grains: int = 0
 
     def plus(self, loss: Loss, zcdp: Zcdp | None) -> Spent:
@@ -32,11 +34,14 @@ class Spent:
             added(self.delta, loss.delta),
             None if self.rho is None or zcdp is None else added(self.rho, zcdp.rho),
             added(self.slack, zcdp.delta if zcdp else Fraction(0)),
-            self.grains,
+            self.grain,
+            self.grains + (0 if self.grain is None else grains_for(loss, self.grain).count),
         )
 
     def in_grains(self, grain: Fraction) -> Grains:
         """The same in grains of this size: those that were counted, and every delta."""
+        if self.grain != grain:
+            raise InvalidParameter("the grains of an account are of another size than the cap's")
         return Grains(grain, self.grains, min(Fraction(1), self.delta))
 
     def within(self, cap: Cap) -> bool:

@@ -20,7 +20,8 @@ from tacit.ledger.verify import examine_rows
 
 _OLD = tuple(name for name in SEALED if name not in {"asked", "state"})
 _ANSWER = ("charge", "dataset", "key", "family", "data_version", "audience", "facts", "body")
-_TABLES = {"entry": (*_OLD, "hash"), "account": COLUMNS, "answer": _ANSWER}
+_ACCOUNT = tuple(name for name in COLUMNS if name not in {"grain", "grains"})  # those are counted when a cap asks
+_TABLES = {"entry": (*_OLD, "hash"), "account": _ACCOUNT, "answer": _ANSWER}
 
 
 def carry_over(connection: sqlite3.Connection, *, now: int) -> None:

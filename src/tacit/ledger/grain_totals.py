@@ -1,9 +1,9 @@
-"""How many grains each account has been charged: counted from the sealed entries, which say what each charge cost.
+"""How many grains each account has been charged, counted from the sealed entries: for accounts that do not say so yet.
 
-A price in grains depends on nothing but a charge's (ε, δ) and the size of the grain, so that none has to be stored: not
-by ledgers older than grains, and not again when a policy names another grain. What was counted is remembered with the
-entry it was counted up to, and a later charge reads on from there; every link is checked on the way, so that the newest
-entry vouches for all that was counted.
+A price in grains depends on nothing but a charge's (ε, δ) and the size of the grain. So what was charged by an older
+ledger, under another cap or in grains of another size, counts like everything else: it is counted once, and from then
+on the account says it. What was counted is remembered with the entry it was counted up to, and read on from there;
+every link is checked on the way, so that the newest entry vouches for all that was counted.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ def _amount(column: str, *, rest: str = "") -> str:
 
 
 _ACTS = "'open', 'charge', 'settle', 'fail', 'accept', 'carry', 'adopt'"
+_COUNTED = "(grain IS NULL) = (grains IS NULL)"
 _MEMBER = "member >= 0"
 _STATE = "LENGTH(state) = 64 OR state = ''"
 # Writers queue for a table that holds nothing, so that no vacuum is in their way. Who may not write the ledger may not
@@ -43,7 +44,8 @@ TABLES = (
     dataset TEXT NOT NULL, scope TEXT NOT NULL CHECK (scope IN ('total', 'analyst', 'group')), name TEXT NOT NULL,
     span BIGINT CHECK (span IS NULL OR (span > 0 AND scope = 'analyst')), since BIGINT NOT NULL CHECK (since >= 0),
     {_amount("epsilon", rest="NOT NULL")}, {_amount("delta", rest="NOT NULL")}, {_amount("rho")},
-    {_amount("slack", rest="NOT NULL")}, PRIMARY KEY (dataset, scope, name))""",
+    {_amount("slack", rest="NOT NULL")}, {_amount("grain")}, grains BIGINT CHECK (grains >= 0),
+    CONSTRAINT counted CHECK ({_COUNTED}), PRIMARY KEY (dataset, scope, name))""",
     f"""CREATE TABLE answer (
     charge BIGINT NOT NULL REFERENCES entry (seq), member BIGINT NOT NULL CONSTRAINT numbered CHECK ({_MEMBER}),
     dataset TEXT NOT NULL, key TEXT, family TEXT, data_version TEXT, audience TEXT, facts TEXT, body BYTEA NOT NULL,
@@ -58,6 +60,10 @@ _CARRY = (
     (
         f"ALTER TABLE entry ALTER COLUMN state DROP DEFAULT, ADD CONSTRAINT sealed CHECK ({_STATE}),"
         f" DROP CONSTRAINT entry_act_check, ADD CONSTRAINT entry_act_check CHECK (act IN ({_ACTS}))"
+    ),
+    (
+        f"ALTER TABLE account ADD COLUMN {_amount('grain')}, ADD COLUMN grains BIGINT CHECK (grains >= 0),"
+        f" ADD CONSTRAINT counted CHECK ({_COUNTED})"
     ),
     "ALTER TABLE answer ADD COLUMN member BIGINT NOT NULL DEFAULT 0",  # each charge had one answer
     (

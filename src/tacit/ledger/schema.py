@@ -46,7 +46,8 @@ TABLES = (
     dataset TEXT NOT NULL, scope TEXT NOT NULL CHECK (scope IN ('total', 'analyst', 'group')), name TEXT NOT NULL,
     span INTEGER CHECK (span IS NULL OR (span > 0 AND scope = 'analyst')), since INTEGER NOT NULL CHECK (since >= 0),
     {_amount("epsilon", rest="NOT NULL")}, {_amount("delta", rest="NOT NULL")}, {_amount("rho")},
-    {_amount("slack", rest="NOT NULL")}, PRIMARY KEY (dataset, scope, name)) STRICT, WITHOUT ROWID""",
+    {_amount("slack", rest="NOT NULL")}, {_amount("grain")}, grains INTEGER CHECK (grains >= 0),
+    CHECK ((grain IS NULL) = (grains IS NULL)), PRIMARY KEY (dataset, scope, name)) STRICT, WITHOUT ROWID""",
     """CREATE TABLE answer (
     charge INTEGER NOT NULL REFERENCES entry (seq), member INTEGER NOT NULL CHECK (member >= 0), dataset TEXT NOT NULL,
     key TEXT, family TEXT, data_version TEXT, audience TEXT, facts TEXT, body BLOB NOT NULL,

@@ -10,7 +10,7 @@ from tacit.ledger.grain_totals import GrainTotals
 from tacit.ledger.links import ADVICE, Head
 from tacit.ledger.rows import Connection, Row
 
-COLUMNS = ("dataset", "scope", "name", "span", "since", "epsilon", "delta", "rho", "slack")
+COLUMNS = ("dataset", "scope", "name", "span", "since", "epsilon", "delta", "rho", "slack", "grain", "grains")
 Name = tuple[str, str, str]  # dataset, scope, name
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from fractions import Fraction
 from itertools import groupby
 from typing import Any
 
@@ -87,6 +88,7 @@ class _Examiner:
         self.state: str | None = None  # what the newest entry seals; empty in the first format
         self.open: dict[int, tuple[str, str]] = {}  # charges without an outcome: whose they are
         self.spans: dict[Key, int | None] = {}  # of renewing accounts: the length of their window
+        self.grains: dict[Key, Fraction | None] = {}  # of accounts that are counted in grains: of which size
         self.expected: dict[Key, tuple[int, Spent]] = {}  # since when, how much
 
     def say(self, problem: str) -> None:
@@ -96,8 +98,9 @@ class _Examiner:
     def tables(self) -> None:
         for problem in self.rules():
             self.say(problem)
-        for row in self.connection.execute("SELECT dataset, scope, name, span FROM account"):
-            self.spans[row["dataset"], row["scope"], row["name"]] = row["span"]
+        for row in self.connection.execute("SELECT * FROM account"):
+            key = (row["dataset"], row["scope"], row["name"])
+            self.spans[key], self.grains[key] = row["span"], accounts.grain_of(row)
 
     def entries(self) -> None:
         for row in self.connection.execute("SELECT * FROM entry ORDER BY seq"):
@@ -144,8 +147,9 @@ class _Examiner:
         loss, zcdp = accounts.price(row)
         for key in keys:
             since = accounts.window_start(row["at"], self.spans.get(key))
-            began, spent = self.expected.get(key, (since, Spent()))
-            spent = spent if began == since else Spent()
+            none = Spent(grain=self.grains.get(key))
+            began, spent = self.expected.get(key, (since, none))
+            spent = spent if began == since else none
             self.expected[key] = since, spent.plus(loss, zcdp)
 
     def _outcome(self, row: Row) -> None:
