@@ -29,11 +29,13 @@ more than three digits is first rounded up to three, so that there are few price
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
 
 from tacit.core import Budget, Grains, Loss, positive
+from tacit.core.concentrated import log
 from tacit.core.enclosure import rounded_up
 from tacit.errors import InvalidParameter
 
@@ -85,8 +87,9 @@ def dominates(grain: Fraction, count: int, epsilon: Fraction) -> bool:
     if first > last:
         return True
     size, lies = float(grain), _lies(float(grain), count)
-    told = math.fsum(lies[i] * -math.expm1(-2 * size * (first - i)) for i in range(first))
-    shrink, total = math.exp(-2 * size), math.fsum(lies[:first])
+    low = _bulk(size, count, first)  # what is left out before it can only make the atoms tell less
+    told = math.fsum(lies[i] * -math.expm1(-2 * size * (first - i)) for i in range(low, first))
+    shrink, total = math.exp(-2 * size), math.fsum(lies[low:first])
     for j in range(first, last + 1):  # told: the delta of the atoms at t_j, and from it that at the next
         single = -math.expm1((count - 2 * j) * size - float(epsilon)) / (1 + math.exp(-float(epsilon)))
         if told * (1 - SLACK) < single * (1 + SLACK):
@@ -106,13 +109,30 @@ def grains_within(limit: Budget, grain: Fraction) -> int:
             f"the grain is too fine for this budget: it holds more than {MOST:,} of them",
             hint="choose the epsilon of an everyday question for the grain",
         )
-    high = max(1, 2 * low)
-    while high <= MOST and delta_above(size, high, epsilon=limit.epsilon) <= limit.delta:
-        low, high = high, 2 * high
+    return _most(lambda count: delta_above(size, count, epsilon=limit.epsilon), limit.delta, low=low)
+
+
+def _most(delta_of: Callable[[int], Fraction], limit: Fraction, *, low: int) -> int:
+    """The largest count, from `low` on, whose delta is within the limit: by interpolation, for few deltas take long."""
+    goal, under, over = log(limit) if limit else -math.inf, -math.inf, 0.0
+    high, tries = max(1, 2 * low), 0
+    while high <= MOST and (found := delta_of(high)) <= limit:
+        low, high, under = high, 2 * high, log(found) if found else -math.inf
+    if high > MOST:
+        high, over = MOST + 1, 0.0
     while high - low > 1:
+        tries += 1
         middle = (low + high) // 2
-        fits = middle <= MOST and delta_above(size, middle, epsilon=limit.epsilon) <= limit.delta
-        low, high = (middle, high) if fits else (low, middle)
+        if (
+            tries % 3 and math.isfinite(under) and under < goal < over
+        ):  # and every third time halve, to be sure of an end
+            middle = low + int((high - low) * (goal - under) / (over - under)) + tries % 2
+        middle = min(max(middle, low + 1), high - 1)
+        found = delta_of(middle)
+        if found <= limit:
+            low, under = middle, log(found) if found else -math.inf
+        else:
+            high, over = middle, log(found)
     return low
 
 
@@ -122,8 +142,9 @@ def delta_above(grain: Fraction, count: int, *, epsilon: Fraction) -> Fraction:
         return Fraction(0)
     above = min(count + 1, math.ceil((count - epsilon / grain) / 2))  # how many of the losses exceed epsilon
     size, target, lies = float(grain), float(epsilon), _lies(float(grain), count)
-    gaps = (max(0.0, (count - 2 * j) * size - target) for j in range(above))
-    found = math.fsum(lies[j] * -math.expm1(-gap) for j, gap in enumerate(gaps))
+    low = _bulk(size, count, above)  # before it everything counts as lost
+    found = math.fsum(lies[:low])
+    found += math.fsum(lies[j] * -math.expm1(-max(0.0, (count - 2 * j) * size - target)) for j in range(low, above))
     # where a gap is all but nothing its own rounding counts: at most 2⁻⁵⁰ of the largest loss
     return Fraction(found * (1 + SLACK) + count * size * 2.0**-50 * lies[above - 1] + _BEYOND)
 
@@ -133,13 +154,26 @@ def epsilon_within(grains: Grains) -> Fraction:
     if grains.count == 0:
         return Fraction(0)
     low, high = grains.grain, grains.count * grains.grain
-    while high - low > low / 10**5:
+    half = min(math.sqrt(grains.count) * float(grains.grain) / 2, 8.0)  # about as far apart as normal laws are
+    beyond = NormalDist().cdf(-half)
+    for near in (Fraction(97, 100), Fraction(103, 100)):  # a good guess; neither end is believed unseen
+        guess = rounded_up(Fraction(math.log1p(-beyond) - math.log(beyond)) * near, 9)
+        if low < guess < high:
+            low, high = (guess, high) if dominates(grains.grain, grains.count, guess) else (low, guess)
+    while high - low > low / 10**4:
         middle = rounded_up((low + high) / 2, 9)
         low, high = (middle, high) if dominates(grains.grain, grains.count, middle) else (low, middle)
     if low == grains.grain:
         return low
     digits = DIGITS - 1 - math.floor(math.log10(float(low)))
     return max(grains.grain, Fraction(math.floor(low * Fraction(10) ** digits)) / Fraction(10) ** digits)
+
+
+def _bulk(grain: float, count: int, end: int) -> int:
+    """Where, up to `end`, the numbers of lies begin that are not all but impossible: twelve deviations down."""
+    odds = math.exp(-grain)
+    likeliest = int(count * odds / (1 + odds))
+    return max(0, min(end, likeliest) - 6 * math.isqrt(count) - 8)
 
 
 @lru_cache(maxsize=16)
