@@ -26,6 +26,7 @@ _LEAST = 1e-300  # a rarer lie counts as this one
 _FLAT = 1e-6  # a variance at which nothing is normal
 _STEEPEST = 600.0  # a tilt whose exponential doubles hold
 _FINE = 1e-10  # how finely the quantile is searched, relative
+_NOBODY = 1e-9  # of a person: no quantile is searched more finely
 _UP = 1 + 1e-9  # above what the search and the few operations around it can lose
 
 
@@ -156,7 +157,7 @@ def _quantile(tails: _Table | _Bound, chance: float, categories: int, *, most: f
     low, high = 0.0, most
     if _together(*tails.exceeding(low), categories) <= chance:
         return 0.0
-    while high - low > _FINE * high:
+    while high - low > _FINE * high and high > _NOBODY:
         middle = (low + high) / 2
         low, high = (low, middle) if _together(*tails.exceeding(middle), categories) <= chance else (middle, high)
     return high * _UP
