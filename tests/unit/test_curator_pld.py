@@ -14,7 +14,7 @@ from tacit.core import Budget, Grains, Loss
 from tacit.curator import Curator, Session
 from tacit.engines import open_engine
 from tacit.errors import BudgetExceeded
-from tacit.faces.standing import standing
+from tacit.faces.budget_status import budget_status
 from tacit.ledger import SqliteLedger
 from tacit.policy import parse_policy
 
@@ -84,7 +84,7 @@ def test_a_larger_question_costs_what_dominates_it_and_says_what_is_left(curator
     assert balance.total.spent.grains == spent
     assert answer.left is not None
     assert 0 < answer.left.epsilon < Fraction(5, 2)
-    shown = standing("clinic", {"bob": balance})
+    shown = budget_status("clinic", {"bob": balance})
     assert shown.to_dict()["total"]["spent"] == {"grains": str(spent), "delta": "0"}
     assert f"{spent} grains" in str(shown)
     assert isinstance(shown.left, Grains)
