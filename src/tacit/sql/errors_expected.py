@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.sql import post
@@ -60,11 +61,15 @@ def shared_confidence(confidence: Fraction, count: int) -> Fraction:
 def expected(value: post.Post, measures: Sequence[Measure], *, rows: int) -> tuple[float, list[float]]:
     """The nominal value of an output, and how much it moves when each measurement does."""
     points = [np.full(1, nominal_value(measure, rows)) for measure in measures]
-    base = float(post.evaluate(value, [post.Band(p, p, p) for p in points]).value[0])
-    slopes = []
-    for place in range(len(measures)):
+    still = [post.Band(p, p, p) for p in points]
+    base = float(post.evaluate(value, still).value[0])
+    slopes = [0.0] * len(measures)
+    for place in sorted(set(post.refs(value))):  # it does not move with the others
         nudge = max(abs(points[place][0]) * _NUDGE, _NUDGE)
-        bands = [post.Band(p, p, p) if i != place else post.Band(p, p - nudge, p + nudge) for i, p in enumerate(points)]
-        moved = post.evaluate(value, bands)
-        slopes.append(float(moved.error[0]) / nudge if place in post.refs(value) else 0.0)
+        moved = post.evaluate(value, [*still[:place], _nudged(points[place], nudge), *still[place + 1 :]])
+        slopes[place] = float(moved.error[0]) / nudge
     return base, slopes
+
+
+def _nudged(point: NDArray[np.float64], nudge: float) -> post.Band:
+    return post.Band(point, point - nudge, point + nudge)

@@ -9,6 +9,7 @@ from tacit.sql.statements import places_of
 
 _EVERY_STATEMENT = 60  # nodes that the smallest of them takes
 _EVERY_COLUMN = 12  # a key or a measure is named at every step of the rewriting
+_EVERY_MEASURE = 48  # in each grouping set: its noise and its errors, at every price that is tried
 
 
 def check_work(bound: BoundQuery, budget: PlanningBudget | None = None) -> None:
@@ -27,4 +28,5 @@ def work_of(bound: BoundQuery) -> int:
     if bound.sets is None:
         return statements * (_EVERY_STATEMENT + rows + keys) + values
     kept = size_of(key.keep for key in bound.keys)  # all sets count the same rows, by the domains of all keys
-    return len(distinct_sets(bound.sets)) * (statements * (_EVERY_STATEMENT + rows + keys + kept) + values)
+    each = statements * (_EVERY_STATEMENT + rows + keys + kept) + values + _EVERY_MEASURE * len(bound.measures)
+    return len(distinct_sets(bound.sets)) * each
