@@ -16,6 +16,7 @@ from tacit.engines.base import UNLIMITED
 from tacit.engines.duckdb import build
 from tacit.engines.sources import Exposed
 from tacit.ledger import SqliteLedger
+from tacit.mechanisms.strategy import LAPLACE, Law, least_split
 from tacit.policy import parse_policy
 
 RUNS = 10
@@ -76,8 +77,9 @@ def _statement(
         keys = [row[:-1] for row in answer.rows]
         errors += [(float(str(row[-1])) - exact.get(key, 0)) ** 2 for key, row in zip(keys, answer.rows, strict=True)]
     sizes = Counter(_name(body, key) for key in keys)
-    reach = np.log(20)  # how many scales of Laplace noise a half-width at 95 % has
-    alone = sum(2 * (float(each.alone[-1] or 0) / reach) ** 2 * sizes[each.name] for each in shown.sets)
+    groups = np.array([sizes[each.name] for each in shown.sets], dtype=np.float64)
+    shares = least_split(groups, np.ones(len(groups)), power=LAPLACE)  # of ε = 1, for the least sum of squared errors
+    alone = float(groups @ Law(LAPLACE, 1.0).variance(shares))
     gain = alone / sum(sizes.values()) / float(np.mean(errors))
     report.add(f"{name}: lower than one by one, times", gain, bar=at_least(1.1))
     report.add(f"{name}: CPU from text to answer", min(times), unit=" s")
