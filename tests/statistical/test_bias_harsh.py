@@ -18,13 +18,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tacit.curator.execute import execute
 
 from conformance.sql_world import World, policy_of, world
 from support.laws import FALSE_ALARM
 from tacit.curator import Session, bias
 from tacit.curator.answer import answer
 from tacit.curator.measure import measure
+from tacit.curator.reading import execute
 from tacit.noise import SYSTEM
 from tacit.policy import BudgetPolicy, ColumnPolicy, TablePolicy
 from tacit.sql import Plan
@@ -71,7 +71,7 @@ KINDS: dict[str, Draw] = {
     "pareto": _pareto,
     "lognormal": _lognormal,
     "zipf groups": _zipf,
-    "a hundred huge units": _huge(100),
+    "many huge units": _huge(150),
     "few huge units": _huge(15),
     "mixture": _mixture,
 }
@@ -132,7 +132,7 @@ def least(promised: float) -> float:
 
 CASES = [
     (kind, "weigh", price, asked)
-    for kind in ("pareto", "lognormal", "mixture", "a hundred huge units")
+    for kind in ("pareto", "lognormal", "mixture", "many huge units")
     for price, asked in (("1", "count"), ("1", "sum"), ("4", "average"))
 ]
 CASES += [("zipf groups", way, "1", asked) for way in ("weigh", "sample") for asked in ("counts", "sums")]
@@ -163,7 +163,7 @@ def test_an_interval_that_forgets_the_tail_is_noticed(monkeypatch, planted):
     assert coverage(over("pareto", "weigh"), "1 WITH BIAS", ASKED["count"]) < least(PROMISED)
 
 
-@pytest.mark.parametrize("kind", ["few huge units", "pareto", "a hundred huge units"])
+@pytest.mark.parametrize("kind", ["few huge units", "pareto", "many huge units"])
 def test_whatever_the_data_the_note_holds(kind):
     """At most so many units lose more than the level, and up to the level what was lost lies in the interval."""
     made = over(kind, "weigh")

@@ -41,8 +41,8 @@ from tacit.sql.plan import Excess
 
 COVERED = "the noise and what the bounds cut"
 _NEAR = 4  # levels: up to about what the answer itself allows a unit, where most tables lie
-_STEP, _FAR_STEP = Fraction(6, 5), Fraction(1, 2)  # near, each level above everybody is a third as likely as the last
-_SPARE = 5  # units above the level, over the rate at which they are missed: what a tail like 1/x has there
+_STEP, _FAR_STEP = Fraction(6, 5), Fraction(2, 3)  # near, each level above everybody is a third as likely as the last
+_SPARE = 6  # units above the level, over the rate at which they are missed: what a tail like 1/x has there
 _INT64 = 1 << 62
 Floats = NDArray[np.float64]
 
