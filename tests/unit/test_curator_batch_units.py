@@ -22,6 +22,7 @@ from tacit.curator.reading import histograms
 from tacit.mechanisms.strategy import Strategy, Workload, each, everything, picked
 from tacit.policy import BudgetPolicy, ColumnPolicy, TablePolicy
 from tacit.sql.rules import Spread
+from tacit.sql.workload import fitting, joined
 from tacit.sql.workload_cover import covering
 
 weighing = importlib.import_module("tacit.sql.rules.weigh_groups")  # whose rule has its name
@@ -45,29 +46,36 @@ def test_five_questions_about_people_with_many_visits_share_one_histogram(delta)
     made = planned(clinic(max_rows=6, max_groups=5), FIVE, 1, delta)
     (piece,) = made.pieces
     assert isinstance(piece, Joint)
-    assert piece.gain > 10  # 17; before units were bounded over all cells together, they were asked alone
+    assert piece.gain > 1.5  # before units were bounded over all cells together, they were asked alone
     assert piece.plan.caps.spread is Spread.WEIGH_ROWS
-    assert piece.plan.caps.max_rows == 6  # the first question counts every cell, and six rows of a unit
+    assert piece.plan.caps.max_rows == 18  # the second question, alone, counts six rows of a unit in each of three
+
+
+def test_no_question_counts_less_of_a_unit_than_it_would_alone():
+    """One visit in each of three departments, of which each counts one alone; beside a total, too."""
+    made = clinic(max_rows=1, max_groups=3)
+    cells = joined([fitting(made.bound(question)) for question in FIVE[:2]])
+    assert cells.histogram.total_rows == 3
 
 
 def test_their_answers_are_right_and_say_how_much_of_a_person_counts(tmp_path):
-    """Forty patients with five visits each, of which six count."""
+    """Forty patients with five visits each, of which eighteen would count."""
     made = clinic(max_rows=6, max_groups=5)
     batch = made.curator(tmp_path).batch(FIVE, session=ANA, epsilon=60)
     exact = made.engine.execute("SELECT dept AS d, COUNT(*) AS n FROM visits WHERE dept <> 'Art' GROUP BY 1")
     assert batch[0].rows[0][0] == pytest.approx(200, abs=3)
     wanted = dict(zip(exact.keys("d"), exact.integers("n"), strict=True))
     assert {row[0]: row[1] for row in batch[1].rows} == pytest.approx(wanted, abs=3)
-    said = "counts at most 6 rows of a unit over all groups (weigh by max_rows / rows), a cell being a group"
+    said = "counts at most 18 rows of a unit over all groups (weigh by max_rows / rows), a cell being a group"
     assert said in batch[1].notes
 
 
 def test_a_unit_with_more_rows_than_count_is_weighed_down_and_not_cut(tmp_path):
-    """Five visits each, of which two count: every cell keeps two fifths, so that proportions stay."""
-    made = clinic(max_rows=2, max_groups=5)
+    """Five visits each, of which three count: every cell keeps three fifths, so that proportions stay."""
+    made = clinic(max_rows=1, max_groups=5)
     (piece,) = planned(made, FIVE).pieces
     (cells,) = histograms(piece, made.engine.execute(piece.plan.statements[0].sql("duckdb")))
-    assert cells.sum() == 200 * int(1024 * 2 / 5)
+    assert cells.sum() == 200 * int(1024 * 3 / 5)
 
 
 @pytest.mark.parametrize("max_rows", [1, 6, 10**6, 2**31 - 1])

@@ -198,8 +198,9 @@ def _total_rows(fits: Sequence[Fitting], workload: Workload) -> int | None:
     """How many rows of a unit count in all cells together; None where the cells are bounded as groups are.
 
     Take questions that between them count every cell. Whoever is within the bounds of each has no more rows in all of
-    them than these questions, each alone, would count of one unit: so many rows are enough. More than max_groups groups
-    of max_rows are never counted; where nobody said how many groups, the questions say it.
+    them than these questions, each alone, would count of one unit: so many rows are enough for them. And as many as any
+    single question would count alone, so that a total beside monthly counts does not leave one month of twelve. More
+    than max_groups groups of max_rows are never counted; where nobody said how many groups, the questions say it.
     """
     table, asked = fits[0].bound.table, fits[0].bound.query.caps
     if table.unit_column is None or table.bounding is Bounding.SAMPLE:
@@ -208,7 +209,10 @@ def _total_rows(fits: Sequence[Fitting], workload: Workload) -> int | None:
     if rows is None:
         return None
     sizes = [math.prod(len(fit.lines[name].domain) for name in fit.keys) for fit in fits]  # 1, without keys
-    enough = covering(workload, [rows * min(size, groups or size) for size in sizes])
+    alone = [rows * min(size, groups or size) for size in sizes]
+    enough = covering(workload, alone)
+    if enough is not None:
+        enough = max(enough, *alone)
     if groups is None:
         return enough
     return groups * rows if enough is None else min(enough, groups * rows)
