@@ -13,9 +13,9 @@ from pathlib import Path
 
 from bench.report import Report, at_least, below
 from tacit.core import Budget, Loss
-from tacit.ledger import Answer, Caps, Charge, Reservation, SqliteLedger
+from tacit.ledger import Answer, BudgetLimits, Charge, Reservation, SqliteLedger
 
-CAPS = Caps(total=Budget(10**9), analyst=Budget(10**9), window=86_400, groups=(("staff", Budget(10**9)),))
+CAPS = BudgetLimits(total=Budget(10**9), analyst=Budget(10**9), window=86_400, groups=(("staff", Budget(10**9)),))
 PROCESSES, THREADS = 8, 8
 CHARGES, LONG, LONGEST = 4_000, 30_000, 200_000
 

@@ -54,7 +54,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "curator/job_plan.py",
             "curator/members.py",
             "curator/curator.py",
-            "curator/batch_pieces.py",
+            "curator/pieces.py",
             "curator/reuse.py",
             "curator/derive.py",
             "curator/within.py",
@@ -62,7 +62,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         ("tests/property/test_charges.py", "tests/unit/test_curator_*.py", "tests/unit/test_calibrate.py"),
     ),
     "sql": (
-        ("sql/bounding.py", "sql/rules/*.py", "sql/planner.py", "sql/plan.py"),
+        ("sql/planning/bounding.py", "sql/rules/*.py", "sql/planning/planner.py", "sql/planning/plan.py"),
         (
             "tests/rules/test_rules.py",
             "tests/unit/test_sql_planner.py",

@@ -19,8 +19,8 @@ from tacit.engines import Engine, Exact
 from tacit.errors import TacitError
 from tacit.policy import Policy
 from tacit.sql import AtEpsilon, Plan, bind, parse, plan
-from tacit.sql.dialects import emit
-from tacit.sql.plan import Statement
+from tacit.sql.emitting.dialects import emit
+from tacit.sql.planning.plan import Statement
 
 Rng = random.Random
 Cells = list[tuple[object, ...]]

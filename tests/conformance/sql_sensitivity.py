@@ -22,9 +22,9 @@ from tacit.errors import QueryRefused, TacitError
 from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 from tacit.policy import TableDomain
 from tacit.sql import Additive, Histogram, Measurement, Mode, Plan, Quantile, Statement
-from tacit.sql.bounding import MOST_GROUPS
-from tacit.sql.excess import SHARES
-from tacit.sql.plan import Excess
+from tacit.sql.planning.bounding import MOST_GROUPS
+from tacit.sql.planning.excess import SHARES
+from tacit.sql.planning.plan import Excess
 from tacit.sql.rules import Spread
 from tacit.sql.rules.sample_groups import TIES
 

@@ -16,7 +16,7 @@ from tacit.engines.duckdb import build
 from tacit.engines.sources import Exposed
 from tacit.policy import Policy
 from tacit.sql import BoundQuery, Plan
-from tacit.sql.aliases import qualified
+from tacit.sql.expressions.aliases import qualified
 from tacit.sql.rules import GRID_RULES, Facts, apply, grids_of
 
 

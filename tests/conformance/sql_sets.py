@@ -19,9 +19,9 @@ from conformance.sql_sensitivity import Violation, _read, _within, check
 from conformance.sql_tables import LISTED, Table, random_table
 from conformance.sql_world import World, policy_of, world
 from tacit.core import Loss
-from tacit.curator.batch_pieces import Joint, Lone
 from tacit.curator.job import Job
 from tacit.curator.job_plan import plan_sets
+from tacit.curator.pieces import Joint, Lone
 from tacit.curator.reading import histograms
 from tacit.errors import TacitError
 from tacit.mechanisms import Laplace

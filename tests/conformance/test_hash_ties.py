@@ -17,8 +17,9 @@ from conformance.engine_sources import OTHERS
 from conformance.sql_world import World, policy_of
 from tacit.engines import Engine
 from tacit.policy import ColumnPolicy, TablePolicy
-from tacit.sql import keys, statements
-from tacit.sql.plan import Plan
+from tacit.sql.expressions import keys
+from tacit.sql.planning import statements
+from tacit.sql.planning.plan import Plan
 
 SMALL = [str(number) for number in range(-60, 61)]
 WIDE = [str(sign * (high * 2**64 + low)) for sign in (1, -1) for high in (1, 2, 3) for low in (0, 1, 2, 3)]

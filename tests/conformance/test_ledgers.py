@@ -14,7 +14,19 @@ from support.postgres import server
 from tacit.accounting import grains_for
 from tacit.core import Budget, Loss
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerError, QueryRefused
-from tacit.ledger import Answer, Caps, Charge, Grains, Keep, Ledger, Replay, Reservation, Shelf, SqliteLedger, Zcdp
+from tacit.ledger import (
+    Answer,
+    BudgetLimits,
+    Charge,
+    Grains,
+    Keep,
+    Ledger,
+    Replay,
+    Reservation,
+    Shelf,
+    SqliteLedger,
+    Zcdp,
+)
 from tacit.ledger.postgres import PostgresLedger
 
 DAY = 86_400
@@ -60,10 +72,10 @@ def charge(epsilon: object = "0.1", **fields: object) -> Charge:
     return Charge(**(asked | fields))
 
 
-def caps(total: object = 1, **fields: object) -> Caps:
+def caps(total: object = 1, **fields: object) -> BudgetLimits:
     limit = total if isinstance(total, Budget | Zcdp | Grains) else Budget(total)
     wide = {"total": limit, "analyst": Budget(1000), "window": None, "groups": ()}
-    return Caps(**(wide | fields))
+    return BudgetLimits(**(wide | fields))
 
 
 def keep(**fields: object) -> Keep:

@@ -22,10 +22,11 @@ from ledger_tracer import CAN_FAIL, KILL, Call, run
 
 from tacit.core import Budget, Loss
 from tacit.errors import LedgerError
-from tacit.ledger import Answer, Caps, Charge, Keep, Reservation, SqliteLedger, desk, turnstile
+from tacit.ledger import Answer, BudgetLimits, Charge, Keep, Reservation, SqliteLedger, desk
+from tacit.ledger import group_commit as turnstile
 
 QUESTIONS = 3
-CAPS = Caps(total=Budget(10), analyst=Budget(10), window=None, groups=(("staff", Budget(10)),))
+CAPS = BudgetLimits(total=Budget(10), analyst=Budget(10), window=None, groups=(("staff", Budget(10)),))
 KEEP = Keep(key="key", family="family", data_version="1", audience=None, facts="{}")
 CHARGE = Charge(
     dataset="clinic", analyst="ana", groups=("staff",), loss=Loss("0.1"), zcdp=None, plan_hash="plan",

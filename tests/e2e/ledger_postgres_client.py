@@ -24,10 +24,10 @@ from ledger_race import client
 
 from tacit.core import Budget, Loss
 from tacit.errors import LedgerError
-from tacit.ledger import Answer, Caps, Charge, Keep, Reservation
+from tacit.ledger import Answer, BudgetLimits, Charge, Keep, Reservation
 from tacit.ledger.postgres import PostgresLedger
 
-CAPS = Caps(total=Budget(10**6), analyst=Budget(10**6), window=None, groups=(("staff", Budget(10**6)),))
+CAPS = BudgetLimits(total=Budget(10**6), analyst=Budget(10**6), window=None, groups=(("staff", Budget(10**6)),))
 KEEP = Keep(key="key", family="family", data_version="1", audience=None, facts="{}")
 LONGEST = 0.02  # seconds that a child lives on once it has released what it was let
 

@@ -13,11 +13,11 @@ import threading
 
 from tacit.core import Budget, Loss
 from tacit.errors import BudgetExceeded
-from tacit.ledger import Answer, Caps, Charge, Reservation, SqliteLedger
+from tacit.ledger import Answer, BudgetLimits, Charge, Reservation, SqliteLedger
 
 BUDGET = 1
-CAPS = Caps(total=Budget(BUDGET), analyst=None, window=None, groups=())
-NO_LIMIT = Caps(total=Budget(10**6), analyst=None, window=None, groups=())
+CAPS = BudgetLimits(total=Budget(BUDGET), analyst=None, window=None, groups=())
+NO_LIMIT = BudgetLimits(total=Budget(10**6), analyst=None, window=None, groups=())
 
 
 def client(ledger: SqliteLedger, charge: Charge, *, twin: str, released: list[int]) -> None:

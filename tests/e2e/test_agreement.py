@@ -17,13 +17,15 @@ from conformance.sql_oracle import Column, Rng, Row
 from conformance.sql_world import World, policy_of, world
 from support.sources import Seeded
 from tacit.curator import Release, Session
-from tacit.curator.answer import Table, answer
+from tacit.curator.answer import AnswerTable, answer
 from tacit.curator.measure import measure
 from tacit.curator.noisy import Noisy
 from tacit.errors import QueryRefused
 from tacit.mechanisms import Exponential
 from tacit.policy import ColumnPolicy, TablePolicy
-from tacit.sql import Plan, planner, post, statements
+from tacit.sql import Plan
+from tacit.sql.binding import post
+from tacit.sql.planning import planner, statements
 
 QUESTIONS = 505  # in each of four runs
 LISTED = ("CS", "Econ", "Bio")
@@ -98,7 +100,7 @@ def _cell(value: object) -> str:
     )
 
 
-def answered(made: Plan, over: World) -> tuple[Noisy, Table]:
+def answered(made: Plan, over: World) -> tuple[Noisy, AnswerTable]:
     noisy = measure(made, over.exact(made), public={}, source=Seeded(0))
     return noisy, answer(made, noisy)
 

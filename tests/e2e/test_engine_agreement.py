@@ -23,8 +23,10 @@ from tacit.engines import Engine
 from tacit.errors import EngineError
 from tacit.faces.owner.grids import bound_edges, cap_edges
 from tacit.policy import ColumnPolicy, ColumnType, TablePolicy
-from tacit.sql import Plan, arithmetic, dialects, parse
-from tacit.sql.dialects import emit
+from tacit.sql import Plan, parse
+from tacit.sql.emitting import dialects
+from tacit.sql.emitting.dialects import emit
+from tacit.sql.expressions import arithmetic
 
 QUESTIONS = 50  # of each table
 TABLES = 2

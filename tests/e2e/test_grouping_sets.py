@@ -24,11 +24,13 @@ from conformance.sql_world import policy_of, world
 from e2e.cli_clinic import CANARY, build, here
 from e2e.people_with_gaps import COLUMNS, PEOPLE
 from support.sources import Seeded
-from tacit.curator import Curator, Session, batch_pieces
+from tacit.curator import Curator, Session
+from tacit.curator import pieces as batch_pieces
 from tacit.ledger import SqliteLedger
 from tacit.mechanisms import Laplace
 from tacit.mechanisms.strategy import StrategyNoise
-from tacit.sql import post, workload_sets
+from tacit.sql.binding import post
+from tacit.sql.workloads import sets as workload_sets
 
 ANA = Session("ana")
 FALSE_ALARM = 1e-9

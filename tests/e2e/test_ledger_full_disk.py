@@ -11,9 +11,9 @@ import pytest
 
 from tacit.core import Budget, Loss
 from tacit.errors import LedgerError
-from tacit.ledger import Caps, Charge, SqliteLedger, verify_file
+from tacit.ledger import BudgetLimits, Charge, SqliteLedger, verify_file
 
-CAPS = Caps(total=Budget(1000), analyst=None, window=None, groups=())
+CAPS = BudgetLimits(total=Budget(1000), analyst=None, window=None, groups=())
 CHARGE = Charge(
     dataset="clinic", analyst="ana", groups=(), loss=Loss("0.001"), zcdp=None, plan_hash="plan", policy_version="1",
     kind="query",

@@ -18,12 +18,12 @@ import tacit.ledger
 from support.postgres import Server, discard, fresh_server, server
 from tacit.core import Budget
 from tacit.errors import LedgerError
-from tacit.ledger import Caps
+from tacit.ledger import BudgetLimits
 from tacit.ledger.postgres import PostgresLedger
 
 PROGRAM = Path(__file__).with_name("ledger_postgres_client.py")
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(tacit.ledger.__file__).parents[2])}
-CAPS = Caps(total=Budget(10**6), analyst=None, window=None, groups=())
+CAPS = BudgetLimits(total=Budget(10**6), analyst=None, window=None, groups=())
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the server's processes are found in /proc")
 
 

@@ -14,11 +14,20 @@ from psycopg.conninfo import conninfo_to_dict
 from support.postgres import OWNER, server
 from tacit.core import Budget, Loss
 from tacit.errors import LedgerError
-from tacit.ledger import Answer, Caps, Charge, Reservation, accept_ledger, has_ledger, open_ledger, verify_ledger
+from tacit.ledger import (
+    Answer,
+    BudgetLimits,
+    Charge,
+    Reservation,
+    accept_ledger,
+    has_ledger,
+    open_ledger,
+    verify_ledger,
+)
 from tacit.ledger.postgres import PostgresLedger
 from tacit.ledger.postgres_schema import FIRST_LOCK, LOCK
 
-CAPS = Caps(total=Budget(10), analyst=None, window=None, groups=())
+CAPS = BudgetLimits(total=Budget(10), analyst=None, window=None, groups=())
 
 
 def charge(epsilon: str = "0.5") -> Charge:

@@ -21,9 +21,9 @@ from conformance.sql_sensitivity import Violation, agrees_with_the_engine, check
 from conformance.sql_tables import random_table
 from tacit.curator import bias
 from tacit.errors import TacitError
-from tacit.sql import bounding, excess, planner, statements
-from tacit.sql.bounding import Reach
-from tacit.sql.measures import Quantile
+from tacit.sql.expressions.measures import Quantile
+from tacit.sql.planning import bounding, excess, planner, statements
+from tacit.sql.planning.bounding import Sensitivity
 from tacit.sql.rules.clamp import clamp
 from tacit.sql.rules.count_distinct import keep_distinct
 from tacit.sql.rules.facts import name
@@ -118,7 +118,7 @@ def module(rule):
 def halved_reach(patch):
     def halved(*args, **named):
         full = bounding.reach(*args, **named)
-        return Reach(max(1, full.in_group // 2), max(1, full.l1 // 2), max(Fraction(1), full.l2 / 2))
+        return Sensitivity(max(1, full.in_group // 2), max(1, full.l1 // 2), max(Fraction(1), full.l2 / 2))
 
     patch.setattr(planner, "reach", halved)
 
@@ -126,7 +126,7 @@ def halved_reach(patch):
 def forgotten_groups_in_l2(patch):
     def flat(*args, **named):
         full = bounding.reach(*args, **named)
-        return Reach(full.in_group, full.in_group, Fraction(full.in_group))
+        return Sensitivity(full.in_group, full.in_group, Fraction(full.in_group))
 
     patch.setattr(planner, "reach", flat)
 

@@ -26,7 +26,8 @@ from support.spark import cluster
 from tacit.engines import UNLIMITED
 from tacit.engines.spark import Spark, open_spark
 from tacit.policy import Dataset, Schema
-from tacit.sql import Plan, dialects
+from tacit.sql import Plan
+from tacit.sql.emitting import dialects
 
 pytestmark = pytest.mark.cluster
 QUESTIONS = 20  # of each table

@@ -29,7 +29,7 @@ from tacit.engines import Exact
 from tacit.mechanisms import Exponential, Laplace, PermuteAndFlip
 from tacit.policy import ColumnPolicy, TablePolicy
 from tacit.sql import Output, Plan
-from tacit.sql.keys import Key
+from tacit.sql.expressions.keys import Key
 
 COLUMNS = [
     ColumnPolicy("x", lower=0, upper=10, step="0.5", null=0),

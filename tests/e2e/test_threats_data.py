@@ -19,7 +19,7 @@ from tacit.engines.duckdb import build
 from tacit.engines.sources import Exposed
 from tacit.errors import UnboundedColumn
 from tacit.policy import ColumnPolicy, TablePolicy
-from tacit.sql import post
+from tacit.sql.binding import post
 
 X = ColumnPolicy("x", lower=-5, upper=1000, step="0.01")
 

@@ -23,7 +23,8 @@ from tacit.engines import Limits
 from tacit.engines.duckdb import build
 from tacit.engines.sources import Exposed
 from tacit.policy import parse_policy
-from tacit.sql import Output, post
+from tacit.sql import Output
+from tacit.sql.binding import post
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "tpch.md"
 

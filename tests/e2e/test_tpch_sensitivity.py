@@ -14,8 +14,8 @@ from conformance.sql_sensitivity_relational import Database, check, check_others
 from e2e.tpch_queries import RUNNING, Query
 from support import tpch
 from tacit.policy import Policy, Schema, TablePolicy, parse_policy
-from tacit.sql import bounding, planner
-from tacit.sql.bounding import Reach
+from tacit.sql.planning import bounding, planner
+from tacit.sql.planning.bounding import Sensitivity
 from tacit.sql.relations import correlated, joins, parts
 
 BITING = tpch.Caps(orders=(3, 2), lines=(6, 3))
@@ -182,9 +182,9 @@ def every_order_a_unit(patch: pytest.MonkeyPatch) -> None:
 
 
 def half_the_reach(patch: pytest.MonkeyPatch) -> None:
-    def halved(*args: object, **named: object) -> Reach:
+    def halved(*args: object, **named: object) -> Sensitivity:
         full = bounding.reach(*args, **named)  # type: ignore[arg-type]  # as it is called
-        return Reach(max(1, full.in_group // 2), max(1, full.l1 // 2), full.l2 / 2)
+        return Sensitivity(max(1, full.in_group // 2), max(1, full.l1 // 2), full.l2 / 2)
 
     patch.setattr(planner, "reach", halved)
 

@@ -17,16 +17,16 @@ from conformance.sql_clinic import clinic
 from tacit.accounting import Zcdp
 from tacit.core import ComposedEvent, Loss
 from tacit.curator import Session, pricing
-from tacit.curator.batch_pieces import Joint
 from tacit.curator.calibrate import Quantity, Target, calibrate, plan_calibration
 from tacit.curator.job import Job
 from tacit.curator.job_plan import plan_batch
+from tacit.curator.pieces import Joint
 from tacit.curator.within import PILOT
 from tacit.ledger import SqliteLedger
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.policy import BudgetPolicy
 from tacit.sql import Measurement, Quantile
-from tacit.sql.plan import Excess
+from tacit.sql.planning.plan import Excess
 
 plan_module = sys.modules[Measurement.__module__]
 ANA = Session("ana")

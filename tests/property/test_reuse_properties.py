@@ -12,7 +12,8 @@ from conformance.sql_clinic import clinic, row_clinic
 from conformance.sql_noiseless import switch_off
 from tacit.curator import Session
 from tacit.errors import QueryRefused
-from tacit.sql import Additive, keys, measures
+from tacit.sql import Additive
+from tacit.sql.expressions import keys, measures
 
 ANA = Session("ana")
 FACTORS = ("", "", "", "", " * 10", " * -1", " / 4", " + 5", " * 0.5", " - 0.25")

@@ -16,7 +16,8 @@ from conformance.sql_world import policy_of, world
 from tacit.core import Bounds
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, TablePolicy
-from tacit.sql import Additive, grid
+from tacit.sql import Additive
+from tacit.sql.expressions import grid
 
 COLUMNS = (
     Column("n", Fraction(-3), Fraction(4), Fraction(1)),

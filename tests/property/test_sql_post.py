@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tacit.sql import post
-from tacit.sql.conditions import Condition
+from tacit.sql.binding import post
+from tacit.sql.binding.conditions import Condition
 
 VALUES = st.floats(-1e6, 1e6, allow_nan=False)
 WIDTHS = st.floats(0, 1e5)

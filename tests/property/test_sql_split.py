@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from tacit.sql.split import FLOOR, GRAIN, split
+from tacit.sql.planning.split import FLOOR, GRAIN, split
 
 POWERS = st.sampled_from([1.0, 0.5])
 

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from tacit.core import Bounds
 from tacit.policy import ColumnType
-from tacit.sql.measures import Counted
+from tacit.sql.expressions.measures import Counted
 from tacit.sql.rules import RULES, Facts, GridFacts, MeasureFacts, Rule, Spread, UnitFacts
 
 HERE = Path(__file__).parent

@@ -10,8 +10,8 @@ import pytest
 from conformance.sql_clinic import clinic
 from conformance.sql_noiseless import switch_off
 from tacit.curator import Session
-from tacit.sql import post
-from tacit.sql.conditions import Condition
+from tacit.sql.binding import post
+from tacit.sql.binding.conditions import Condition
 
 ANA = Session("ana")
 EMPTY = [

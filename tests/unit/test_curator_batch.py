@@ -12,14 +12,15 @@ import pytest
 from conformance.sql_clinic import HALF, clinic, row_clinic, visits
 from conformance.sql_world import ANALYSTS, policy_of, world
 from tacit.core import Loss
-from tacit.curator import Session, batch_pieces
-from tacit.curator.batch_pieces import Joint, Lone
+from tacit.curator import Session
+from tacit.curator import pieces as batch_pieces
 from tacit.curator.job_plan import plan_batch
+from tacit.curator.pieces import Joint, Lone
 from tacit.curator.reading import histograms
 from tacit.errors import BudgetExceeded, EngineError, InvalidParameter, QueryRefused
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.policy import BudgetPolicy, ColumnPolicy, TablePolicy
-from tacit.sql import workload
+from tacit.sql.workloads import workload
 
 ANA = Session("ana")
 RANGES = tuple(

@@ -10,10 +10,10 @@ from conformance.sql_clinic import COLUMNS, HALF, clinic, row_clinic
 from conformance.sql_world import policy_of, world
 from tacit.core import Loss
 from tacit.curator import Session
-from tacit.curator.batch_pieces import Joint
 from tacit.curator.job_plan import plan_batch
+from tacit.curator.pieces import Joint
 from tacit.policy import ColumnPolicy, TablePolicy
-from tacit.sql import workload
+from tacit.sql.workloads import workload
 
 ANA = Session("ana")
 

@@ -16,14 +16,14 @@ from conformance.sql_sets import _spent
 from conformance.sql_world import policy_of, world
 from tacit.core import Loss
 from tacit.curator import Session
-from tacit.curator.batch_pieces import Joint
 from tacit.curator.job_plan import plan_batch
+from tacit.curator.pieces import Joint
 from tacit.curator.reading import histograms
 from tacit.mechanisms.strategy import Strategy, Workload, each, everything, picked
 from tacit.policy import BudgetPolicy, ColumnPolicy, TablePolicy
 from tacit.sql.rules import Spread
-from tacit.sql.workload import fitting, joined
-from tacit.sql.workload_cover import covering
+from tacit.sql.workloads.cover import covering
+from tacit.sql.workloads.workload import fitting, joined
 
 weighing = importlib.import_module("tacit.sql.rules.weigh_groups")  # whose rule has its name
 ANA = Session("ana")

@@ -15,8 +15,8 @@ from tacit.curator.noisy import Noisy
 from tacit.errors import QueryRefused, QuerySyntaxError
 from tacit.policy import ColumnPolicy
 from tacit.sql import parse
-from tacit.sql.excess import SLIVER
-from tacit.sql.planning_work import work_of
+from tacit.sql.planning.excess import SLIVER
+from tacit.sql.planning.work import work_of
 
 ANA = Session("ana")
 

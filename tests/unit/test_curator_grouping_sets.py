@@ -14,7 +14,7 @@ from conformance.sql_sets import planned
 from conformance.sql_world import ANALYSTS, policy_of
 from tacit.core import Loss
 from tacit.curator import Session
-from tacit.curator.batch_pieces import Joint, Lone
+from tacit.curator.pieces import Joint, Lone
 from tacit.errors import BudgetExceeded, EngineError, QueryRefused
 from tacit.mechanisms import Gaussian
 from tacit.mechanisms.strategy import flat

@@ -15,7 +15,7 @@ from tacit.curator import Curator, Session
 from tacit.errors import QueryRefused
 from tacit.ledger import Entry, Inquiry
 from tacit.sql import Query, parse
-from tacit.sql.question import parameters_text, question_text, read_parameters
+from tacit.sql.parsing.question import parameters_text, question_text, read_parameters
 
 ANA = Session("ana", Fraction(1, 4), Fraction(1, 10**6))
 OPTIONS = "epsilon=0.5, max_groups_contributed=1, max_rows_contributed=1"

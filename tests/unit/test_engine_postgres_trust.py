@@ -14,7 +14,7 @@ from support.postgres import server
 from tacit.core import Loss
 from tacit.curator import Curator, Session
 from tacit.engines import UNLIMITED, Exact, Limits, one_state
-from tacit.engines.postgres import Postgres, State, open_postgres
+from tacit.engines.postgres import Postgres, PostgresState, open_postgres
 from tacit.engines.postgres_tables import find_tables
 from tacit.errors import EngineError, PolicyError
 from tacit.ledger import SqliteLedger
@@ -157,15 +157,15 @@ def test_a_question_of_several_statements_sees_one_state(tmp_path: Path, monkeyp
     url = made("CREATE TABLE pays AS SELECT i AS id, 5 AS pay FROM generate_series(1, 20) AS made(i)")
     table = TablePolicy("pays", "id", columns=[ColumnPolicy("pay", lower=0, upper=9, step=1)], max_rows=1)
     engine, seen = opened(url, table), []
-    real = State.execute
+    real = PostgresState.execute
 
-    def watched(self: State, sql: str) -> Exact:
+    def watched(self: PostgresState, sql: str) -> Exact:
         seen.append(real(self, "SELECT count(*) AS n FROM pays").integers("n").tolist())
         with psycopg.connect(url) as owner:
             owner.execute("INSERT INTO pays VALUES (99, 1)")
         return real(self, sql)
 
-    monkeypatch.setattr(State, "execute", watched)
+    monkeypatch.setattr(PostgresState, "execute", watched)
     curator = Curator(policy_of(url, table), engine, SqliteLedger(tmp_path / "ledger", create=True))
     session = Session("ana")
     if batched:

@@ -16,11 +16,11 @@ from support import sail
 from tacit.core import Loss
 from tacit.engines import UNLIMITED, Limits, read_schema
 from tacit.engines.spark import Spark, open_spark
-from tacit.engines.spark_tables import Tables
+from tacit.engines.spark_tables import SparkTables
 from tacit.errors import EngineError, PolicyError, QueryRefused
 from tacit.policy import BudgetPolicy, ColumnPolicy, Dataset, Policy, TablePolicy
 from tacit.sql import bind, parse, plan
-from tacit.sql.dialects import emit
+from tacit.sql.emitting.dialects import emit
 
 ODD = """SELECT 1::SMALLINT AS "Id", 1.5::DECIMAL(8, 2) AS amount, 1.5::FLOAT AS rough, 'x' AS s, TRUE AS b,
 DATE '2020-01-01' AS d, TIMESTAMP '2020-01-01 00:00:00' AS ts, TIMESTAMPTZ '2020-01-01 00:00:00+00' AS tz"""
@@ -170,7 +170,9 @@ class Planning:
 @pytest.mark.parametrize("by", ["the clock", "interrupt"])
 def test_a_question_is_told_to_stop_until_it_stops(by):
     session = Planning()
-    engine = Spark(session, lambda: Tables({}, ""), limits=Limits(timeout=0.05) if by == "the clock" else UNLIMITED)  # type: ignore[arg-type]
+    engine = Spark(
+        session, lambda: SparkTables({}, ""), limits=Limits(timeout=0.05) if by == "the clock" else UNLIMITED
+    )  # type: ignore[arg-type]
     hurry = threading.Timer(0.05, engine.interrupt)
     if by == "interrupt":
         hurry.start()

@@ -10,7 +10,7 @@ from tacit.errors import EngineError, PolicyError
 from tacit.policy import Dataset
 from tacit.policy.engine_specs import ENGINES, engine_at
 from tacit.policy.keys import keys_markdown
-from tacit.sql.dialects import _REWRITES
+from tacit.sql.emitting.dialects import _REWRITES
 
 PLACES = {
     None: {"duckdb", "spark"},

@@ -19,7 +19,7 @@ from tacit.faces.catalogue import catalogue
 from tacit.faces.cli.values import sql_text, typed_value
 from tacit.faces.owner.grids import bound_edges, cap_edges, rounded_outward, typed_edges
 from tacit.faces.terminal import print_error, print_table
-from tacit.ledger import Balance, Line, Spent, Zcdp
+from tacit.ledger import AccountLine, Balance, Spent, Zcdp
 from tacit.policy import ColumnType, parse_policy
 
 # ── what is typed ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -154,8 +154,8 @@ def test_the_catalogue_says_what_is_public_and_nothing_else() -> None:
         catalogue(parse_policy(POLICY), SCHEMA).table("secret")
 
 
-def line(spent: str, cap: str | None) -> Line:
-    return Line(Spent(Fraction(spent)), None if cap is None else Budget(cap))
+def line(spent: str, cap: str | None) -> AccountLine:
+    return AccountLine(Spent(Fraction(spent)), None if cap is None else Budget(cap))
 
 
 def test_a_standing_lists_every_cap_and_knows_the_least() -> None:
@@ -178,7 +178,7 @@ def test_a_standing_lists_every_cap_and_knows_the_least() -> None:
 
 
 def test_a_budget_counted_in_zcdp_is_shown_in_rho() -> None:
-    spent = Line(Spent(Fraction(1), Fraction(0), Fraction(1, 2), Fraction(0)), Zcdp("0.75", "1e-6"))
+    spent = AccountLine(Spent(Fraction(1), Fraction(0), Fraction(1, 2), Fraction(0)), Zcdp("0.75", "1e-6"))
     account = Account.of("total", "total", line=spent)
     assert account.row() == ("total", "ρ = 0.5", "ρ = 0.25, δ = 0.000001", "ρ = 0.75, δ = 0.000001")
     assert BudgetStatus("d", account, (), ()).left == Zcdp("0.25", "1e-6")

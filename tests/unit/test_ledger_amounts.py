@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tacit.core import Budget, Loss
 from tacit.core.running_sum import GRID, bounded
 from tacit.errors import InvalidParameter, LedgerError
-from tacit.ledger import Caps, Charge, Spent, Zcdp
+from tacit.ledger import BudgetLimits, Charge, Spent, Zcdp
 from tacit.ledger.amounts import from_text, to_text
 from tacit.ledger.values import dataset_key
 
@@ -84,7 +84,7 @@ def test_zcdp_refuses_what_is_no_loss(rho: int, delta: int) -> None:
 def test_a_cap_that_promises_nothing_is_refused() -> None:
     for caps in ({"total": Zcdp(1, 1)}, {"analyst": Zcdp(1, 1)}, {"groups": (("g", Zcdp(1, 1)),)}):
         with pytest.raises(InvalidParameter, match="promises nothing"):
-            Caps(**{"total": Budget(1), "analyst": None, "window": None, "groups": ()} | caps)
+            BudgetLimits(**{"total": Budget(1), "analyst": None, "window": None, "groups": ()} | caps)
 
 
 FIELDS = {

@@ -16,7 +16,7 @@ from tacit.accounting import grains_for
 from tacit.core import Budget, Loss
 from tacit.errors import LedgerError
 from tacit.ledger import (
-    Caps,
+    BudgetLimits,
     Charge,
     Grains,
     Ledger,
@@ -35,7 +35,7 @@ from tacit.ledger.postgres import PostgresLedger
 
 FIRST = Path(__file__).with_name("data") / "ledger_format_1.sql"
 WIDE = Budget(10, "1e-5")
-CAPS = Caps(total=WIDE, analyst=WIDE, window=86_400, groups=(("staff", WIDE),))
+CAPS = BudgetLimits(total=WIDE, analyst=WIDE, window=86_400, groups=(("staff", WIDE),))
 ENTRIES = 17
 
 
@@ -122,7 +122,7 @@ def test_what_the_first_format_charged_is_counted_in_grains(reopen: Callable[[],
     with reopen() as ledger:
         charged = [entry for entry in ledger.entries(limit=99, dataset="clinic") if entry.act == "charge"]
         grain = Fraction(1, 10)
-        caps = Caps(total=Grains(grain, 10**5, "1e-3"), analyst=None, window=None, groups=(("staff", WIDE),))
+        caps = BudgetLimits(total=Grains(grain, 10**5, "1e-3"), analyst=None, window=None, groups=(("staff", WIDE),))
         found = ledger.balance("clinic", caps, analyst="ana").total.spent.grains
         assert found == sum(grains_for(Loss(entry.epsilon), grain).count for entry in charged) > 0
         assert ledger.verify().problems == ()

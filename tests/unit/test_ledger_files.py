@@ -18,10 +18,10 @@ import pytest
 
 from tacit.core import Budget, Loss
 from tacit.errors import BudgetExceeded, LedgerError
-from tacit.ledger import Answer, Caps, Charge, Reservation, SqliteLedger, accounts, verify_file
+from tacit.ledger import Answer, BudgetLimits, Charge, Reservation, SqliteLedger, accounts, verify_file
 from tacit.ledger import desk as desk_module
 
-CAPS = Caps(total=Budget(1000), analyst=Budget(1000), window=None, groups=())
+CAPS = BudgetLimits(total=Budget(1000), analyst=Budget(1000), window=None, groups=())
 CANARY = "canary-Alice-1987"
 
 
@@ -121,7 +121,7 @@ def test_a_closed_ledger_stays_closed(ledger: SqliteLedger) -> None:
 
 
 def test_two_ledgers_of_one_process_on_one_file_keep_one_account(path: Path) -> None:
-    one = Caps(total=Budget(1), analyst=None, window=None, groups=())
+    one = BudgetLimits(total=Budget(1), analyst=None, window=None, groups=())
     with SqliteLedger(path, create=True) as first, SqliteLedger(path, create=True) as second:
         for ledger in (first, second) * 5:
             ledger.reserve(charge(), one)

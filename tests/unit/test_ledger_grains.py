@@ -10,7 +10,7 @@ import pytest
 
 from tacit.core import Budget, Loss
 from tacit.errors import BudgetExceeded, LedgerError
-from tacit.ledger import Caps, Charge, Grains, SqliteLedger, book, grain_totals
+from tacit.ledger import BudgetLimits, Charge, Grains, SqliteLedger, book, grain_totals
 from tacit.ledger.links import head
 from tacit.ledger.totals import Totals
 
@@ -24,8 +24,8 @@ def charge(epsilon: object = "0.1") -> Charge:
     )  # fmt: skip
 
 
-def caps(count: int) -> Caps:
-    return Caps(total=Grains(GRAIN, count), analyst=None, window=None, groups=())
+def caps(count: int) -> BudgetLimits:
+    return BudgetLimits(total=Grains(GRAIN, count), analyst=None, window=None, groups=())
 
 
 def spent(ledger: SqliteLedger) -> int:
@@ -80,7 +80,7 @@ def test_a_charge_that_was_rolled_back_is_not_remembered(path):
         assert spent(ledger) == 2
 
 
-PLAIN = Caps(total=Budget(100), analyst=None, window=None, groups=())  # under which no account counts grains
+PLAIN = BudgetLimits(total=Budget(100), analyst=None, window=None, groups=())  # under which no account counts grains
 
 
 def test_an_entry_that_was_made_cheaper_is_noticed(path):

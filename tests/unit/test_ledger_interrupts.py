@@ -18,7 +18,7 @@ from support.postgres import server
 from tacit.core import Budget, Loss
 from tacit.ledger import (
     Answer,
-    Caps,
+    BudgetLimits,
     Charge,
     Keep,
     Ledger,
@@ -28,11 +28,11 @@ from tacit.ledger import (
     accept_rollback,
     verify_file,
 )
+from tacit.ledger.group_commit import GroupCommit, Take, Ticket
 from tacit.ledger.postgres import PostgresLedger
-from tacit.ledger.turnstile import Take, Ticket, Turnstile
 
 OURS = str(Path(tacit.ledger.__file__).parent)
-CAPS = Caps(total=Budget(1000), analyst=None, window=None, groups=())
+CAPS = BudgetLimits(total=Budget(1000), analyst=None, window=None, groups=())
 KEEP = Keep(key="k", family="f", data_version="1", audience=None, facts="{}")
 SHELF = Shelf(dataset="clinic", policy_version="1", data_version="1", analyst="ana")
 PATIENCE = 20.0  # seconds after which something hangs
@@ -210,7 +210,7 @@ def test_an_interrupt_amid_a_fork_hangs_neither_parent_nor_child(tmp_path: Path)
 # --- the twin: one who asks takes the lock
 
 
-class LockTaker(Turnstile[int]):
+class LockTaker(GroupCommit[int]):
     """A turnstile whose callers take the turn themselves, as ours once did."""
 
     def __init__(self) -> None:
@@ -247,7 +247,7 @@ def test_one_who_was_interrupted_while_waiting_does_not_stop_the_others() -> Non
         for ticket in take():
             ticket.result, ticket.error = 1, None
 
-    turnstile: Turnstile[int] = Turnstile(serve)
+    turnstile: GroupCommit[int] = GroupCommit(serve)
     for _ in range(50):
         gone: Ticket[int] = Ticket(lambda _: 1)
         turnstile._queue.put(gone)  # put, and never waited for

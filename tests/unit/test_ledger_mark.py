@@ -13,7 +13,7 @@ import pytest
 
 from tacit.errors import LedgerError
 from tacit.ledger import lock
-from tacit.ledger.mark import SLOT, SYNC_EVERY, Mark, Point
+from tacit.ledger.mark import SLOT, SYNC_EVERY, HighWaterMark, Point
 
 
 def point(seq: int) -> Point:
@@ -21,18 +21,18 @@ def point(seq: int) -> Point:
 
 
 @pytest.fixture
-def mark(tmp_path: Path) -> Iterator[Mark]:
-    opened = Mark(tmp_path / "mark", create=True)
+def mark(tmp_path: Path) -> Iterator[HighWaterMark]:
+    opened = HighWaterMark(tmp_path / "mark", create=True)
     yield opened
     opened.close()
 
 
-def test_a_new_mark_is_blank(mark: Mark) -> None:
+def test_a_new_mark_is_blank(mark: HighWaterMark) -> None:
     assert mark.is_blank()
     assert mark.read() is None
 
 
-def test_the_newest_of_two_slots_is_read(mark: Mark) -> None:
+def test_the_newest_of_two_slots_is_read(mark: HighWaterMark) -> None:
     for seq in range(5):
         mark.write(point(seq))
         assert mark.read() == point(seq)
@@ -40,7 +40,7 @@ def test_the_newest_of_two_slots_is_read(mark: Mark) -> None:
 
 
 @pytest.mark.parametrize("damage", range(0, SLOT, 7))
-def test_a_torn_write_leaves_the_mark_before_it(mark: Mark, damage: int) -> None:
+def test_a_torn_write_leaves_the_mark_before_it(mark: HighWaterMark, damage: int) -> None:
     mark.write(point(1))
     before = mark.path.read_bytes().ljust(2 * SLOT, b"\0")
     mark.write(point(2))
@@ -52,7 +52,7 @@ def test_a_torn_write_leaves_the_mark_before_it(mark: Mark, damage: int) -> None
 
 
 @pytest.mark.parametrize("byte", range(13, 110))
-def test_a_changed_mark_is_not_believed(mark: Mark, byte: int) -> None:
+def test_a_changed_mark_is_not_believed(mark: HighWaterMark, byte: int) -> None:
     mark.write(point(7))
     data = bytearray(mark.path.read_bytes())
     data[byte] ^= 1
@@ -61,7 +61,7 @@ def test_a_changed_mark_is_not_believed(mark: Mark, byte: int) -> None:
     assert byte > 13 + 1 + 64 + 17 or mark.read() is None
 
 
-def test_setting_the_mark_back_takes_both_slots(mark: Mark) -> None:
+def test_setting_the_mark_back_takes_both_slots(mark: HighWaterMark) -> None:
     for seq in (8, 9):
         mark.write(point(seq))
     mark.overwrite(point(3))
@@ -69,7 +69,7 @@ def test_setting_the_mark_back_takes_both_slots(mark: Mark) -> None:
 
 
 def test_a_mark_is_forced_to_disk_at_least_every_so_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    mark = Mark(tmp_path / "mark", create=True)
+    mark = HighWaterMark(tmp_path / "mark", create=True)
     synced: list[float] = []
     now = 0.0
     monkeypatch.setattr("tacit.ledger.mark.time.monotonic", lambda: now)
@@ -83,8 +83,8 @@ def test_a_mark_is_forced_to_disk_at_least_every_so_often(tmp_path: Path, monkey
     assert synced[-1] == now
 
 
-def test_the_lock_admits_one_at_a_time(mark: Mark) -> None:
-    other, inside, order = Mark(mark.path, create=False), threading.Event(), []
+def test_the_lock_admits_one_at_a_time(mark: HighWaterMark) -> None:
+    other, inside, order = HighWaterMark(mark.path, create=False), threading.Event(), []
 
     def second() -> None:
         inside.wait()
@@ -102,7 +102,7 @@ def test_the_lock_admits_one_at_a_time(mark: Mark) -> None:
 
 
 @pytest.mark.parametrize("replace", [True, False])
-def test_a_mark_deleted_or_replaced_while_open_is_noticed(mark: Mark, replace: bool) -> None:
+def test_a_mark_deleted_or_replaced_while_open_is_noticed(mark: HighWaterMark, replace: bool) -> None:
     mark.path.unlink()
     if replace:
         mark.path.write_bytes(b"")
@@ -111,7 +111,9 @@ def test_a_mark_deleted_or_replaced_while_open_is_noticed(mark: Mark, replace: b
 
 
 @pytest.mark.parametrize("code", [errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL])
-def test_a_file_system_without_locks_is_refused(mark: Mark, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+def test_a_file_system_without_locks_is_refused(
+    mark: HighWaterMark, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
     def unsupported(_descriptor: int, _operation: int) -> None:
         raise OSError(code, os.strerror(code))
 

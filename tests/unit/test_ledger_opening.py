@@ -12,11 +12,11 @@ import pytest
 
 from tacit.core import Budget, Loss
 from tacit.errors import LedgerError
-from tacit.ledger import Caps, Charge, SqliteLedger
+from tacit.ledger import BudgetLimits, Charge, SqliteLedger
 from tacit.ledger.desk import mark_beside
-from tacit.ledger.mark import Mark
+from tacit.ledger.mark import HighWaterMark
 
-CAPS = Caps(total=Budget(100), analyst=None, window=None, groups=())
+CAPS = BudgetLimits(total=Budget(100), analyst=None, window=None, groups=())
 CHARGE = Charge(
     dataset="d", analyst="ana", groups=(), loss=Loss(1), zcdp=None, plan_hash="p", policy_version="v", kind="query"
 )
@@ -31,7 +31,7 @@ def path(tmp_path: Path) -> Path:
 def synced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How far the mark had come each time it was forced to the disk."""
     found: list[int] = []
-    write, sync = Mark.write, os.fdatasync
+    write, sync = HighWaterMark.write, os.fdatasync
     last: list[int] = []
 
     def written(mark, point, *, sync=False):
@@ -42,7 +42,7 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         found.append(last[-1] if last else -1)
         sync(descriptor)
 
-    monkeypatch.setattr(Mark, "write", written)
+    monkeypatch.setattr(HighWaterMark, "write", written)
     monkeypatch.setattr("tacit.ledger.mark.os.fdatasync", forced)
     monkeypatch.setattr("tacit.ledger.mark.time.monotonic", lambda: 0.0)  # no sync because it is time for one
     return found

@@ -13,7 +13,7 @@ from tacit.core import Budget, Loss
 from tacit.errors import LedgerError
 from tacit.ledger import (
     Answer,
-    Caps,
+    BudgetLimits,
     Charge,
     Inquiry,
     Keep,
@@ -26,7 +26,7 @@ from tacit.ledger import (
 from tacit.ledger.chain import SEALED, seal
 
 WIDE = Budget(10, "1e-6")
-CAPS = Caps(total=WIDE, analyst=WIDE, window=86_400, groups=(("staff", WIDE),))
+CAPS = BudgetLimits(total=WIDE, analyst=WIDE, window=86_400, groups=(("staff", WIDE),))
 COLUMNS = [
     ("entry", column)
     for column in (

@@ -14,11 +14,11 @@ import pytest
 
 from tacit.core import Budget, Loss
 from tacit.errors import BudgetExceeded, LedgerError
-from tacit.ledger import Answer, Caps, Charge, Reservation, SqliteLedger, totals, verify_file
+from tacit.ledger import Answer, BudgetLimits, Charge, Reservation, SqliteLedger, totals, verify_file
 from tacit.ledger.chain import seal
 from tacit.ledger.totals import COLUMNS
 
-ONE = Caps(total=Budget(1), analyst=Budget(1), window=3600, groups=(("staff", Budget(1)),))
+ONE = BudgetLimits(total=Budget(1), analyst=Budget(1), window=3600, groups=(("staff", Budget(1)),))
 FLIPS = 400  # bits turned over, each in a fresh copy
 
 
@@ -120,7 +120,7 @@ def test_no_change_of_an_account_is_charged_upon(
 ) -> None:
     assert forge(change) >= 1
     for window in (3600, None):  # also when the policy's window changes
-        caps = Caps(total=Budget(1), analyst=Budget(1), window=window, groups=(("staff", Budget(1)),))
+        caps = BudgetLimits(total=Budget(1), analyst=Budget(1), window=window, groups=(("staff", Budget(1)),))
         with pytest.raises((LedgerError, BudgetExceeded)) as refused:
             ledger().reserve(charge(), caps)
         assert "not what was sealed" in refused.value.message or isinstance(refused.value, BudgetExceeded)
@@ -138,7 +138,7 @@ def test_a_total_set_to_nothing_grants_nothing(ledger: Callable[[], SqliteLedger
 def test_totals_of_an_earlier_moment_are_not_those_of_now(path: Path, forge: Callable[..., int]) -> None:
     with SqliteLedger(path, create=False, clock=Clock()) as ledger:
         earlier = rows(path)
-        more = Caps(total=Budget(2), analyst=Budget(2), window=3600, groups=(("staff", Budget(2)),))
+        more = BudgetLimits(total=Budget(2), analyst=Budget(2), window=3600, groups=(("staff", Budget(2)),))
         ledger.reserve(charge(), more)
     forge("DELETE FROM account")
     for row in earlier:
@@ -179,7 +179,7 @@ def test_the_newest_entry_is_believed_only_as_its_own_hash_and_the_mark_have_it(
 
 def test_charges_hidden_from_a_new_window_are_missed(path: Path, forge: Callable[..., int]) -> None:
     """A changed window is counted from the entries: each of them is checked, up to the newest."""
-    more = Caps(total=Budget(9), analyst=Budget(1), window=7200, groups=(("staff", Budget(9)),))
+    more = BudgetLimits(total=Budget(9), analyst=Budget(1), window=7200, groups=(("staff", Budget(9)),))
     with SqliteLedger(path, create=False, clock=Clock()) as ledger, pytest.raises(BudgetExceeded):
         ledger.reserve(charge(), more)
     for change in (
@@ -197,7 +197,7 @@ def test_charges_hidden_from_a_new_window_are_missed(path: Path, forge: Callable
 
 def test_a_long_log_is_recounted_from_its_window_alone(tmp_path: Path) -> None:
     clock = Clock()
-    wide = Caps(total=Budget(99), analyst=Budget(99), window=None, groups=(("staff", Budget(99)),))
+    wide = BudgetLimits(total=Budget(99), analyst=Budget(99), window=None, groups=(("staff", Budget(99)),))
     with SqliteLedger(tmp_path / "ledger.sqlite", create=True, clock=clock) as ledger:
         for _ in range(5):
             ledger.reserve(charge("0.5"), wide)
@@ -205,7 +205,7 @@ def test_a_long_log_is_recounted_from_its_window_alone(tmp_path: Path) -> None:
         for _ in range(3):
             ledger.reserve(charge("0.25"), wide)
             ledger.reserve(charge("0.125", analyst="bob"), wide)
-        hourly = Caps(total=Budget(99), analyst=Budget(99), window=3600, groups=(("staff", Budget(99)),))
+        hourly = BudgetLimits(total=Budget(99), analyst=Budget(99), window=3600, groups=(("staff", Budget(99)),))
         assert ledger.balance("clinic", hourly, analyst="ana").analyst.spent.epsilon == Fraction(3, 4)
 
 
@@ -262,7 +262,7 @@ def test_the_forger_catches_a_ledger_that_does_not_look(
 
 
 def test_two_processes_worth_of_ledgers_see_each_others_charges(path: Path) -> None:
-    more = Caps(total=Budget("1.6"), analyst=None, window=None, groups=(("staff", Budget(9)),))
+    more = BudgetLimits(total=Budget("1.6"), analyst=None, window=None, groups=(("staff", Budget(9)),))
     with SqliteLedger(path, create=False) as one, SqliteLedger(path, create=False) as two:
         for ledger in (one, two, two, one, one, two):
             ledger.reserve(charge(), more)
@@ -276,7 +276,7 @@ def test_a_charge_reads_only_the_accounts_it_touches(path: Path, monkeypatch: py
     reads = []
     read = totals.read_leaves
     monkeypatch.setattr(totals, "read_leaves", lambda connection: reads.append(1) or read(connection))
-    more = Caps(total=Budget(9), analyst=None, window=None, groups=(("staff", Budget(9)),))
+    more = BudgetLimits(total=Budget(9), analyst=None, window=None, groups=(("staff", Budget(9)),))
     with SqliteLedger(path, create=False) as ledger:
         for number in range(20):
             made = ledger.reserve(charge("0.01", analyst=f"analyst {number}"), more)
@@ -288,7 +288,7 @@ def test_a_charge_reads_only_the_accounts_it_touches(path: Path, monkeypatch: py
 
 def test_a_charge_costs_the_database_the_same_however_long_the_log_is(tmp_path: Path) -> None:
     """Counted in steps of its machine, not in seconds."""
-    wide = Caps(total=Budget(99), analyst=Budget(99), window=None, groups=(("staff", Budget(99)),))
+    wide = BudgetLimits(total=Budget(99), analyst=Budget(99), window=None, groups=(("staff", Budget(99)),))
     costs = []
     with SqliteLedger(tmp_path / "ledger.sqlite", create=True) as ledger:
         ledger.reserve(charge("0.001"), wide)

@@ -9,10 +9,10 @@ import pytest
 
 from tacit.errors import BudgetExceeded, LedgerError
 from tacit.ledger import fork
-from tacit.ledger.turnstile import Take, Turnstile, apart
+from tacit.ledger.group_commit import GroupCommit, Take, apart
 
 
-def served(batches: list[int]) -> Turnstile[int]:
+def served(batches: list[int]) -> GroupCommit[int]:
     def serve(take: Take[int]) -> None:
         time.sleep(0.005)  # as a sync would, so that others gather meanwhile
         batch = list(take())
@@ -24,7 +24,7 @@ def served(batches: list[int]) -> Turnstile[int]:
             except BudgetExceeded as refusal:
                 ticket.error = refusal
 
-    return Turnstile(serve)
+    return GroupCommit(serve)
 
 
 def together(count: int, act: object) -> list[object]:
@@ -93,7 +93,7 @@ def test_after_an_interruption_nobody_is_told_that_it_worked_and_the_next_may_pa
         for ticket in batch:
             ticket.result, ticket.error = 1, None
 
-    turnstile: Turnstile[int] = Turnstile(serve)
+    turnstile: GroupCommit[int] = GroupCommit(serve)
     with pytest.raises(LedgerError, match="may or may not"):
         turnstile.submit(lambda _: 1)
     assert turnstile.submit(lambda _: 1) == 1
@@ -154,7 +154,7 @@ def test_work_that_nobody_waits_for_any_more_is_not_begun() -> None:
     ticket_of: list[object] = []
 
     def interrupted() -> None:
-        from tacit.ledger.turnstile import Ticket
+        from tacit.ledger.group_commit import Ticket
 
         ticket = Ticket(alone=lambda: begun.append(1))
         ticket_of.append(ticket)

@@ -16,7 +16,7 @@ from tacit.errors import InvalidParameter
 from tacit.mechanisms import Gaussian
 from tacit.mechanisms.gaussian import classic_sigma
 from tacit.mechanisms.gaussian_calibration import epsilon_of, lost_by_rounding
-from tacit.mechanisms.gaussian_discrete import Line
+from tacit.mechanisms.gaussian_discrete import SummedWeights
 from tacit.mechanisms.gaussian_profile import delta_above, epsilon_above, mu_within
 from tacit.noise import MAX_SIGMA, MAX_WIDE_SCALE
 
@@ -75,14 +75,14 @@ def test_beyond_epsilon_one_the_classic_formula_breaks_its_promise():
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 1.0, 3.0])
 def test_the_profile_of_one_number_is_that_of_enumeration(sigma, shift, epsilon):
     exact = brute_force_delta(sigma, (shift,), epsilon)
-    bound = Line.of(sigma).delta_above(epsilon, shift)
+    bound = SummedWeights.of(sigma).delta_above(epsilon, shift)
     assert exact <= bound + 1e-15
     assert bound <= exact + 1e-9
 
 
 def test_a_smaller_shift_costs_no_more():
     for sigma in (Fraction(1, 2), Fraction(3, 2), Fraction(4)):
-        line = Line.of(sigma)
+        line = SummedWeights.of(sigma)
         for epsilon in (0.0, 0.5, 2.0):
             deltas = [line.delta_above(epsilon, shift) for shift in range(1, 12)]
             assert deltas == sorted(deltas)

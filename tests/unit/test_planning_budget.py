@@ -9,8 +9,10 @@ import pytest
 from conformance.sql_hostile import WIDTH, counted_nodes, hostile, wide_world
 from tacit.curator import Session, job_plan
 from tacit.errors import QueryRefused, TacitError
-from tacit.sql import bind, parse, planner, planning_budget
-from tacit.sql.planning_work import work_of
+from tacit.sql import bind, parse
+from tacit.sql.parsing import planning_budget
+from tacit.sql.planning import planner
+from tacit.sql.planning.work import work_of
 
 ANA = Session("ana")
 MOST_NODES = 1_000_000  # made and dropped again while one statement is planned

@@ -4,7 +4,7 @@ import pytest
 
 from tacit.core import Bounds
 from tacit.errors import PolicyError
-from tacit.policy import ColumnType, Level, check_policy, parse_policy, resolve_types
+from tacit.policy import ColumnType, Severity, check_policy, parse_policy, resolve_types
 
 TEXT = """\
 [dataset]
@@ -48,73 +48,73 @@ def test_a_policy_that_fits_has_no_findings():
 @pytest.mark.parametrize(
     ("text", "schema", "level", "message"),
     [
-        (TEXT, {"cities": SCHEMA["cities"]}, Level.ERROR, "tacit.toml:9: [tables.visits]: is not in the source"),
+        (TEXT, {"cities": SCHEMA["cities"]}, Severity.ERROR, "tacit.toml:9: [tables.visits]: is not in the source"),
         (
             TEXT,
             without_column("dept"),
-            Level.ERROR,
+            Severity.ERROR,
             "tacit.toml:15: [tables.visits.columns] dept: is not in the source",
         ),
         (
             TEXT,
             without_column("Patient_ID"),
-            Level.ERROR,
+            Severity.ERROR,
             "tacit.toml:10: [tables.visits] unit: the source has no column",
         ),
         (
             TEXT,
             with_column("Amount", "VARCHAR"),
-            Level.ERROR,
+            Severity.ERROR,
             "tacit.toml:14: [tables.visits.columns] amount: lower cannot",
         ),
         (
             TEXT,
             with_column("Amount", "DATE"),
-            Level.ERROR,
+            Severity.ERROR,
             "amount: lower must be a date: it is a number; the source has",
         ),
-        (TEXT, with_column("dept", "INTEGER"), Level.ERROR, "dept: type cannot be text; the source has INTEGER"),
-        (TEXT, with_column("day", "TIMESTAMP"), Level.ERROR, "day: type cannot be date; the source has TIMESTAMP"),
-        (TEXT, with_column("Amount", "BLOB"), Level.ERROR, "amount: cannot have bounds or a domain"),
-        (TEXT, with_column("AMOUNT", "DOUBLE"), Level.ERROR, "[tables.visits]: has columns 'Amount' and 'AMOUNT'"),
-        (TEXT, {**SCHEMA, "cities": {"n": "VARCHAR"}}, Level.ERROR, "city: domain names column 'name', which table"),
-        (TEXT, with_column("Patient_ID", "DOUBLE"), Level.WARNING, "unit: the column is DOUBLE: rounding may make"),
+        (TEXT, with_column("dept", "INTEGER"), Severity.ERROR, "dept: type cannot be text; the source has INTEGER"),
+        (TEXT, with_column("day", "TIMESTAMP"), Severity.ERROR, "day: type cannot be date; the source has TIMESTAMP"),
+        (TEXT, with_column("Amount", "BLOB"), Severity.ERROR, "amount: cannot have bounds or a domain"),
+        (TEXT, with_column("AMOUNT", "DOUBLE"), Severity.ERROR, "[tables.visits]: has columns 'Amount' and 'AMOUNT'"),
+        (TEXT, {**SCHEMA, "cities": {"n": "VARCHAR"}}, Severity.ERROR, "city: domain names column 'name', which table"),
+        (TEXT, with_column("Patient_ID", "DOUBLE"), Severity.WARNING, "unit: the column is DOUBLE: rounding may make"),
         (
             TEXT.replace("max_rows = 20\n", ""),
             SCHEMA,
-            Level.WARNING,
+            Severity.WARNING,
             "tacit.toml:9: [tables.visits] max_rows: is missing",
         ),
         (
             TEXT.replace("max_groups = 10\n", ""),
             SCHEMA,
-            Level.WARNING,
+            Severity.WARNING,
             "max_groups: is missing: GROUP BY will be refused",
         ),
         (
             TEXT.replace("max_rows", 'unit_form = "trim"\nmax_rows'),
             SCHEMA,
-            Level.WARNING,
+            Severity.WARNING,
             "unit_form: 'trim' does nothing",
         ),
         (
             TEXT.replace("dept = {", "tags = {}\ndept = {"),
             with_column("tags", "VARCHAR[]"),
-            Level.WARNING,
+            Severity.WARNING,
             "only be counted",
         ),
         (
             TEXT.replace("dept = {", "n = {}\ndept = {"),
             with_column("n", "INTEGER"),
-            Level.NOTE,
+            Severity.NOTE,
             "n: has no bounds: SUM",
         ),
-        (TEXT, with_column("extra", "INTEGER"), Level.NOTE, "columns]: analysts cannot use 'extra': not named here"),
-        (TEXT.replace("[analysts.ana]\nepsilon = 4\n", ""), SCHEMA, Level.NOTE, "nobody is named who may ask"),
+        (TEXT, with_column("extra", "INTEGER"), Severity.NOTE, "columns]: analysts cannot use 'extra': not named here"),
+        (TEXT.replace("[analysts.ana]\nepsilon = 4\n", ""), SCHEMA, Severity.NOTE, "nobody is named who may ask"),
         (
             TEXT.replace("delta = 1e-6\n", "").replace("dept = {", "name = {}\ndept = {"),
             with_column("name", "VARCHAR"),
-            Level.NOTE,
+            Severity.NOTE,
             "name: has no public domain, and the budget no delta",
         ),
     ],
@@ -122,7 +122,7 @@ def test_a_policy_that_fits_has_no_findings():
 def test_what_does_not_fit_is_found_with_its_line(text, schema, level, message):
     findings = check_policy(parse_policy(text), schema)
     assert [finding.level for finding in findings if message in finding.message] == [level], findings
-    assert findings == sorted(findings, key=lambda finding: list(Level).index(finding.level))
+    assert findings == sorted(findings, key=lambda finding: list(Severity).index(finding.level))
 
 
 def test_a_hidden_column_needs_no_type_that_can_be_measured():
@@ -132,7 +132,7 @@ def test_a_hidden_column_needs_no_type_that_can_be_measured():
 
 def test_names_suggested_come_from_the_source():
     findings = check_policy(parse_policy(TEXT.replace("dept =", "deppt =")), SCHEMA)
-    assert [finding.hint for finding in findings if finding.level is Level.ERROR] == ['did you mean "dept"?']
+    assert [finding.hint for finding in findings if finding.level is Severity.ERROR] == ['did you mean "dept"?']
 
 
 def test_types_come_from_the_source_and_public_columns_are_all_there():
@@ -184,7 +184,7 @@ def test_types_are_not_filled_in_where_policy_and_source_disagree(schema, messag
 )
 def test_a_domain_of_another_type_is_an_error(own, public):
     schema = {**with_column("city", own), "cities": {"Name": public}}
-    found = [str(finding) for finding in check_policy(parse_policy(TEXT), schema) if finding.level is Level.ERROR]
+    found = [str(finding) for finding in check_policy(parse_policy(TEXT), schema) if finding.level is Severity.ERROR]
     assert any("domain" in each and "is of another type" in each for each in found), found
 
 
@@ -193,4 +193,4 @@ def test_a_domain_of_another_type_is_an_error(own, public):
 )
 def test_a_domain_that_no_cell_must_be_converted_for_is_none(own, public):
     schema = {**with_column("city", own), "cities": {"Name": public}}
-    assert [finding for finding in check_policy(parse_policy(TEXT), schema) if finding.level is Level.ERROR] == []
+    assert [finding for finding in check_policy(parse_policy(TEXT), schema) if finding.level is Severity.ERROR] == []

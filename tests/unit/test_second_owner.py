@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from tacit.faces.owner.examining import examine
-from tacit.policy import Level, TablePolicy, check_policy
+from tacit.policy import Severity, TablePolicy, check_policy
 from tacit.policy.budget import BudgetPolicy
 from tacit.policy.column import ColumnPolicy
 from tacit.policy.dataset import Dataset
@@ -16,7 +16,7 @@ from tacit.policy.model import Policy
 def suspected(schema, *tables):
     policy = Policy(Dataset("d", "d.duckdb"), BudgetPolicy(1), tables=tables)
     found = check_policy(policy, schema)
-    return {(f.path[1], f.path[3]) for f in found if f.level is Level.WARNING and "not hidden" in f.reason}
+    return {(f.path[1], f.path[3]) for f in found if f.level is Severity.WARNING and "not hidden" in f.reason}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Generated arithmetic is made in `tacit.sql.arithmetic` and nowhere else: there a node knows how large it can be."""
+"""Generated arithmetic has one home, `tacit.sql.expressions.arithmetic`: there a node knows how large it can be."""
 
 from __future__ import annotations
 

@@ -11,9 +11,10 @@ from sqlglot import exp
 
 from conformance.sql_clinic import clinic, row_clinic
 from tacit.errors import QueryRefused, TacitError
-from tacit.sql import grouping_sets, planner, post
-from tacit.sql.grouping_sets import distinct_sets, written_sets
-from tacit.sql.workload_sets import set_questions
+from tacit.sql.binding import grouping_sets, post
+from tacit.sql.binding.grouping_sets import distinct_sets, written_sets
+from tacit.sql.planning import planner
+from tacit.sql.workloads.sets import set_questions
 
 OVER = row_clinic()
 
@@ -208,7 +209,7 @@ def test_only_sums_over_listed_keys_share_cells():
 
 
 def test_cells_that_are_too_many_are_not_joined(monkeypatch):
-    from tacit.sql import workload_sets
+    from tacit.sql.workloads import sets as workload_sets
 
     found = questions("COUNT(*) FROM visits GROUP BY CUBE (dept, insured, age)")
     assert found.joined([0, 1, 2]).workload.cells == 3 * 2 * 73

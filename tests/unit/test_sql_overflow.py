@@ -15,8 +15,8 @@ from conformance.sql_tables import random_table
 from conformance.sql_world import policy_of, world
 from tacit.errors import TacitError
 from tacit.policy import ColumnPolicy, TablePolicy
-from tacit.sql import arithmetic
-from tacit.sql.arithmetic import Width
+from tacit.sql.expressions import arithmetic
+from tacit.sql.expressions.arithmetic import Width
 
 DIALECTS = ("duckdb", "postgres", "spark")
 BOB = "CASE WHEN name = 'Bob' AND ill THEN {0} WHEN 1 = 0 THEN -{0} ELSE 0 END"

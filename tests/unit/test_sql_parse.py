@@ -9,8 +9,8 @@ import pytest
 
 from tacit.errors import InvalidParameter, QueryRefused, QuerySyntaxError
 from tacit.sql import AtEpsilon, DefaultPrice, WithinError, parse
-from tacit.sql.parse import MAX_CHARACTERS, MAX_DEPTH, MAX_TOKENS
-from tacit.sql.query import Caps
+from tacit.sql.parsing.parse import MAX_CHARACTERS, MAX_DEPTH, MAX_TOKENS
+from tacit.sql.parsing.query import TypedBounds
 
 BODY = "COUNT(*) FROM t"
 
@@ -122,7 +122,7 @@ def test_googles_words_mean_the_same():
     assert query.price == AtEpsilon(Fraction(1, 2))
     assert query.delta == Fraction(1, 10**6)
     assert query.unit == "uid"
-    assert query.caps == Caps(max_groups=3, max_rows=4)
+    assert query.caps == TypedBounds(max_groups=3, max_rows=4)
     assert query.select.sql(dialect="duckdb") == "SELECT COUNT(*) FROM t"
 
 

@@ -17,7 +17,7 @@ from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 from tacit.mechanisms.gaussian_job import rho_of_job
 from tacit.policy import ColumnPolicy, TablePolicy
 from tacit.sql import Counted, Mode, Quantile
-from tacit.sql.bounding import MOST_GROUPS, WEIGHT
+from tacit.sql.planning.bounding import MOST_GROUPS, WEIGHT
 from tacit.sql.rules import Spread
 
 QUESTIONS = [

@@ -11,8 +11,8 @@ from conformance.sql_questions_relational import question as relational_question
 from conformance.sql_relational import family
 from conformance.sql_tables import random_table
 from tacit.errors import TacitError
-from tacit.sql import printing
-from tacit.sql.printing import table_named, text_of
+from tacit.sql.expressions import printing
+from tacit.sql.expressions.printing import table_named, text_of
 
 ODD = ["trips", 'a"b', "a.b", "select", " ", "Ünï cödé", "'", "--"]
 

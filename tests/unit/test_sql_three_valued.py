@@ -8,7 +8,7 @@ import sqlglot
 
 from support import sail
 from tacit.engines.spark_client import connect, disconnect
-from tacit.sql.dialects import emit
+from tacit.sql.emitting.dialects import emit
 
 _CELLS = (None, 1, 2)
 _ASKED = [(x, k) for x in _CELLS for k in (*_CELLS, 3)]

@@ -14,17 +14,17 @@ from sqlglot import exp
 from conformance.sql_world import policy_of, world
 from tacit.curator import Session
 from tacit.policy import ColumnPolicy, TablePolicy
-from tacit.sql.operands import literal
-from tacit.sql.workload import _axis
-from tacit.sql.workload_truth import _ORDER, Line, truth
+from tacit.sql.expressions.operands import literal
+from tacit.sql.workloads.truth import _ORDER, PublicCells, truth
+from tacit.sql.workloads.workload import _axis
 
 DAYS = tuple(date(2026, 1, 1) + timedelta(days=day) for day in range(9))
 LINES = (
-    Line("x", tuple(range(-3, 8)), ordered=True),
-    Line("x", DAYS, ordered=True),
-    Line("x", ("a", "b", "c"), ordered=False),
-    Line("x", (5, 2, 9), ordered=False),
-    Line("x", (False, True), ordered=False, closed=True),
+    PublicCells("x", tuple(range(-3, 8)), ordered=True),
+    PublicCells("x", DAYS, ordered=True),
+    PublicCells("x", ("a", "b", "c"), ordered=False),
+    PublicCells("x", (5, 2, 9), ordered=False),
+    PublicCells("x", (False, True), ordered=False, closed=True),
 )
 
 

@@ -1,8 +1,8 @@
 """The local model: encoders that run on a device, estimators that run at home."""
 
 from tacit.collect.attributes import EveryAttribute, OneAttribute
-from tacit.collect.best import Choice, Option, best
-from tacit.collect.decoding import Decoded, Found, decode, discoveries
+from tacit.collect.best import Option, ProtocolChoice, best
+from tacit.collect.decoding import Decoded, DecodedTexts, decode, discoveries
 from tacit.collect.descriptions import describe, from_description, topic_of
 from tacit.collect.direct import Direct
 from tacit.collect.estimates import Estimate
@@ -29,14 +29,13 @@ from tacit.collect.unary import Unary
 
 __all__ = [
     "VERSION",
-    "Choice",
     "CountMeanSketch",
     "Decoded",
+    "DecodedTexts",
     "Device",
     "Direct",
     "Estimate",
     "EveryAttribute",
-    "Found",
     "Hadamard",
     "HadamardSketch",
     "Hitter",
@@ -51,6 +50,7 @@ __all__ = [
     "PrefixTree",
     "Projective",
     "Protocol",
+    "ProtocolChoice",
     "Rappor",
     "RapporDevice",
     "Round",

@@ -42,7 +42,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ProtocolChoice:
     """Every option, least error first, and the one to take."""
 
     options: tuple[Option, ...]
@@ -62,7 +62,7 @@ class Choice:
         return "\n".join(lines)
 
 
-def best(domain: int, epsilon: Number, *, n: Number, bits: int | None = None) -> Choice:
+def best(domain: int, epsilon: Number, *, n: Number, bits: int | None = None) -> ProtocolChoice:
     """Compare all protocols for `n` people with one of `domain` values each, at this price, in at most so many bits."""
     values = at_least(domain, 2, what="the number of values")
     people = rational(n, "the number of people")
@@ -85,4 +85,4 @@ def best(domain: int, epsilon: Number, *, n: Number, bits: int | None = None) ->
         least = min(option.bits for option in options)
         raise InvalidParameter(f"no protocol fits into {bits} bits: the shortest report has {least}")
     alike = [option for option in fitting if option.deviation**2 <= _ALIKE * fitting[0].deviation ** 2]
-    return Choice(tuple(options), min(alike, key=lambda option: (option.bits, option.deviation)))
+    return ProtocolChoice(tuple(options), min(alike, key=lambda option: (option.bits, option.deviation)))

@@ -20,7 +20,7 @@ _SETTLED = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DecodedTexts:
     """One text that the reports speak of: its share of the people, the error, and its p-value."""
 
     text: str
@@ -33,7 +33,7 @@ class Found:
 class Decoded:
     """What was found among the candidates, commonest first. `explained` is how much of the people they are together."""
 
-    found: tuple[Found, ...]
+    found: tuple[DecodedTexts, ...]
     candidates: int
     level: float
     explained: float
@@ -62,7 +62,8 @@ def decode(protocol: Rappor, tally: Tally, candidates: Sequence[str], *, level: 
     surprises = [1 - NormalDist().cdf(share / error) for share, error in zip(shares, errors, strict=True)]
     passed = discoveries(surprises, level=limit, tests=len(words))
     found = [
-        Found(words[kept[number]], float(shares[number]), float(errors[number]), surprises[number]) for number in passed
+        DecodedTexts(words[kept[number]], float(shares[number]), float(errors[number]), surprises[number])
+        for number in passed
     ]
     found.sort(key=lambda one: -one.share)
     explained = float(sum(one.share for one in found))

@@ -16,15 +16,16 @@ from tacit.curator.noisy import Noisy, NoisyColumn
 from tacit.curator.ordering import ranks
 from tacit.mechanisms import Gaussian, Laplace, strategy
 from tacit.mechanisms.sums import sum_reach
-from tacit.sql import Additive, Counted, Measurement, Plan, post
-from tacit.sql.bind import Output
-from tacit.sql.errors_expected import half_width, shared_confidence
+from tacit.sql import Additive, Counted, Measurement, Plan
+from tacit.sql.binding import post
+from tacit.sql.binding.bind import Output
+from tacit.sql.planning.errors_expected import half_width, shared_confidence
 
 Cell = object
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class AnswerTable:
     """Rows and, of the same shape, the half-width of each number; None where a value is exact."""
 
     columns: tuple[str, ...]
@@ -33,7 +34,7 @@ class Table:
     keys: tuple[int, ...]  # the indices of the columns that are keys
 
 
-def answer(plan: Plan, noisy: Noisy) -> Table:
+def answer(plan: Plan, noisy: Noisy) -> AnswerTable:
     """The rows an analyst sees."""
     count = len(noisy.keys)
     bands = bands_of(plan, noisy, 1)
@@ -48,7 +49,7 @@ def answer(plan: Plan, noisy: Noisy) -> Table:
     columns = [_column(out, plan, noisy) for out in plan.outputs]
     rows = tuple(tuple(column[0][place] for column in columns) for place in places.tolist())
     errors = tuple(tuple(column[1][place] for column in columns) for place in places.tolist())
-    return Table(tuple(out.name for out in plan.outputs), rows, errors, keys_among(plan.outputs))
+    return AnswerTable(tuple(out.name for out in plan.outputs), rows, errors, keys_among(plan.outputs))
 
 
 def keys_among(outputs: Sequence[Output]) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tacit.core import NOTHING, Loss
 from tacit.curator import reuse
 from tacit.curator.caps import caps
-from tacit.curator.derive import Found
+from tacit.curator.derive import ServedAnswer
 from tacit.curator.inquiry import inquiry
 from tacit.curator.job import Job
 from tacit.curator.measure import PublicTables
@@ -28,7 +28,7 @@ PublicOf = Callable[[Plan], PublicTables]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Requester:
     """Who asks, in which words, and under which id."""
 
     analyst: AnalystPolicy
@@ -68,7 +68,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Office:
+class JobRunner:
     """Where jobs are answered: one dataset, its engine and its ledger."""
 
     policy: Policy
@@ -77,7 +77,7 @@ class Office:
     source: Source
     public: PublicOf
 
-    def answer(self, job: Job, wish: Wish) -> Answered:
+    def answer(self, job: Job, wish: Requester) -> Answered:
         """Kept answers at no charge, or new ones: charged, read and given noise, in this order."""
         version = reuse.data_version(self.policy, self.engine)
         if self.policy.budget.reuse and not job.fresh and not wish.fresh:
@@ -89,12 +89,12 @@ class Office:
         given = tuple(Given(paid.value[index], paid.entry, how) for index in job.answering)
         return Answered(given, paid.entry, NOTHING if paid.replayed else job.loss, how)
 
-    def _again(self, job: Job, found: Sequence[Found], *, watched: bool) -> Answered:
+    def _again(self, job: Job, found: Sequence[ServedAnswer], *, watched: bool) -> Answered:
         members = [Given(each.member, each.entry, each.how, reuse.age_note(each.at, watched=watched)) for each in found]
         given = tuple(members[index] for index in job.answering)
         return Answered(given, given[0].entry, NOTHING, reuse.said(found, job))
 
-    def _payment(self, job: Job, wish: Wish, version: str) -> Payment[tuple[Member, ...]]:
+    def _payment(self, job: Job, wish: Requester, version: str) -> Payment[tuple[Member, ...]]:
         audience = None if self.policy.budget.share_answers else wish.analyst.name
 
         def kept(members: tuple[Member, ...]) -> list[Answer]:
@@ -114,7 +114,7 @@ class Office:
             restored=lambda bodies: _restored(job, bodies),
         )
 
-    def _charge(self, job: Job, wish: Wish) -> Charge:
+    def _charge(self, job: Job, wish: Requester) -> Charge:
         asked = inquiry(job.queries, self.policy, loss=None if job.is_batch else job.loss, words=wish.words)
         return Charge(
             dataset=self.policy.dataset.name,

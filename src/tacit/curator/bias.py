@@ -35,9 +35,9 @@ from tacit.engines import Exact
 from tacit.mechanisms import Exponential, Laplace
 from tacit.noise import IntArray, Source, WideArray
 from tacit.sql import Plan
-from tacit.sql.arithmetic import MOST_ROWS
-from tacit.sql.excess import CELL, COUNT, SHARES, SUM
-from tacit.sql.plan import Excess
+from tacit.sql.expressions.arithmetic import MOST_ROWS
+from tacit.sql.planning.excess import CELL, COUNT, SHARES, SUM
+from tacit.sql.planning.plan import Excess
 
 COVERED = "the noise and what the bounds cut"
 _NEAR = 4  # levels: up to about what the answer itself allows a unit, where most tables lie

@@ -24,9 +24,9 @@ from tacit.mechanisms import Exponential
 from tacit.noise import SYSTEM, IntArray, Source
 from tacit.policy import AnalystPolicy, ColumnType, NullUnit, Policy, Schema, TablePolicy, lookups, root_of
 from tacit.sql import AtEpsilon, Plan, bind, parse, plan
-from tacit.sql.aliases import qualified
-from tacit.sql.dialects import emit
-from tacit.sql.query import Caps as QueryCaps
+from tacit.sql.emitting.dialects import emit
+from tacit.sql.expressions.aliases import qualified
+from tacit.sql.parsing.query import TypedBounds as QueryCaps
 from tacit.sql.relations import looked_up
 from tacit.sql.rules import Facts, UnitFacts
 from tacit.sql.rules.own_rows import own_rows

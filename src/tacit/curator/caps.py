@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from tacit.accounting import epsilon_within, grains_within, rho_for, zcdp_to_dp
 from tacit.core import Budget
-from tacit.ledger import Cap, Caps, Grains, Zcdp
+from tacit.ledger import BudgetLimits, Cap, Grains, Zcdp
 from tacit.policy import Accounting, AnalystPolicy, Policy
 
 
-def caps(policy: Policy, analyst: AnalystPolicy) -> Caps:
+def caps(policy: Policy, analyst: AnalystPolicy) -> BudgetLimits:
     """Every cap that binds this analyst."""
     groups = tuple((name, _cap(policy, policy.limit_of(policy.group(name)))) for name in analyst.groups)
-    return Caps(
+    return BudgetLimits(
         total=_cap(policy, policy.budget.limit),
         analyst=None if analyst.epsilon is None else _cap(policy, policy.limit_of(analyst)),
         window=None if analyst.window is None else int(analyst.window.total_seconds()),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from tacit.core import NOTHING, Budget, Loss, Number
-from tacit.curator.answering import Answered, Office, Wish
+from tacit.curator.answering import Answered, JobRunner, Requester
 from tacit.curator.batch_release import BatchRelease
 from tacit.curator.caps import as_budget, caps
 from tacit.curator.explain import Explanation
@@ -28,10 +28,10 @@ from tacit.ledger import Balance, Entry, Ledger
 from tacit.noise import SYSTEM, Source
 from tacit.policy import AnalystPolicy, Policy, TableDomain
 from tacit.sql import BoundQuery, Histogram, Mode, Output, Parameters, Plan, Planner, WithinError, bind, parse
-from tacit.sql.dialects import values_of
-from tacit.sql.excess import refuse_bias
-from tacit.sql.planning_work import check_work
-from tacit.sql.price import read_bound
+from tacit.sql.emitting.dialects import values_of
+from tacit.sql.parsing.price import read_bound
+from tacit.sql.planning.excess import refuse_bias
+from tacit.sql.planning.work import check_work
 from tacit.sql.relations import CountedSchema
 
 
@@ -90,7 +90,7 @@ class Curator:
         job = self.prepare(text, parameters, session=session)
         if job.queries[0].explain:
             return self._explained(job)
-        job, answered, pilot = self._answered(job, Wish(analyst, [text], request_id))
+        job, answered, pilot = self._answered(job, Requester(analyst, [text], request_id))
         with showing():
             return release(job, answered, left=self._left(analyst), pilot=pilot)
 
@@ -112,7 +112,7 @@ class Curator:
         analyst = self.policy.analyst(session.analyst)
         job = self._batch(questions, session=session, epsilon=epsilon, within=within, delta=delta)
         words = [question if isinstance(question, str) else question[0] for question in questions]
-        job, answered, pilot = self._answered(job, Wish(analyst, words, request_id, fresh))
+        job, answered, pilot = self._answered(job, Requester(analyst, words, request_id, fresh))
         with showing():
             return release_batch(job, answered, left=self._left(analyst), pilot=pilot)
 
@@ -156,9 +156,9 @@ class Curator:
                 outputs=outputs,
             )
 
-    def _answered(self, job: Job, wish: Wish) -> tuple[Job, Answered, Loss]:
+    def _answered(self, job: Job, wish: Requester) -> tuple[Job, Answered, Loss]:
         """The job that was answered, what answers it, and what a pilot cost, where one found its price."""
-        office = Office(self.policy, self._engine, self._ledger, self._source, self._public)
+        office = JobRunner(self.policy, self._engine, self._ledger, self._source, self._public)
         if job.sharper is None:
             return job, office.answer(job, wish), NOTHING
         first = office.answer(job, replace(wish, request_id=None))

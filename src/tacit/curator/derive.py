@@ -16,10 +16,11 @@ from tacit.ledger import KeptAnswer, Ledger
 from tacit.mechanisms import Gaussian, Laplace, strategy
 from tacit.mechanisms.strategy.picks import Floats
 from tacit.mechanisms.sums import sum_reach
-from tacit.sql import Additive, Counted, Measurement, Plan, post
-from tacit.sql.errors_expected import shared_confidence
-from tacit.sql.picking import Pick
-from tacit.sql.plan import Selection
+from tacit.sql import Additive, Counted, Measurement, Plan
+from tacit.sql.binding import post
+from tacit.sql.planning.errors_expected import shared_confidence
+from tacit.sql.planning.picking import Pick
+from tacit.sql.planning.plan import Selection
 from tacit.sql.rules import Spread
 
 COLUMNS = "some columns of an earlier answer"
@@ -29,7 +30,7 @@ Groups = dict[KeyTuple, list[int]]  # a group asked for, and the rows of the kep
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ServedAnswer:
     """A kept answer that serves a new question, with the noise it really has, and how it was got."""
 
     member: Member
@@ -38,7 +39,7 @@ class Found:
     at: float  # when it was given
 
 
-def derived(question: Served, kept: KeptAnswer, ledger: Ledger, *, picks: Picks = ()) -> Found | None:
+def derived(question: Served, kept: KeptAnswer, ledger: Ledger, *, picks: Picks = ()) -> ServedAnswer | None:
     """The answer to a question from a kept one over more keys, of which `picks` says the values that count."""
     plan = question.asked
     facts = json.loads(kept.keep.facts)
@@ -82,7 +83,7 @@ def derived(question: Served, kept: KeptAnswer, ledger: Ledger, *, picks: Picks 
         loss=kept.loss,
         selection=kept_selection(plan, facts),
     )
-    return Found(Member(shown, Noisy(tuple(groups), tuple(made), noisy.private_keys)), how, kept.hash, kept.at)
+    return ServedAnswer(Member(shown, Noisy(tuple(groups), tuple(made), noisy.private_keys)), how, kept.hash, kept.at)
 
 
 def _columns(facts: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:

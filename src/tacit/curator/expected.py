@@ -10,8 +10,9 @@ from tacit.curator.answer import estimate_width
 from tacit.curator.grouping_rows import resolved
 from tacit.curator.job import Job
 from tacit.curator.members import Served
-from tacit.sql import Output, post
-from tacit.sql.errors_expected import half_width, nominal_value, shared_confidence
+from tacit.sql import Output
+from tacit.sql.binding import post
+from tacit.sql.planning.errors_expected import half_width, nominal_value, shared_confidence
 
 
 def outputs_of(job: Job, question: int) -> Sequence[Output]:

@@ -13,9 +13,10 @@ from tacit.core import Loss, decimal_text
 from tacit.curator.ranks import rank_error
 from tacit.curator.release import NOISE, covering, in_one_text
 from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
-from tacit.sql import Histogram, Measurement, Mode, Output, Plan, Quantile, post
-from tacit.sql.errors_expected import nominal, shared_confidence
-from tacit.sql.keys import MAX_KEYS
+from tacit.sql import Histogram, Measurement, Mode, Output, Plan, Quantile
+from tacit.sql.binding import post
+from tacit.sql.expressions.keys import MAX_KEYS
+from tacit.sql.planning.errors_expected import nominal, shared_confidence
 from tacit.sql.rules import Spread
 
 

@@ -8,10 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.curator.answer import Cell, Table, answer, in_order, keys_among
+from tacit.curator.answer import AnswerTable, Cell, answer, in_order, keys_among
 from tacit.curator.noisy import Noisy
-from tacit.sql import BoundQuery, Output, Plan, post
-from tacit.sql.grouping_sets import Places
+from tacit.sql import BoundQuery, Output, Plan
+from tacit.sql.binding import post
+from tacit.sql.binding.grouping_sets import Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class _Row:
     errors: tuple[float | None, ...]
 
 
-def one_table(bound: BoundQuery, sets: Places, answers: Iterable[tuple[Plan, Noisy]]) -> Table:
+def one_table(bound: BoundQuery, sets: Places, answers: Iterable[tuple[Plan, Noisy]]) -> AnswerTable:
     """HAVING, ORDER BY and LIMIT act on the noised rows of all sets together; a set that is named twice is there twice.
 
     `answers` has, for each of `sets`, what to show of it and its noised columns. What is ordered by stands behind the
@@ -38,7 +39,7 @@ def one_table(bound: BoundQuery, sets: Places, answers: Iterable[tuple[Plan, Noi
     kept = [rows[place] for place in places[bound.offset : end].tolist()]
     names = tuple(out.name for out in bound.outputs)
     cells, errors = tuple(row.cells[:width] for row in kept), tuple(row.errors[:width] for row in kept)
-    return Table(names, cells, errors, keys_among(bound.outputs))
+    return AnswerTable(names, cells, errors, keys_among(bound.outputs))
 
 
 def _rows(bound: BoundQuery, keys: Sequence[int], made: Plan, noisy: Noisy) -> Iterator[_Row]:

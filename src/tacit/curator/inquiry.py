@@ -11,7 +11,7 @@ from tacit.errors import QueryRefused
 from tacit.ledger import Entry, Inquiry, Zcdp
 from tacit.policy import Policy
 from tacit.sql import DefaultPrice, Parameters, Query, parse
-from tacit.sql.question import parameters_text, question_text, read_parameters, tables_of
+from tacit.sql.parsing.question import parameters_text, question_text, read_parameters, tables_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from fractions import Fraction
 from functools import cached_property
 
 from tacit.core import ComposedEvent, Event, Loss
-from tacit.curator.batch_pieces import Joint, Lone, Maker, Piece
 from tacit.curator.members import Member, Served, served
+from tacit.curator.pieces import Joint, Lone, Maker, Piece
 from tacit.sql import BoundQuery, Query
-from tacit.sql.workload_sets import SetQuestions
+from tacit.sql.workloads.sets import SetQuestions
 
 
 @dataclass(frozen=True)

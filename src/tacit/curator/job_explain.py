@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from tacit.curator.batch_pieces import Joint, Maker
 from tacit.curator.expected import expected_bands, outputs_of
 from tacit.curator.explain import Explanation, Priced, exact_outputs, expected_errors, explain, nominal_notes
 from tacit.curator.job import Job
@@ -22,7 +21,8 @@ from tacit.curator.job_notes import (
     workload_notes,
 )
 from tacit.curator.members import Served
-from tacit.sql import post
+from tacit.curator.pieces import Joint, Maker
+from tacit.sql.binding import post
 
 _PILOT = "this is the pilot: it finds out, privately, what the accuracy costs; the answer is charged on top"
 

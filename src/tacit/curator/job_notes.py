@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 
 from tacit.core import Loss
-from tacit.curator.batch_pieces import Joint, Lone, Piece
 from tacit.curator.explain import accuracy_notes, bounding_text, describe, selection_text
 from tacit.curator.job import Job
+from tacit.curator.pieces import Joint, Lone, Piece
 from tacit.mechanisms import Laplace
 from tacit.mechanisms.strategy import StrategyNoise
 from tacit.sql import Measurement, Plan

@@ -7,16 +7,16 @@ from typing import TypeVar
 
 from tacit.core import Loss, Number, positive, probability
 from tacit.core.rational import MAX_EXPONENT
-from tacit.curator.batch_pieces import Fits, Lone, Maker
 from tacit.curator.job import Job, alone
+from tacit.curator.pieces import Fits, Lone, Maker
 from tacit.curator.pricing import Session, check_limit
 from tacit.errors import InvalidParameter, QueryRefused
 from tacit.policy import Policy, Schema
 from tacit.sql import BoundQuery, DefaultPrice, Parameters, Planner, bind, parse
-from tacit.sql.planning_budget import MOST_IN_BATCH, PlanningBudget
-from tacit.sql.planning_work import check_work
-from tacit.sql.workload import fitting, joined
-from tacit.sql.workload_sets import SetQuestions, set_questions
+from tacit.sql.parsing.planning_budget import MOST_IN_BATCH, PlanningBudget
+from tacit.sql.planning.work import check_work
+from tacit.sql.workloads.sets import SetQuestions, set_questions
+from tacit.sql.workloads.workload import fitting, joined
 
 MAX_QUESTIONS = 2_000
 

@@ -20,8 +20,8 @@ from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 from tacit.noise import IntArray, Source, WideArray
 from tacit.policy import TableDomain
 from tacit.sql import Additive, Histogram, Measurement, Mode, Plan, Quantile
-from tacit.sql.keys import Key
-from tacit.sql.measures import Measure
+from tacit.sql.expressions.keys import Key
+from tacit.sql.expressions.measures import Measure
 
 PublicTables = Mapping[TableDomain, tuple[object, ...]]
 

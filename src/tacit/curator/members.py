@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from tacit.curator.batch_pieces import Joint
 from tacit.curator.noisy import Noisy, NoisyColumn
+from tacit.curator.pieces import Joint
 from tacit.mechanisms.strategy import apply, row_variances
 from tacit.mechanisms.strategy.picks import Floats
 from tacit.sql import Additive, Counted, Measurement, Plan

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from tacit.errors import EngineError, TacitError
-from tacit.ledger import Answer, Caps, Charge, Ledger, Replay
+from tacit.ledger import Answer, BudgetLimits, Charge, Ledger, Replay
 
 T = TypeVar("T")
 
@@ -22,7 +22,7 @@ class Payment(Generic[T]):
     """What is charged, and what it pays for: how that is read, kept, and made of what was kept for the same request."""
 
     charge: Charge
-    caps: Caps
+    caps: BudgetLimits
     what: str  # in the words of an error: "the answer"
     read: Callable[[], T]
     kept: Callable[[T], Sequence[Answer]]

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tacit.curator.batch_pieces import Joint
 from tacit.curator.job import Job
 from tacit.curator.measure import PublicTables, encoded, listed, measure
 from tacit.curator.members import Member, Served, estimated
+from tacit.curator.pieces import Joint
 from tacit.engines import Engine, Exact, State, one_state
 from tacit.noise import IntArray, Source, WideArray
 from tacit.sql import Plan, Statement
-from tacit.sql.bounding import is_wide_noise
+from tacit.sql.planning.bounding import is_wide_noise
 from tacit.sql.rules.sample_groups import TIES
 
 

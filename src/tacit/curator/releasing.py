@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tacit.core import NOTHING, Budget, Loss
-from tacit.curator.answer import Table, answer
+from tacit.curator.answer import AnswerTable, answer
 from tacit.curator.answering import Answered, Given
-from tacit.curator.batch_pieces import Joint
 from tacit.curator.batch_release import BatchRelease
 from tacit.curator.bias import bias_notes, covered
 from tacit.curator.explain import describe
@@ -24,6 +23,7 @@ from tacit.curator.job_notes import (
     workload_notes,
 )
 from tacit.curator.members import Member
+from tacit.curator.pieces import Joint
 from tacit.curator.release import NOISE, Receipt, Release
 
 
@@ -105,7 +105,9 @@ def _sets(job: Job, answered: Answered) -> Release:
     return _shown(table, answered.members[0], answered=answered, notes=notes, receipt=receipt)
 
 
-def _shown(table: Table, member: Member, *, answered: Answered, notes: tuple[str, ...], receipt: Receipt) -> Release:
+def _shown(
+    table: AnswerTable, member: Member, *, answered: Answered, notes: tuple[str, ...], receipt: Receipt
+) -> Release:
     return Release(
         columns=table.columns,
         rows=table.rows,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from tacit.core import decimal_text
-from tacit.curator.derive import COLUMNS, Found, derived, kept_selection, key_texts, serving
+from tacit.curator.derive import COLUMNS, ServedAnswer, derived, kept_selection, key_texts, serving
 from tacit.curator.job import Job
 from tacit.curator.members import Member, Served
 from tacit.curator.noisy import Noisy
@@ -18,8 +18,8 @@ from tacit.ledger import Keep, KeptAnswer, Ledger, Shelf
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.policy import Policy
 from tacit.sql import Measurement
-from tacit.sql.picking import restrictions
-from tacit.sql.workload import key_column
+from tacit.sql.planning.picking import restrictions
+from tacit.sql.workloads.workload import key_column
 
 SAME = "the same question"
 
@@ -46,7 +46,7 @@ def keep(question: Served, member: Member, *, data_version: str, audience: str |
     return Keep(key=plan.key, family=plan.family, data_version=data_version, audience=audience, facts=json.dumps(facts))
 
 
-def find_job(job: Job, ledger: Ledger, shelf: Shelf) -> tuple[Found, ...] | None:
+def find_job(job: Job, ledger: Ledger, shelf: Shelf) -> tuple[ServedAnswer, ...] | None:
     """For each member of a job a kept answer that serves it at least as well as a fresh one would; None unless all do.
 
     Grouping sets are consistent with each other and count the same rows, so theirs must have been given together, for
@@ -54,7 +54,7 @@ def find_job(job: Job, ledger: Ledger, shelf: Shelf) -> tuple[Found, ...] | None
     """
     if job.sets is not None:
         return _together(job, ledger, shelf)
-    found: list[Found] = []
+    found: list[ServedAnswer] = []
     for question in job.members:
         kept = next(candidates(question, ledger, shelf), None)
         if kept is None:
@@ -63,7 +63,7 @@ def find_job(job: Job, ledger: Ledger, shelf: Shelf) -> tuple[Found, ...] | None
     return tuple(found)
 
 
-def _together(job: Job, ledger: Ledger, shelf: Shelf) -> tuple[Found, ...] | None:
+def _together(job: Job, ledger: Ledger, shelf: Shelf) -> tuple[ServedAnswer, ...] | None:
     first, *others = job.members
     for kept in candidates(first, ledger, shelf):
         found = [kept, *(_beside(kept, question, ledger, shelf) for question in others)]
@@ -73,12 +73,12 @@ def _together(job: Job, ledger: Ledger, shelf: Shelf) -> tuple[Found, ...] | Non
     return None
 
 
-def _beside(first: Found, question: Served, ledger: Ledger, shelf: Shelf) -> Found | None:
+def _beside(first: ServedAnswer, question: Served, ledger: Ledger, shelf: Shelf) -> ServedAnswer | None:
     """What serves a question among the answers that were given together with another."""
     return next((each for each in candidates(question, ledger, shelf) if each.entry == first.entry), None)
 
 
-def candidates(question: Served, ledger: Ledger, shelf: Shelf) -> Iterator[Found]:
+def candidates(question: Served, ledger: Ledger, shelf: Shelf) -> Iterator[ServedAnswer]:
     """Kept answers that serve the question at least as well as a fresh one would, the best first."""
     plan = question.asked
     for kept in ledger.kept(shelf, key=plan.key):
@@ -106,7 +106,7 @@ def _scale(measurement: Measurement) -> Fraction:
     return noise.sigma if isinstance(noise, Gaussian) else noise.rate
 
 
-def _same(question: Served, kept: KeptAnswer, ledger: Ledger) -> Found | None:
+def _same(question: Served, kept: KeptAnswer, ledger: Ledger) -> ServedAnswer | None:
     """The same measurements, none of them noisier than asked."""
     facts = json.loads(kept.keep.facts)
     plan, columns = question.asked, facts["columns"]
@@ -118,10 +118,10 @@ def _same(question: Served, kept: KeptAnswer, ledger: Ledger) -> Found | None:
             return None
         measurements.append(served)
     shown = replace(plan, measurements=tuple(measurements), loss=kept.loss, selection=kept_selection(plan, facts))
-    return Found(Member(shown, noisy), SAME, kept.hash, kept.at)
+    return ServedAnswer(Member(shown, noisy), SAME, kept.hash, kept.at)
 
 
-def said(found: Sequence[Found], job: Job) -> str:
+def said(found: Sequence[ServedAnswer], job: Job) -> str:
     """How a job's answers were got."""
     hows = list(dict.fromkeys(each.how for each in found))
     if job.is_batch:

@@ -15,7 +15,8 @@ from tacit.curator.members import Member
 from tacit.curator.pricing import Session, check_limit
 from tacit.errors import BudgetExceeded, QueryRefused
 from tacit.policy import Policy
-from tacit.sql import BoundQuery, Output, WithinError, post
+from tacit.sql import BoundQuery, Output, WithinError
+from tacit.sql.binding import post
 
 PILOT = Fraction(1, 20)  # what a first look costs, where the accuracy asked for depends on the answer
 _COARSEST, _FINEST = Fraction(100), Fraction(1, 10_000)

@@ -14,19 +14,19 @@ from tacit.engines.looking import Looked, look_at_files
 from tacit.engines.owner import run_owner_sql
 from tacit.engines.reading import advice_on, holds_identifiers, shared_keys, unreadable_tables
 from tacit.engines.snapshot import State, one_state
-from tacit.engines.watching import Mark, mark_of
+from tacit.engines.watching import DataMark, mark_of
 from tacit.errors import EngineError, PolicyError
 from tacit.policy import Dataset, Policy, Schema, TablePolicy
 from tacit.policy.engine_specs import ENGINES
 
 __all__ = [
     "UNLIMITED",
+    "DataMark",
     "Engine",
     "Exact",
     "IntArray",
     "Limits",
     "Looked",
-    "Mark",
     "State",
     "advice_on",
     "dummy_engine",

@@ -18,7 +18,7 @@ from tacit.engines.delta import advice_on_delta
 from tacit.engines.exact import Exact, advice_on_views, log, unanswered
 from tacit.engines.sources import Exposed, ask, describe, expose, unfit_cells_in
 from tacit.engines.text_tables import Unfit
-from tacit.engines.watching import Mark, changed_tables, digest, mark_of_files
+from tacit.engines.watching import DataMark, changed_tables, digest, mark_of_files
 from tacit.errors import EngineError, InvalidParameter
 from tacit.policy import Dataset, Policy, Schema, TablePolicy
 
@@ -77,7 +77,7 @@ class DuckDB:
         # Outside the handler: the error has no __context__ that a traceback, a logger or a debugger could print.
         raise unanswered()
 
-    def mark(self) -> Mark:
+    def mark(self) -> DataMark:
         """The state of the files; see `Watched`."""
         now = mark_of_files(self._paths)
         if now != self._seen:
@@ -88,7 +88,7 @@ class DuckDB:
         if self._loaded is None:
             return now
         times = [mark.at for mark in (now, self._loaded) if mark.at is not None]
-        return Mark(digest((now.text, self._loaded.text)), max(times, default=None))
+        return DataMark(digest((now.text, self._loaded.text)), max(times, default=None))
 
     def advice(self) -> tuple[tuple[str, str], ...]:
         """What a careful curator would change about the source."""

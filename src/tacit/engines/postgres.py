@@ -14,9 +14,9 @@ from psycopg.conninfo import conninfo_to_dict
 from tacit.engines.base import UNLIMITED, Limits
 from tacit.engines.exact import Exact, advice_on_views, log, unanswered
 from tacit.engines.postgres_settings import WATCHED, differing, settings, statement
-from tacit.engines.postgres_tables import Tables, find_tables
+from tacit.engines.postgres_tables import PostgresTables, find_tables
 from tacit.engines.postgres_types import fetch
-from tacit.engines.watching import Mark, changed_tables, digest
+from tacit.engines.watching import DataMark, changed_tables, digest
 from tacit.errors import EngineError, InvalidParameter, PolicyError, TacitError
 from tacit.policy import DatabaseSource, Dataset, Schema, TablePolicy
 from tacit.policy.servers import KEEPALIVES, SECRET_PARAMETERS, holds_secret
@@ -47,7 +47,7 @@ class Postgres:
         "_tables",
     )
 
-    def __init__(self, address: dict[str, object], tables: Tables, *, made: dict[str, str]) -> None:
+    def __init__(self, address: dict[str, object], tables: PostgresTables, *, made: dict[str, str]) -> None:
         self._address, self._tables, self._settings = address, tables, made
         self._lock = threading.Lock()
         self._idle: list[Connection] = []
@@ -71,7 +71,7 @@ class Postgres:
             return state.execute(sql)
 
     @contextmanager
-    def snapshot(self) -> Iterator[State]:
+    def snapshot(self) -> Iterator[PostgresState]:
         """One state of the data for several SELECTs: one transaction, REPEATABLE READ and READ ONLY."""
         if os.getpid() != self._pid:
             raise EngineError("the engine was opened in another process", hint="open one in each process, after a fork")
@@ -83,7 +83,7 @@ class Postgres:
                 log.warning("%s: %s", type(error).__name__, error)
             if connection is None:  # outside the handler: nothing of what was said is left in the error
                 raise unanswered()
-            yield State(connection, self._tables, stopped=self._stopped)
+            yield PostgresState(connection, self._tables, stopped=self._stopped)
 
     def interrupt(self) -> None:
         """Stop every question that is running."""
@@ -101,7 +101,7 @@ class Postgres:
         with self._lock:
             self._clean()
 
-    def mark(self) -> Mark:
+    def mark(self) -> DataMark:
         """The columns of the tables, and the server's counters of what was written; see `Watched`."""
         row = None
         try:
@@ -113,7 +113,7 @@ class Postgres:
             raise EngineError("the database gave no answer, and nothing was charged", hint=_SEE_LOG)
         if row[0] != self._tables.columns:
             raise changed_tables()
-        return Mark(digest(row))
+        return DataMark(digest(row))
 
     def advice(self) -> tuple[tuple[str, str], ...]:
         """What a careful curator would change about the role that asks. Reads the catalogue, never a row."""
@@ -186,12 +186,12 @@ class Postgres:
         connection.close()
 
 
-class State:
+class PostgresState:
     """One state of the data, for as long as its transaction lasts."""
 
     __slots__ = ("_connection", "_stopped", "_tables")
 
-    def __init__(self, connection: Connection, tables: Tables, *, stopped: Set[Connection]) -> None:
+    def __init__(self, connection: Connection, tables: PostgresTables, *, stopped: Set[Connection]) -> None:
         self._connection, self._tables, self._stopped = connection, tables, stopped
 
     @property

@@ -51,7 +51,7 @@ SELECT (SELECT md5(string_agg(concat_ws('/', a.attrelid, a.attname, a.atttypid, 
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class PostgresTables:
     """The tables of a policy: their schema, and a WITH clause under which only they have names."""
 
     schema: Schema
@@ -73,7 +73,7 @@ class Tables:
         return f"{self.clause}SELECT * FROM (\n{select.strip().rstrip(';')}\n) AS result"
 
 
-def find_tables(ask: Ask, tables: Sequence[TablePolicy], *, every: bool) -> Tables:
+def find_tables(ask: Ask, tables: Sequence[TablePolicy], *, every: bool) -> PostgresTables:
     """The policy's tables, or `every` one of the schema `public`. Reads the catalogue, never a row."""
     there = _there(ask)
     collation = _collation(ask)
@@ -93,7 +93,7 @@ def find_tables(ask: Ask, tables: Sequence[TablePolicy], *, every: bool) -> Tabl
         cells = ", ".join(f"{way.sql} AS {quoted(names[column])}" for column, way in read.items())
         parts.append(f"{quoted(name)} AS NOT MATERIALIZED (SELECT {cells} FROM {origins[-1]})")
     clause = f"WITH {', '.join(parts)}\n" if parts else ""
-    tables_found = Tables(schema, clause, tuple(origins), tuple(computed))
+    tables_found = PostgresTables(schema, clause, tuple(origins), tuple(computed))
     return replace(tables_found, columns=str(ask(tables_found.state)[0][0]))
 
 

@@ -31,52 +31,56 @@ class SourceColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ColumnReading:
     """How a column is read, and what the schema calls its type: DuckDB's word for it, so that one plan fits both."""
 
     sql: str
     type: str
 
 
-def reading(column: SourceColumn, *, collation: str, key: bool = False) -> Reading:
+def reading(column: SourceColumn, *, collation: str, key: bool = False) -> ColumnReading:
     """The expression that reads a column. None of them fails on a cell, and equal cells are one group.
 
     Of a `key` no two cells are made one: a NUMERIC without digits is then its own text, and not a double.
     """
     name, base = quoted(column.name), column.base
     if column.is_enum or base in _TEXTS:
-        return Reading(f"CAST({name} AS TEXT) COLLATE {quoted(collation)}", "VARCHAR")
+        return ColumnReading(f"CAST({name} AS TEXT) COLLATE {quoted(collation)}", "VARCHAR")
     if base == "numeric":
-        exact = Reading(f"CAST(trim_scale({name}) AS TEXT) COLLATE {quoted(collation)}", "VARCHAR")
+        exact = ColumnReading(f"CAST(trim_scale({name}) AS TEXT) COLLATE {quoted(collation)}", "VARCHAR")
         found = _numeric(name, column.digits)
         return exact if key and found.type == "DOUBLE" else found
     plain = {
-        "int2": Reading(name, "SMALLINT"),  # as it is, so that an index on it serves; arithmetic widens it by its type
-        "int4": Reading(name, "INTEGER"),
-        "int8": Reading(name, "BIGINT"),
-        "float4": Reading(f"({name} + CAST(0 AS REAL))", "FLOAT"),  # -0 becomes 0: which it was told whose row it is
-        "float8": Reading(f"({name} + CAST(0 AS DOUBLE PRECISION))", "DOUBLE"),
-        "bool": Reading(name, "BOOLEAN"),
-        "date": Reading(name, "DATE"),
-        "timestamp": Reading(f"CAST({name} AS TIMESTAMP)", "TIMESTAMP"),
-        "timestamptz": Reading(f"({name} AT TIME ZONE 'UTC')", "TIMESTAMP"),
-        "uuid": Reading(name, "UUID"),
+        "int2": ColumnReading(
+            name, "SMALLINT"
+        ),  # as it is, so that an index on it serves; arithmetic widens it by its type
+        "int4": ColumnReading(name, "INTEGER"),
+        "int8": ColumnReading(name, "BIGINT"),
+        "float4": ColumnReading(
+            f"({name} + CAST(0 AS REAL))", "FLOAT"
+        ),  # -0 becomes 0: which it was told whose row it is
+        "float8": ColumnReading(f"({name} + CAST(0 AS DOUBLE PRECISION))", "DOUBLE"),
+        "bool": ColumnReading(name, "BOOLEAN"),
+        "date": ColumnReading(name, "DATE"),
+        "timestamp": ColumnReading(f"CAST({name} AS TIMESTAMP)", "TIMESTAMP"),
+        "timestamptz": ColumnReading(f"({name} AT TIME ZONE 'UTC')", "TIMESTAMP"),
+        "uuid": ColumnReading(name, "UUID"),
     }
-    return plain.get(base, Reading(name, column.shown.upper()))
+    return plain.get(base, ColumnReading(name, column.shown.upper()))
 
 
-def _numeric(name: str, digits: tuple[int, int] | None) -> Reading:
+def _numeric(name: str, digits: tuple[int, int] | None) -> ColumnReading:
     """NUMERIC(18, 3) is exact, but for NaN, which a DECIMAL of DuckDB cannot be: hence not by that word.
 
     One without digits may hold what no double can, and converting it would fail.
     """
     if digits is not None and 0 <= digits[1] <= digits[0] <= _WIDEST:
-        return Reading(name, f"NUMERIC({digits[0]},{digits[1]})")
+        return ColumnReading(name, f"NUMERIC({digits[0]},{digits[1]})")
     cases = (
         f"WHEN {name} = 'NaN' THEN 'NaN' WHEN {name} > {_LARGEST} THEN 'Infinity' "
         f"WHEN {name} < -{_LARGEST} THEN '-Infinity' WHEN ABS({name}) < {_SMALLEST} THEN '0'"
     )
-    return Reading(f"CASE {cases} ELSE CAST({name} AS DOUBLE PRECISION) END", "DOUBLE")
+    return ColumnReading(f"CASE {cases} ELSE CAST({name} AS DOUBLE PRECISION) END", "DOUBLE")
 
 
 # ── what comes back ──────────────────────────────────────────────────────────────────────────────────────────────────

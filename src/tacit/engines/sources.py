@@ -13,7 +13,7 @@ from tacit.engines.exact import log
 from tacit.engines.files import Format, TableFiles, readable, table_files
 from tacit.engines.text_cells import cell_of
 from tacit.engines.text_tables import Unfit, load, text_table, unfit_cells
-from tacit.engines.watching import Mark, mark_of_files
+from tacit.engines.watching import DataMark, mark_of_files
 from tacit.errors import EngineError, PolicyError, TacitError
 from tacit.policy import ColumnType, DatabaseSource, Dataset, FileSource, Schema, TablePolicy, TextFormat, fold
 
@@ -29,7 +29,7 @@ class Exposed:
 
     tables: tuple[str, ...]
     paths: tuple[str, ...] = ()
-    loaded: Mark | None = None  # the state of the files that were read once, before they were
+    loaded: DataMark | None = None  # the state of the files that were read once, before they were
     computed: tuple[str, ...] = ()  # those that are computed when they are read, so that reading a row can fail
 
 
@@ -123,7 +123,7 @@ def _expose_database(connection: Connection, dataset: Dataset, *, names: Sequenc
     return Exposed(tuple(exposed), loaded=loaded, computed=tuple(computed))
 
 
-def _mark_of_database(dataset: Dataset) -> Mark:
+def _mark_of_database(dataset: Dataset) -> DataMark:
     """While it is open nobody can write to it, so that it is marked once: with what is not yet written into it."""
     assert isinstance(dataset.source, DatabaseSource)  # noqa: S101 - asked before
     path = str(dataset.resolve(dataset.source.location).absolute())

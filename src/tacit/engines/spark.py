@@ -14,8 +14,8 @@ from tacit.engines.base import UNLIMITED, Limits
 from tacit.engines.delta import advice_on_delta, is_delta
 from tacit.engines.exact import Exact, log, unanswered
 from tacit.engines.spark_client import SparkSession, connect, disconnect
-from tacit.engines.spark_tables import BEYOND, Tables, fetch, files_under, find_tables, named
-from tacit.engines.watching import Mark, changed_tables, mark_of_files
+from tacit.engines.spark_tables import BEYOND, SparkTables, fetch, files_under, find_tables, named
+from tacit.engines.watching import DataMark, changed_tables, mark_of_files
 from tacit.errors import EngineError, PolicyError
 from tacit.policy import DatabaseSource, Dataset, Schema, TablePolicy
 
@@ -51,7 +51,7 @@ class Spark:
 
     __slots__ = ("_closed", "_find", "_limits", "_live", "_lock", "_pid", "_seen", "_session", "_tables")
 
-    def __init__(self, session: SparkSession, find: Callable[[], Tables], *, limits: Limits) -> None:
+    def __init__(self, session: SparkSession, find: Callable[[], SparkTables], *, limits: Limits) -> None:
         self._session, self._find, self._limits = session, find, limits
         self._tables = find()
         self._seen = self._state()  # the last state of the files that had these tables
@@ -80,10 +80,10 @@ class Spark:
         # Outside the handler: the error has no __context__ that a traceback, a logger or a debugger could print.
         raise unanswered()
 
-    def mark(self) -> Mark:
+    def mark(self) -> DataMark:
         """The state of the files or Delta tables, where they are this machine's; else none is known. See `Watched`."""
         if not self._tables.paths:
-            return Mark("")
+            return DataMark("")
         now = self._state()
         if now != self._seen:
             try:
@@ -95,7 +95,7 @@ class Spark:
             self._seen = now
         return now
 
-    def _state(self) -> Mark:
+    def _state(self) -> DataMark:
         return mark_of_files(files_under(self._tables.paths), directories=self._tables.paths)
 
     def advice(self) -> tuple[tuple[str, str], ...]:
@@ -197,14 +197,14 @@ def _settle(session: SparkSession) -> None:
             raise ValueError(f"{name} cannot be {value}")
 
 
-def _tables(session: SparkSession, dataset: Dataset, tables: Sequence[TablePolicy], *, every: bool) -> Tables:
+def _tables(session: SparkSession, dataset: Dataset, tables: Sequence[TablePolicy], *, every: bool) -> SparkTables:
     def fields(select: str) -> list[tuple[str, str]]:
         return [(field.name, field.dataType.simpleString()) for field in session.sql(select).schema.fields]
 
     def located(name: str) -> str | None:
         return _delta_here(session, name) if _HERE.match(_remote(dataset)) else None
 
-    def all_of_them() -> Tables:
+    def all_of_them() -> SparkTables:
         names = [table.name for table in session.catalog.listTables()] if every else None
         named_by_files = every and not isinstance(dataset.source, DatabaseSource)
         listed = None if named_by_files else names
@@ -237,7 +237,7 @@ def _fails_beyond_the_calendar(session: SparkSession) -> bool:
     return False
 
 
-def _or(otherwise: PolicyError, work: Callable[[], Tables]) -> Tables:
+def _or(otherwise: PolicyError, work: Callable[[], SparkTables]) -> SparkTables:
     """What work gives, or the error given: raised outside the handler, so that it carries nothing of what was said."""
     try:
         return work()

@@ -25,7 +25,7 @@ BEYOND = "SELECT YEAR(DATE_ADD(DATE '9999-12-31', 100000000)) AS n"  # what some
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class SparkTables:
     """The tables of a policy: their schema, and a WITH clause that reads them."""
 
     schema: Schema
@@ -52,7 +52,7 @@ def find_tables(
     listed: Iterable[str] | None,
     guarded: bool,
     located: Callable[[str], str | None],
-) -> Tables:
+) -> SparkTables:
     """The policy's tables, or all that are `listed`. Reads names and types, never a row.
 
     `guarded`: the server fails on moments beyond the calendar, so that these are read as NULL. `located` says where on
@@ -73,7 +73,7 @@ def find_tables(
             raise PolicyError(f"table {name!r} cannot be read by Spark: it has no columns, or is not there")
         schema[name] = types
         parts.append(f"{named(name)} AS (SELECT {', '.join(cells)} FROM {origin})")
-    return Tables(schema, f"WITH {', '.join(parts)}\n" if parts else "", _paths(dataset, list(origins), located))
+    return SparkTables(schema, f"WITH {', '.join(parts)}\n" if parts else "", _paths(dataset, list(origins), located))
 
 
 def _origins(dataset: Dataset, names: Iterable[str]) -> dict[str, str]:

@@ -25,8 +25,8 @@ from tacit.engines.duckdb import DuckDB, build
 from tacit.engines.exact import Exact, log, unanswered
 from tacit.engines.files import readable
 from tacit.engines.sources import Exposed, holds_sqlite
-from tacit.engines.sqlite_tables import Table, find_tables, first_unfit, load
-from tacit.engines.watching import Mark, changed_tables, mark_of_files
+from tacit.engines.sqlite_tables import SqliteTable, find_tables, first_unfit, load
+from tacit.engines.watching import DataMark, changed_tables, mark_of_files
 from tacit.errors import EngineError, PolicyError
 from tacit.policy import ColumnType, DatabaseSource, Dataset, Schema, TablePolicy
 
@@ -57,10 +57,10 @@ class SQLite:
     )  # fmt: skip
 
     def __init__(
-        self, path: str, reader: Reader, *, find: Callable[[sqlite3.Connection], list[Table]], limits: Limits
+        self, path: str, reader: Reader, *, find: Callable[[sqlite3.Connection], list[SqliteTable]], limits: Limits
     ) -> None:
         self._path, self._find, self._limits = path, find, limits
-        self._seen: Mark | None = None  # the last state of the file that had these tables
+        self._seen: DataMark | None = None  # the last state of the file that had these tables
         self._tables = find(reader.connection)
         self._lock = threading.Lock()
         self._copied: tuple[DuckDB, int] | None = None  # and of which version: none before a question was paid for
@@ -97,7 +97,7 @@ class SQLite:
             raise unanswered()
         yield copy
 
-    def mark(self) -> Mark:
+    def mark(self) -> DataMark:
         """The state of the file, and of what is not yet written into it; see `Watched`."""
         now = mark_of_files([self._path, f"{self._path}-wal"])
         if now != self._seen:
@@ -141,7 +141,7 @@ class SQLite:
             for kind in (ColumnType.from_sql(table.columns[name].type),)
         )
 
-    def _misread(self, table: Table) -> list[tuple[str, str]]:
+    def _misread(self, table: SqliteTable) -> list[tuple[str, str]]:
         """The columns with cells of another type: how many, and the first of them."""
         names = [name for name, kind in table.columns.items() if kind.type != "BLOB"]
         counts = ", ".join(f"COUNT({quoted(name)}) AS n{place}" for place, name in enumerate(names))
@@ -216,7 +216,7 @@ def open_sqlite(
         raise
 
 
-def _fill(into: duckdb.DuckDBPyConnection, tables: Sequence[Table], reader: sqlite3.Connection) -> Exposed:
+def _fill(into: duckdb.DuckDBPyConnection, tables: Sequence[SqliteTable], reader: sqlite3.Connection) -> Exposed:
     """All tables. A view that cannot be read is left out: questions about it fail, and those about others do not."""
     filled = []
     for table in tables:

@@ -63,7 +63,7 @@ _IDENTIFIER = Kind(
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class SqliteTable:
     """A table or view of the file: the name the policy gives it, its own, and its columns with their kinds."""
 
     name: str
@@ -85,7 +85,7 @@ class Table:
 # ── what there is ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def find_tables(connection: sqlite3.Connection, tables: Sequence[TablePolicy], *, every: bool) -> list[Table]:
+def find_tables(connection: sqlite3.Connection, tables: Sequence[TablePolicy], *, every: bool) -> list[SqliteTable]:
     """The policy's tables, or `every` one there is. Reads names and declared types, never a row."""
     rows = connection.execute("SELECT name, type FROM main.sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
     there = {name: kind == "view" for name, kind in rows.fetchall() if not name.casefold().startswith("sqlite_")}
@@ -100,7 +100,7 @@ def find_tables(connection: sqlite3.Connection, tables: Sequence[TablePolicy], *
         columns = _columns(connection, origin, policy, keys=keys)
         columns = without_failing(connection, origin, columns, is_view=there[origin], needed=named_in(tables, policy))
         if columns:
-            found.append(Table(name, origin, columns, is_view=there[origin]))
+            found.append(SqliteTable(name, origin, columns, is_view=there[origin]))
         elif not every:
             raise PolicyError(f"table {name!r} cannot be read: it may be a view of something that is gone")
     return found
@@ -153,7 +153,7 @@ def _declared(said: str) -> str:
 # ── rows ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def load(connection: sqlite3.Connection, table: Table, *, into: duckdb.DuckDBPyConnection) -> None:
+def load(connection: sqlite3.Connection, table: SqliteTable, *, into: duckdb.DuckDBPyConnection) -> None:
     """Fill a table of DuckDB, batch by batch. Whoever calls has begun a transaction: all batches are of one state."""
     kinds = list(table.columns.values())
     with _without_bad_text(connection):
@@ -166,7 +166,7 @@ def load(connection: sqlite3.Connection, table: Table, *, into: duckdb.DuckDBPyC
             _insert(into, table, arrays)
 
 
-def first_unfit(connection: sqlite3.Connection, table: Table, column: str) -> str:
+def first_unfit(connection: sqlite3.Connection, table: SqliteTable, column: str) -> str:
     """The first cell of a column that is read as NULL, for the curator: which row it is in, and what it holds."""
     kind, name = table.columns[column], f"t.{quoted(column)}"
     select = f"SELECT {name}, {kind.select.replace('{0}', name)} FROM main.{quoted(table.origin)} AS t"
@@ -192,7 +192,7 @@ def _nulls(judge: duckdb.DuckDBPyConnection, kind: Kind, texts: list[str | None]
     return {int(place) for (place,) in found.fetchall()}
 
 
-def _insert(into: duckdb.DuckDBPyConnection, table: Table, arrays: Mapping[str, NDArray[Any]]) -> None:
+def _insert(into: duckdb.DuckDBPyConnection, table: SqliteTable, arrays: Mapping[str, NDArray[Any]]) -> None:
     """No array has a None in it: DuckDB guesses what is in one from some of its cells, and fails on the others."""
     cells = ", ".join(
         f"CASE WHEN v{place} THEN {kind.cell.replace('{0}', f'c{place}')} END"

@@ -13,7 +13,7 @@ from tacit.errors import EngineError
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class DataMark:
     """A state of the data: the same text for the same state, none where it is not known. It never says what changed.
 
     `at` is when they last changed, in seconds since 1970, where that is known.
@@ -27,11 +27,11 @@ class Mark:
 class Watched(Protocol):
     """An engine that notices when its data change."""
 
-    def mark(self) -> Mark:
+    def mark(self) -> DataMark:
         """The state of the data now. Raises EngineError where tables are no longer those that were opened."""
 
 
-def mark_of(engine: object) -> Mark | None:
+def mark_of(engine: object) -> DataMark | None:
     """The state of an engine's data; None where it cannot tell one from another."""
     found = engine.mark() if isinstance(engine, Watched) else None
     return found if found is not None and found.text else None
@@ -44,7 +44,7 @@ def changed_tables() -> EngineError:
     )
 
 
-def mark_of_files(paths: Iterable[str], *, directories: Iterable[str] = ()) -> Mark:
+def mark_of_files(paths: Iterable[str], *, directories: Iterable[str] = ()) -> DataMark:
     """By names, sizes and times. A copy that keeps its time is the same; a file that is gone differs from any.
 
     A Delta table that they belong to, or that is one of the `directories`, has a version as well: it changes where rows
@@ -64,7 +64,7 @@ def mark_of_files(paths: Iterable[str], *, directories: Iterable[str] = ()) -> M
         latest, at = version(table)
         facts.append((os.path.basename(table), latest, -1))
         newest = max(newest, at)
-    return Mark(digest(facts), newest or None)
+    return DataMark(digest(facts), newest or None)
 
 
 def digest(facts: object) -> str:

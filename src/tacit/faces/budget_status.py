@@ -7,7 +7,7 @@ from fractions import Fraction
 from html import escape
 
 from tacit.core import Budget, decimal_text
-from tacit.ledger import Balance, Cap, Grains, Line, Zcdp
+from tacit.ledger import AccountLine, Balance, Cap, Grains, Zcdp
 from tacit.ledger.amounts import shown
 
 Amounts = dict[str, str]  # {"epsilon": "0.5", "delta": "0"}, exact; "rho" or "grains" where the policy counts so
@@ -24,7 +24,7 @@ class Account:
     left: Cap | None
 
     @classmethod
-    def of(cls, name: str, kind: str, *, line: Line) -> Account:
+    def of(cls, name: str, kind: str, *, line: AccountLine) -> Account:
         """From a line of the ledger's balance, in the currency of its cap."""
         spent: Cap = Budget(line.spent.epsilon, line.spent.delta)
         if isinstance(line.cap, Zcdp):

@@ -18,7 +18,7 @@ from tacit.curator.job_plan import Question
 from tacit.engines import Engine, dummy_engine, limits_of, open_engine
 from tacit.errors import PolicyError
 from tacit.ledger import Ledger, SqliteLedger, open_books
-from tacit.policy import Level, Policy, Schema, check_policy, load_policy
+from tacit.policy import Policy, Schema, Severity, check_policy, load_policy
 from tacit.sql import Parameters
 
 
@@ -117,5 +117,5 @@ def _books(policy: Policy) -> Ledger:
 def refuse_misfit(policy: Policy, schema: Schema) -> None:
     """Raise the first error that `tacit check` would show."""
     for finding in check_policy(policy, schema):
-        if finding.level is Level.ERROR:
+        if finding.level is Severity.ERROR:
             raise PolicyError(finding.message, hint=finding.hint or "tacit check shows everything that does not fit")

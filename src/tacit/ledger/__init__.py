@@ -8,16 +8,16 @@ from tacit.ledger.places import accept_ledger, has_ledger, open_ledger, verify_l
 from tacit.ledger.protocol import Answers, Debits, Ledger, Log
 from tacit.ledger.sqlite import SqliteLedger
 from tacit.ledger.values import (
+    AccountLine,
     Answer,
     Balance,
-    Caps,
+    BudgetLimits,
     Charge,
     Entry,
     Inquiry,
     Keep,
     KeptAnswer,
     KeptState,
-    Line,
     Replay,
     Reservation,
     Shelf,
@@ -25,11 +25,12 @@ from tacit.ledger.values import (
 )
 
 __all__ = [
+    "AccountLine",
     "Answer",
     "Answers",
     "Balance",
+    "BudgetLimits",
     "Cap",
-    "Caps",
     "Charge",
     "Debits",
     "Entry",
@@ -39,7 +40,6 @@ __all__ = [
     "KeptAnswer",
     "KeptState",
     "Ledger",
-    "Line",
     "Log",
     "Replay",
     "Reservation",

@@ -15,7 +15,7 @@ from tacit.ledger.chain import Field
 from tacit.ledger.links import ADVICE, Head, first_at, head, stretch
 from tacit.ledger.rows import Connection, Row
 from tacit.ledger.totals import COLUMNS, Name, Totals
-from tacit.ledger.values import Balance, Caps, Charge, Line
+from tacit.ledger.values import AccountLine, Balance, BudgetLimits, Charge
 
 Scope = Literal["total", "analyst", "group"]
 Key = tuple[str, Scope, str]  # dataset, scope, name
@@ -43,7 +43,7 @@ class View:
         return cls(connection, newest, totals.at(connection, newest), max(now, newest.at))
 
 
-def after(view: View, charge: Charge, *, caps: Caps) -> Changes:
+def after(view: View, charge: Charge, *, caps: BudgetLimits) -> Changes:
     """What each account will stand at once the charge is made; refused if a cap does not cover it. Reads only."""
     budgets = dict(caps.groups)
     if missing := [group for group in charge.groups if group not in budgets]:
@@ -103,13 +103,16 @@ def _recounted(view: View, key: Key, *, since: int, grain: Fraction | None) -> S
     return spent
 
 
-def balance(view: View, dataset: str, *, caps: Caps, analyst: str) -> Balance:
+def balance(view: View, dataset: str, *, caps: BudgetLimits, analyst: str) -> Balance:
     """Every account one analyst's next charge would touch."""
     return Balance(
-        total=Line(read(view, (dataset, "total", ""), span=None, cap=caps.total), caps.total),
-        analyst=Line(read(view, (dataset, "analyst", analyst), span=_span(caps), cap=caps.analyst), caps.analyst),
+        total=AccountLine(read(view, (dataset, "total", ""), span=None, cap=caps.total), caps.total),
+        analyst=AccountLine(
+            read(view, (dataset, "analyst", analyst), span=_span(caps), cap=caps.analyst), caps.analyst
+        ),
         groups=tuple(
-            (name, Line(read(view, (dataset, "group", name), span=None, cap=cap), cap)) for name, cap in caps.groups
+            (name, AccountLine(read(view, (dataset, "group", name), span=None, cap=cap), cap))
+            for name, cap in caps.groups
         ),
     )
 
@@ -149,7 +152,7 @@ def grain_of(row: Row) -> Fraction | None:
     return None if "grain" not in row.keys() or row["grain"] is None else from_text(row["grain"])  # noqa: SIM118
 
 
-def _limits(charge: Charge, caps: Caps) -> Iterator[tuple[Key, Cap | None, int | None]]:
+def _limits(charge: Charge, caps: BudgetLimits) -> Iterator[tuple[Key, Cap | None, int | None]]:
     """Every account a charge touches, with its cap and the length of its window. Only an analyst's renews."""
     budgets = dict(caps.groups)
     yield (charge.dataset, "total", ""), caps.total, None
@@ -158,7 +161,7 @@ def _limits(charge: Charge, caps: Caps) -> Iterator[tuple[Key, Cap | None, int |
     yield (charge.dataset, "analyst", charge.analyst), caps.analyst, _span(caps)
 
 
-def _span(caps: Caps) -> int | None:
+def _span(caps: BudgetLimits) -> int | None:
     return None if caps.window is None else caps.window * 1000
 
 

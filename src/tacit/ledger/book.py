@@ -14,7 +14,7 @@ from tacit.ledger.chain import SEALED, Field, digest, digest_of_several, seal
 from tacit.ledger.links import ADVICE, Head, checked, head
 from tacit.ledger.rows import Connection, Row
 from tacit.ledger.totals import Totals
-from tacit.ledger.values import Act, Answer, Caps, Charge, Entry, Inquiry, Keep, Replay, Reservation
+from tacit.ledger.values import Act, Answer, BudgetLimits, Charge, Entry, Inquiry, Keep, Replay, Reservation
 
 _INSERT = f"INSERT INTO entry ({', '.join(SEALED)}, hash) VALUES ({', '.join('?' * (len(SEALED) + 1))})"
 
@@ -40,7 +40,9 @@ def append(
     return Head(last.seq + 1, sealed, at, state)
 
 
-def reserve(connection: Connection, charge: Charge, *, caps: Caps, now: int, totals: Totals) -> Reservation | Replay:
+def reserve(
+    connection: Connection, charge: Charge, *, caps: BudgetLimits, now: int, totals: Totals
+) -> Reservation | Replay:
     """Check every cap, then record the charge: nothing is written before everything is checked."""
     if charge.request_id is not None and (earlier := _replay(connection, charge)) is not None:
         return earlier

@@ -11,14 +11,14 @@ from typing import Self, TypeVar
 
 from tacit.errors import LedgerError, TacitError
 from tacit.ledger import accounts, answers, book, fork
+from tacit.ledger.group_commit import GroupCommit, Take, Ticket, unexpected
 from tacit.ledger.links import ADVICE
-from tacit.ledger.rows import Connection, Desk
+from tacit.ledger.rows import Connection, Store
 from tacit.ledger.totals import Totals
-from tacit.ledger.turnstile import Take, Ticket, Turnstile, unexpected
 from tacit.ledger.values import (
     Answer,
     Balance,
-    Caps,
+    BudgetLimits,
     Charge,
     Entry,
     KeptAnswer,
@@ -36,10 +36,10 @@ class Counter(ABC):
     """All of the protocol but `verify`. A database lends it a desk, a clock and the words for its failures."""
 
     def __init__(self, *, create: bool) -> None:
-        self._desk: Desk | None = None
+        self._desk: Store | None = None
         self._totals = Totals()
         self._shut: str | None = None  # why nothing is answered any more
-        self._turnstiles = (os.getpid(), Turnstile(self._serve))
+        self._turnstiles = (os.getpid(), GroupCommit(self._serve))
         self._turnstile.alone(lambda: self._open(create=create))
         fork.watch(self)
 
@@ -48,7 +48,7 @@ class Counter(ABC):
             self._desk = self._opened(create=create)
 
     @abstractmethod
-    def _opened(self, *, create: bool) -> Desk:
+    def _opened(self, *, create: bool) -> Store:
         """Sit down at the ledger, or make one where there is none."""
 
     @abstractmethod
@@ -59,7 +59,7 @@ class Counter(ABC):
     def _now(self, at: Connection) -> int:
         """The time, in milliseconds, as this ledger counts it."""
 
-    def reserve(self, charge: Charge, caps: Caps) -> Reservation | Replay:
+    def reserve(self, charge: Charge, caps: BudgetLimits) -> Reservation | Replay:
         """As the protocol says: all caps and the entry in one transaction, on the disk when this returns."""
         return self._turnstile.submit(
             lambda at: book.reserve(at, charge, caps=caps, now=self._now(at), totals=self._totals)
@@ -75,7 +75,7 @@ class Counter(ABC):
         """Record that there is no answer; the charge stays."""
         return self._turnstile.submit(lambda at: book.fail(at, reservation, now=self._now(at), totals=self._totals))
 
-    def balance(self, dataset: str, caps: Caps, *, analyst: str) -> Balance:
+    def balance(self, dataset: str, caps: BudgetLimits, *, analyst: str) -> Balance:
         """What is spent and left."""
         name = dataset_key(dataset)
 
@@ -141,10 +141,10 @@ class Counter(ABC):
         self._turnstile.aside(self._step_aside)
 
     @property
-    def _turnstile(self) -> Turnstile[Connection]:
+    def _turnstile(self) -> GroupCommit[Connection]:
         """The one of this process: after a fork, those who waited in the parent do not exist."""
         if self._turnstiles[0] != os.getpid():
-            self._turnstiles = (os.getpid(), Turnstile(self._serve))
+            self._turnstiles = (os.getpid(), GroupCommit(self._serve))
         return self._turnstiles[1]
 
     def _step_aside(self) -> None:
@@ -174,7 +174,7 @@ class Counter(ABC):
 
         return self._turnstile.alone(work)
 
-    def _take_up(self) -> Desk:
+    def _take_up(self) -> Store:
         if self._shut is not None:
             raise LedgerError(f"the ledger is shut: {self._shut}", hint="open it again")
         if self._desk is None:

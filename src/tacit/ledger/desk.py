@@ -13,7 +13,7 @@ from tacit.ledger import book, schema
 from tacit.ledger.carrying import carry_over
 from tacit.ledger.links import newest, stretch
 from tacit.ledger.lock import refuse_network
-from tacit.ledger.mark import HINT, Mark, Point, identity, sync_directory
+from tacit.ledger.mark import HINT, HighWaterMark, Point, identity, sync_directory
 from tacit.ledger.rows import Connection
 from tacit.ledger.schema import checkpoint
 
@@ -32,10 +32,10 @@ def milliseconds(clock: Clock) -> int:
     return max(0, int(clock() * 1000))
 
 
-class Desk:
+class SqliteStore:
     """Files that are open, and known to be those the mark speaks of."""
 
-    def __init__(self, path: Path, mark: Mark, *, connection: sqlite3.Connection) -> None:
+    def __init__(self, path: Path, mark: HighWaterMark, *, connection: sqlite3.Connection) -> None:
         self.connection = connection
         self._mark = mark
         self._process = os.getpid()
@@ -44,7 +44,7 @@ class Desk:
         self._files = self._identities()
 
     @classmethod
-    def open(cls, path: Path, mark_path: Path, *, create: bool, clock: Clock) -> Desk:
+    def open(cls, path: Path, mark_path: Path, *, create: bool, clock: Clock) -> SqliteStore:
         """Open the ledger, or make one where there is none, and check it against its mark."""
         if not path.parent.is_dir() or not (create or mark_path.exists() or path.exists()):
             raise LedgerError("there is no ledger there", hint=NOWHERE)
@@ -53,7 +53,7 @@ class Desk:
         refuse_network(path.parent)
         refuse_network(mark_path.parent)
         with ExitStack() as undo:
-            mark = Mark(mark_path, create=create)
+            mark = HighWaterMark(mark_path, create=create)
             undo.callback(mark.close)
             with mark.locked():
                 _found_or_made(path, mark, create=create, clock=clock)
@@ -160,7 +160,7 @@ def make(path: Path, *, clock: Clock) -> Point:
     return Point(first.seq, first.hash)
 
 
-def _found_or_made(path: Path, mark: Mark, *, create: bool, clock: Clock) -> None:
+def _found_or_made(path: Path, mark: HighWaterMark, *, create: bool, clock: Clock) -> None:
     if mark.is_blank() and _nothing_yet(path):
         if not create:
             raise LedgerError("there is no ledger there", hint=NOWHERE)

@@ -40,7 +40,7 @@ class Point:
     hash: str
 
 
-class Mark:
+class HighWaterMark:
     """Two slots, written in turn: a torn write spoils one, and the other still stands. Also the file that is locked."""
 
     def __init__(self, path: Path, *, create: bool) -> None:

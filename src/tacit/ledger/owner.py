@@ -13,9 +13,9 @@ from tacit.errors import LedgerError
 from tacit.ledger import book, fork, schema
 from tacit.ledger.carrying import carry_over
 from tacit.ledger.desk import Clock, make, mark_beside, milliseconds
+from tacit.ledger.group_commit import apart
 from tacit.ledger.links import newest
-from tacit.ledger.mark import Mark, Point, identity
-from tacit.ledger.turnstile import apart
+from tacit.ledger.mark import HighWaterMark, Point, identity
 from tacit.ledger.values import Verdict, checked
 from tacit.ledger.verify import examine
 
@@ -64,16 +64,16 @@ def _accepted(database: Path, note: str, *, mark_path: Path, clock: Clock) -> st
 
 
 @contextmanager
-def _mark(path: Path, *, create: bool) -> Iterator[Mark]:
+def _mark(path: Path, *, create: bool) -> Iterator[HighWaterMark]:
     with fork.held_off():
-        mark = Mark(path, create=create)
+        mark = HighWaterMark(path, create=create)
         try:
             yield mark
         finally:
             mark.close()
 
 
-def _examined(database: Path, mark: Mark) -> Verdict:
+def _examined(database: Path, mark: HighWaterMark) -> Verdict:
     stood = mark.read()
     connection = schema.connect(database)
     try:
@@ -94,6 +94,6 @@ def _accept(connection: sqlite3.Connection, *, note: str, now: int) -> Point:
     return Point(made.seq, made.hash)
 
 
-def _said(mark: Mark) -> str:
+def _said(mark: HighWaterMark) -> str:
     stood = mark.read()
     return "there was no readable mark" if stood is None else f"the mark stood at entry {stood.seq}, {stood.hash}"

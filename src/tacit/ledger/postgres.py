@@ -15,11 +15,11 @@ from tacit.errors import LedgerError
 from tacit.ledger import book, postgres_schema
 from tacit.ledger.counter import Counter
 from tacit.ledger.desk import Clock, milliseconds
+from tacit.ledger.group_commit import apart
 from tacit.ledger.links import newest
-from tacit.ledger.mark import Mark, Point
+from tacit.ledger.mark import HighWaterMark, Point
 from tacit.ledger.postgres_desk import HARMLESS, PostgresDesk, Writing, connect, reading
-from tacit.ledger.rows import Connection, Desk
-from tacit.ledger.turnstile import apart
+from tacit.ledger.rows import Connection, Store
 from tacit.ledger.values import Verdict, checked
 from tacit.ledger.verify import examine_all
 
@@ -41,7 +41,7 @@ class PostgresLedger(Counter):
         """Examine the whole ledger, on a connection of its own: charges go on meanwhile."""
         return verify_database(self._address, mark=self._mark_path)
 
-    def _opened(self, *, create: bool) -> Desk:
+    def _opened(self, *, create: bool) -> Store:
         return PostgresDesk.open(self._address, self._mark_path, create=create, clock=self._clock)
 
     def _now(self, at: Connection) -> int:
@@ -115,7 +115,7 @@ def _accepted(address: str, note: str, *, mark: Path | None, clock: Clock | None
             now = writing.now if clock is None else milliseconds(clock)
             made = book.append(writing, "accept", now=now, note=f"{note}: {said}")
         if mark is not None:
-            with closing(Mark(mark, create=True)) as high_water, high_water.locked():
+            with closing(HighWaterMark(mark, create=True)) as high_water, high_water.locked():
                 high_water.overwrite(Point(made.seq, made.hash))
     except (psycopg.Error, OSError):
         raise LedgerError("the ledger cannot be accepted: it cannot be read or written") from None
@@ -125,7 +125,7 @@ def _accepted(address: str, note: str, *, mark: Path | None, clock: Clock | None
 def _stood(mark: Path | None) -> Point | None:
     if mark is None or not os.path.exists(mark):
         return None
-    with closing(Mark(mark, create=False)) as high_water:
+    with closing(HighWaterMark(mark, create=False)) as high_water:
         return high_water.read()
 
 
@@ -133,5 +133,5 @@ def _is_known(mark: Path | None) -> bool:
     """Whether this host has a mark, be it damaged."""
     if mark is None or not os.path.exists(mark):
         return False
-    with closing(Mark(mark, create=False)) as high_water:
+    with closing(HighWaterMark(mark, create=False)) as high_water:
         return not high_water.is_blank()

@@ -17,7 +17,7 @@ from tacit.ledger import book, postgres_schema
 from tacit.ledger.carrying import refuse_unsound, seal_totals
 from tacit.ledger.desk import NOWHERE, Clock, milliseconds, passes_through, unbroken
 from tacit.ledger.links import ADVICE, newest
-from tacit.ledger.mark import HINT, Mark, Point, sync_directory
+from tacit.ledger.mark import HINT, HighWaterMark, Point, sync_directory
 from tacit.ledger.postgres_address import parameters
 from tacit.ledger.postgres_schema import FIRST_LOCK, LOCK, SCHEMA
 from tacit.ledger.rows import Rows
@@ -88,7 +88,7 @@ class _Stream:
 class PostgresDesk:
     """A connection to a ledger that is known to be the one this host's mark speaks of."""
 
-    def __init__(self, server: Server, mark: Mark | None) -> None:
+    def __init__(self, server: Server, mark: HighWaterMark | None) -> None:
         self._server, self._mark = server, mark
         self._process = os.getpid()
         self._warned: list[str] = []
@@ -100,7 +100,9 @@ class PostgresDesk:
         with ExitStack() as undo:
             server = connect(address)
             undo.callback(server.close)
-            mark = None if mark_path is None else Mark(mark_path, create=True)  # a host that joins has none yet
+            mark = (
+                None if mark_path is None else HighWaterMark(mark_path, create=True)
+            )  # a host that joins has none yet
             if mark is not None:
                 undo.callback(mark.close)
             desk = cls(server, mark)

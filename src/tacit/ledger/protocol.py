@@ -8,7 +8,7 @@ from typing import Protocol
 from tacit.ledger.values import (
     Answer,
     Balance,
-    Caps,
+    BudgetLimits,
     Charge,
     Entry,
     KeptAnswer,
@@ -23,7 +23,7 @@ from tacit.ledger.values import (
 class Debits(Protocol):
     """Charge first, read later, never give back."""
 
-    def reserve(self, charge: Charge, caps: Caps) -> Reservation | Replay:
+    def reserve(self, charge: Charge, caps: BudgetLimits) -> Reservation | Replay:
         """Check every cap and record the charge in one transaction; durable when this returns.
 
         A request id seen before gives the stored answers (`Replay`), and charges nothing.
@@ -43,7 +43,7 @@ class Debits(Protocol):
         """Record that no answer came of it. The charge stays."""
         ...
 
-    def balance(self, dataset: str, caps: Caps, *, analyst: str) -> Balance:
+    def balance(self, dataset: str, caps: BudgetLimits, *, analyst: str) -> Balance:
         """What is spent and left: of the total, by the analyst, and by each group named in `caps`."""
         ...
 

@@ -44,7 +44,7 @@ class Connection(Protocol):
         ...
 
 
-class Desk(Protocol):
+class Store(Protocol):
     """One process's hold on a ledger."""
 
     def transaction(self) -> AbstractContextManager[Connection]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tacit.errors import LedgerError
 from tacit.ledger.counter import Counter
-from tacit.ledger.desk import Clock, Desk, mark_beside, milliseconds
+from tacit.ledger.desk import Clock, SqliteStore, mark_beside, milliseconds
 from tacit.ledger.owner import verify_file
 from tacit.ledger.rows import Connection
 from tacit.ledger.values import Verdict
@@ -55,8 +55,8 @@ class SqliteLedger(Counter):
         """Examine the whole ledger, on a connection of its own: charges go on meanwhile."""
         return verify_file(self._path, mark=self._mark_path)
 
-    def _opened(self, *, create: bool) -> Desk:
-        return Desk.open(self._path, self._mark_path, create=create, clock=self._clock)
+    def _opened(self, *, create: bool) -> SqliteStore:
+        return SqliteStore.open(self._path, self._mark_path, create=create, clock=self._clock)
 
     def _now(self, at: Connection) -> int:
         return milliseconds(self._clock)

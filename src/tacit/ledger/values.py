@@ -100,7 +100,7 @@ class Charge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Caps:
+class BudgetLimits:
     """The limits a charge must keep, all of them. In (ε, δ), in (ρ, δ), or in grains: in the cap's currency."""
 
     total: Cap
@@ -200,7 +200,7 @@ class KeptState:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class AccountLine:
     """One account: what is spent (of a renewing budget: in this window) and what is left of the cap."""
 
     spent: Spent
@@ -216,9 +216,9 @@ class Line:
 class Balance:
     """What is spent and left of a dataset, for one analyst."""
 
-    total: Line
-    analyst: Line
-    groups: tuple[tuple[str, Line], ...]
+    total: AccountLine
+    analyst: AccountLine
+    groups: tuple[tuple[str, AccountLine], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

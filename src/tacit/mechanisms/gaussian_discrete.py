@@ -31,7 +31,7 @@ _BEYOND = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SummedWeights:
     """The weights exp(−k²/2sigma²) summed from the far end: `tails[k + reach]` holds those of all numbers from k on."""
 
     sigma: Fraction
@@ -39,7 +39,7 @@ class Line:
     tails: NDArray[np.float64]
 
     @classmethod
-    def of(cls, sigma: Fraction) -> Line:
+    def of(cls, sigma: Fraction) -> SummedWeights:
         """For sigma up to `MAX_SUMMED`."""
         reach = math.ceil(_REACH * sigma) + 2
         numbers = np.arange(-reach, reach + 1, dtype=np.float64)
@@ -63,7 +63,7 @@ class Line:
 
 def epsilon_on_line(sigma: Fraction, shift: int, *, delta: Fraction) -> Fraction:
     """The least epsilon, plus about one part in 10⁹, at which this noise is (epsilon, delta)-DP."""
-    line, goal = Line.of(sigma), float(delta) * (1 - 1e-15)
+    line, goal = SummedWeights.of(sigma), float(delta) * (1 - 1e-15)
     if line.delta_above(0.0, shift) <= goal:
         return Fraction(0)
     least = 1 / largest(lambda inverse: line.delta_above(1 / inverse, shift) <= goal)
@@ -73,14 +73,14 @@ def epsilon_on_line(sigma: Fraction, shift: int, *, delta: Fraction) -> Fraction
 def sigma_on_line(epsilon: Fraction, delta: Fraction, *, shift: int, enough: Fraction) -> Fraction:
     """The least sigma that halving finds, at most `enough`, whose noise is (epsilon, delta)-DP by the exact profile."""
     spent, goal = float(epsilon) * (1 - 1e-15), float(delta) * (1 - 1e-15)
-    if enough > MAX_SUMMED or Line.of(enough).delta_above(spent, shift) > goal:
+    if enough > MAX_SUMMED or SummedWeights.of(enough).delta_above(spent, shift) > goal:
         return enough
     low, high = Fraction(0), enough
     while high - low > high / 10**9:
         middle = rounded_up((low + high) / 2, 12)
         if not low < middle < high:
             break
-        low, high = (low, middle) if Line.of(middle).delta_above(spent, shift) <= goal else (middle, high)
+        low, high = (low, middle) if SummedWeights.of(middle).delta_above(spent, shift) <= goal else (middle, high)
     return high
 
 
@@ -91,7 +91,7 @@ def reach_of(sigma: Fraction, chance: Fraction) -> int:
     the sum of all weights is not below sigma √(2π), by Poisson's summation formula.
     """
     if sigma <= MAX_SUMMED and chance > _BEYOND * 2:
-        line, goal = Line.of(sigma), float(chance) * (1 - _SLACK) / 2
+        line, goal = SummedWeights.of(sigma), float(chance) * (1 - _SLACK) / 2
         low, high = -1, line.reach
         while high - low > 1:
             middle = (low + high) // 2
@@ -116,6 +116,6 @@ def variance_of(sigma: Fraction) -> float:
     """Σ k² P(Y = k): sigma² to sixteen digits from sigma = 2 on, less below."""
     if sigma >= 2:
         return float(sigma * sigma)
-    line = Line.of(sigma)
+    line = SummedWeights.of(sigma)
     numbers = np.arange(-line.reach, line.reach, dtype=np.float64)
     return float(np.dot(numbers * numbers, -np.diff(line.tails)) / line.tails[0])

@@ -4,7 +4,7 @@ The keys of its file are listed in `tacit.policy.keys`. Not here, for it loads t
 """
 
 from tacit.policy.budget import Accounting, AnalystPolicy, BudgetPolicy, GroupPolicy
-from tacit.policy.check import Finding, Level, check_policy
+from tacit.policy.check import Finding, Severity, check_policy
 from tacit.policy.column import ColumnPolicy
 from tacit.policy.dataset import DatabaseSource, Dataset, FileSource, Source
 from tacit.policy.domain import Domain, ListDomain, RangeDomain, TableDomain
@@ -36,7 +36,6 @@ __all__ = [
     "FileSource",
     "Finding",
     "GroupPolicy",
-    "Level",
     "LimitsPolicy",
     "Link",
     "ListDomain",
@@ -45,6 +44,7 @@ __all__ = [
     "Policy",
     "RangeDomain",
     "Schema",
+    "Severity",
     "Source",
     "TableDomain",
     "TablePolicy",

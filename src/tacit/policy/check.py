@@ -19,7 +19,7 @@ from tacit.policy.types import ColumnType, Schema, compares_exactly
 _LISTED = 8  # names in one note
 
 
-class Level(Enum):
+class Severity(Enum):
     """How bad a finding is."""
 
     ERROR = "error"  # the policy does not fit the source: nothing can be asked
@@ -34,7 +34,7 @@ class Level(Enum):
 class Finding:
     """One thing found; `where` is the line of the policy, if it came from a file."""
 
-    level: Level
+    level: Severity
     path: KeyPath
     reason: str
     hint: str = ""
@@ -57,14 +57,14 @@ def check_policy(policy: Policy, schema: Schema) -> list[Finding]:
         found += _table(policy, table, schema)
     found += [two_owners(each) for each in second_owners(policy, schema) if each.alike]
     placed = [_placed(finding, policy) for finding in found]
-    return sorted(placed, key=lambda finding: list(Level).index(finding.level))
+    return sorted(placed, key=lambda finding: list(Severity).index(finding.level))
 
 
 def two_owners(found: SecondOwner) -> Finding:
     """The warning that a row may belong to somebody else as well."""
     why = f"looks like a key of {found.unit_table}.{found.unit_column}: whom it names is not hidden in this table"
     hint = "see `Rows with two owners` in docs/how-to/write-a-policy.md"
-    return Finding(Level.WARNING, ("tables", found.table, "columns", found.column), why, hint)
+    return Finding(Severity.WARNING, ("tables", found.table, "columns", found.column), why, hint)
 
 
 def _placed(finding: Finding, policy: Policy) -> Finding:
@@ -74,14 +74,14 @@ def _placed(finding: Finding, policy: Policy) -> Finding:
 
 def _whole(policy: Policy) -> Iterator[Finding]:
     if not policy.analysts:
-        yield Finding(Level.NOTE, ("analysts",), "nobody is named who may ask", "add [analysts.NAME] with epsilon")
+        yield Finding(Severity.NOTE, ("analysts",), "nobody is named who may ask", "add [analysts.NAME] with epsilon")
 
 
 def _table(policy: Policy, table: TablePolicy, schema: Schema) -> Iterator[Finding]:
     path = ("tables", table.name)
     name = spelling(schema, table.name)
     if name is None:
-        yield Finding(Level.ERROR, path, "is not in the source", meant(table.name, schema))
+        yield Finding(Severity.ERROR, path, "is not in the source", meant(table.name, schema))
         return
     columns = schema[name]
     yield from _twins(path, columns)
@@ -101,7 +101,7 @@ def _twins(path: KeyPath, columns: Mapping[str, str]) -> Iterator[Finding]:
         twin = seen.setdefault(fold(column), column)
         if twin != column:
             why = f"has columns {twin!r} and {column!r}, which SQL cannot tell apart"
-            yield Finding(Level.ERROR, path, why, "put a view before the table that renames one of them")
+            yield Finding(Severity.ERROR, path, why, "put a view before the table that renames one of them")
 
 
 def _unit(path: KeyPath, table: TablePolicy, schema: Schema, *, columns: Mapping[str, str]) -> Iterator[Finding]:
@@ -110,21 +110,21 @@ def _unit(path: KeyPath, table: TablePolicy, schema: Schema, *, columns: Mapping
     name = spelling(columns, table.unit_column)
     if name is None:
         hint = meant(table.unit_column, columns)
-        yield Finding(Level.ERROR, (*path, "unit"), f"the source has no column {table.unit_column!r}", hint)
+        yield Finding(Severity.ERROR, (*path, "unit"), f"the source has no column {table.unit_column!r}", hint)
         return
     kind = ColumnType.from_sql(columns[name])
     if kind is ColumnType.NUMBER:
         why = f"the column is {columns[name]}: rounding may make two people one, or one person two"
-        yield Finding(Level.WARNING, (*path, "unit"), why, "prefer an integer or text identifier")
+        yield Finding(Severity.WARNING, (*path, "unit"), why, "prefer an integer or text identifier")
     if table.unit_form is not UnitForm.EXACT and kind is not ColumnType.TEXT:
         why = f"{str(table.unit_form)!r} does nothing: the unit is {columns[name]}, not text"
-        yield Finding(Level.WARNING, (*path, "unit_form"), why)
+        yield Finding(Severity.WARNING, (*path, "unit_form"), why)
     yield from _link(path, table, columns[name], schema)
     refused = {"max_groups": "GROUP BY", "max_rows": "COUNT(*), SUM and AVG"}
     for cap, what in refused.items():
         if getattr(table, cap) is None:
             yield Finding(
-                Level.WARNING, (*path, cap), f"is missing: {what} will be refused", "declare it, or: tacit calibrate"
+                Severity.WARNING, (*path, cap), f"is missing: {what} will be refused", "declare it, or: tacit calibrate"
             )
 
 
@@ -137,13 +137,13 @@ def _link(path: KeyPath, table: TablePolicy, own: str, schema: Schema) -> Iterat
     key = spelling(schema[target], link.key)
     if key is None:
         why = f"links to {link.table}.{link.key}, which the source has not"
-        yield Finding(Level.ERROR, (*path, "unit"), why, meant(link.key, schema[target]))
+        yield Finding(Severity.ERROR, (*path, "unit"), why, meant(link.key, schema[target]))
     elif not _fit(own, schema[target][key], text=True):
         types = f"{own} and {schema[target][key]}"
         why = (
             f"cannot be held against {link.table}.{key}: they differ in type, {types}, and two people could become one"
         )
-        yield Finding(Level.ERROR, (*path, "unit"), why, "put a view before one of the tables that converts it")
+        yield Finding(Severity.ERROR, (*path, "unit"), why, "put a view before one of the tables that converts it")
 
 
 def _unnamed(path: KeyPath, table: TablePolicy, columns: Mapping[str, str]) -> Iterator[Finding]:
@@ -152,28 +152,28 @@ def _unnamed(path: KeyPath, table: TablePolicy, columns: Mapping[str, str]) -> I
     if rest:
         more = f" and {len(rest) - _LISTED} more" if len(rest) > _LISTED else ""
         why = f"analysts cannot use {', '.join(map(repr, rest[:_LISTED]))}{more}: not named here"
-        yield Finding(Level.NOTE, (*path, "columns"), why)
+        yield Finding(Severity.NOTE, (*path, "columns"), why)
 
 
 def _column(path: KeyPath, column: ColumnPolicy, columns: Mapping[str, str]) -> Iterator[Finding]:
     name = spelling(columns, column.name)
     if name is None:
-        yield Finding(Level.ERROR, path, "is not in the source", meant(column.name, columns))
+        yield Finding(Severity.ERROR, path, "is not in the source", meant(column.name, columns))
         return
     try:
         typed = as_typed(column, columns[name])
     except Fault as fault:
         yield Finding(
-            Level.ERROR, (*path, *fault.path[1:]), f"{fault.reason}; the source has {columns[name]}", fault.hint
+            Severity.ERROR, (*path, *fault.path[1:]), f"{fault.reason}; the source has {columns[name]}", fault.hint
         )
         return
     if typed.hidden:
         return
     if typed.type is None:
         why = f"is {columns[name]} in the source: it can only be counted"
-        yield Finding(Level.WARNING, path, why, "write { hidden = true } if it is not to be used")
+        yield Finding(Severity.WARNING, path, why, "write { hidden = true } if it is not to be used")
     elif typed.type.is_numeric and typed.bounds is None and typed.domain is None:
-        yield Finding(Level.NOTE, path, "has no bounds: SUM and AVG will be refused", "add lower, upper and step")
+        yield Finding(Severity.NOTE, path, "has no bounds: SUM and AVG will be refused", "add lower, upper and step")
 
 
 def _domain(path: KeyPath, column: ColumnPolicy, schema: Schema, *, columns: Mapping[str, str]) -> Iterator[Finding]:
@@ -185,10 +185,10 @@ def _domain(path: KeyPath, column: ColumnPolicy, schema: Schema, *, columns: Map
     public, own = spelling(schema[table], domain.column), spelling(columns, column.name)
     if public is None:
         why = f"names column {domain.column!r}, which table {domain.table!r} has not"
-        yield Finding(Level.ERROR, path, why, meant(domain.column, schema[table]))
+        yield Finding(Severity.ERROR, path, why, meant(domain.column, schema[table]))
     elif own is not None and not _fit(columns[own], schema[table][public]):
         why = f"is of another type: the column is {columns[own]}, {table}.{public} is {schema[table][public]}"
-        yield Finding(Level.ERROR, path, why, "make them one type, in the source or in a view before it")
+        yield Finding(Severity.ERROR, path, why, "make them one type, in the source or in a view before it")
 
 
 def _fit(one: str, other: str, *, text: bool = False) -> bool:
@@ -203,4 +203,4 @@ def _no_delta(path: KeyPath, column: ColumnPolicy, columns: Mapping[str, str]) -
     text = name is not None and ColumnType.from_sql(columns[name]) is ColumnType.TEXT
     if text and column.domain is None and not column.hidden:
         why = "has no public domain, and the budget no delta: GROUP BY it will be refused"
-        yield Finding(Level.NOTE, path, why, "add a domain, or delta to [budget]")
+        yield Finding(Severity.NOTE, path, why, "add a domain, or delta to [budget]")

@@ -22,7 +22,7 @@ class EngineSpec:
     title: str
     opener: str
     extra: str | None = None  # what pip installs it with
-    dialect: str  # of tacit.sql.dialects
+    dialect: str  # of tacit.sql.emitting.dialects
     every_cell: str  # SQL: one whole number that cannot be had without reading every cell
     is_address: Callable[[str], bool] = lambda place: False  # whether a place can be nothing else
     takes: Callable[[str | None], bool]

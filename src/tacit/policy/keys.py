@@ -11,7 +11,7 @@ NEEDED = "needed"
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class PolicyKey:
     """A key, what may stand there, what holds if nothing does, and what it means."""
 
     name: str
@@ -21,18 +21,22 @@ class Key:
 
 
 DATASET = (
-    Key(
+    PolicyKey(
         "name",
         "text",
         NEEDED,
         "the dataset; its account in the ledger goes by this name, whatever the files are called",
     ),
-    Key("source", "text or table", NEEDED, "one database, or a file for each table; relative to the policy"),
-    Key("engine", "text", '"duckdb"', f"what reads the source: {', '.join(f'`{name}`' for name in ENGINES)}"),
-    Key("adjacency", "text", '"add/remove"', 'neighbours differ by one unit added or removed, or by one "replace"d'),
-    Key("data_version", "text", '"1"', "change it when the data change: answers kept from older data are not reused"),
-    Key("ledger", "text", '"<name>.ledger"', "the file of debits, relative to the policy; or `postgresql://…`"),
-    Key(
+    PolicyKey("source", "text or table", NEEDED, "one database, or a file for each table; relative to the policy"),
+    PolicyKey("engine", "text", '"duckdb"', f"what reads the source: {', '.join(f'`{name}`' for name in ENGINES)}"),
+    PolicyKey(
+        "adjacency", "text", '"add/remove"', 'neighbours differ by one unit added or removed, or by one "replace"d'
+    ),
+    PolicyKey(
+        "data_version", "text", '"1"', "change it when the data change: answers kept from older data are not reused"
+    ),
+    PolicyKey("ledger", "text", '"<name>.ledger"', "the file of debits, relative to the policy; or `postgresql://…`"),
+    PolicyKey(
         "keep_words",
         "true or false",
         "false",
@@ -40,36 +44,38 @@ DATASET = (
     ),
 )
 BUDGET = (
-    Key("epsilon", "number", NEEDED, "what all analysts together may spend, ever"),
-    Key("delta", "number", "0", "the same for delta; without it no keys can be discovered by GROUP BY"),
-    Key("accounting", "text", "by delta", '"pure", "approximate", "zcdp" or "pld": how losses add up'),
-    Key("grain", "number", "none", 'with "pld": the epsilon of an everyday question, which costs one grain'),
-    Key("max_epsilon", "number", "epsilon", "the most one question may cost"),
-    Key("default_epsilon", "number", "none", "what a plain SELECT costs; without it the question must say"),
-    Key("default_delta", "number", "none", "the delta of a question that states none"),
-    Key("reuse", "true or false", "true", "a question already answered costs nothing"),
-    Key("share_answers", "true or false", "true", "an answer one analyst paid for may be reused by another"),
+    PolicyKey("epsilon", "number", NEEDED, "what all analysts together may spend, ever"),
+    PolicyKey("delta", "number", "0", "the same for delta; without it no keys can be discovered by GROUP BY"),
+    PolicyKey("accounting", "text", "by delta", '"pure", "approximate", "zcdp" or "pld": how losses add up'),
+    PolicyKey("grain", "number", "none", 'with "pld": the epsilon of an everyday question, which costs one grain'),
+    PolicyKey("max_epsilon", "number", "epsilon", "the most one question may cost"),
+    PolicyKey("default_epsilon", "number", "none", "what a plain SELECT costs; without it the question must say"),
+    PolicyKey("default_delta", "number", "none", "the delta of a question that states none"),
+    PolicyKey("reuse", "true or false", "true", "a question already answered costs nothing"),
+    PolicyKey("share_answers", "true or false", "true", "an answer one analyst paid for may be reused by another"),
 )
 LIMITS = (
-    Key(
+    PolicyKey(
         "timeout",
         "span of time",
         '"10m"',
         "the most one statement of a question may take; what is cut short stays charged, and that it was is a release",
     ),
-    Key(
+    PolicyKey(
         "memory",
         "text",
         "half of the machine's",
         'what the engine may hold, as "4GB": DuckDB and SQLite in all, PostgreSQL in each step (`work_mem`)',
     ),
-    Key("threads", "whole number", "all", "how many the engine may use at once"),
+    PolicyKey("threads", "whole number", "all", "how many the engine may use at once"),
 )
 ANALYST = (
-    Key("epsilon", "number", "the groups'", "what this analyst may spend; the total caps it, so it may be larger"),
-    Key("delta", "number", "the total's", "the same for delta"),
-    Key("groups", "list of text", "none", "the groups whose caps the analyst shares"),
-    Key(
+    PolicyKey(
+        "epsilon", "number", "the groups'", "what this analyst may spend; the total caps it, so it may be larger"
+    ),
+    PolicyKey("delta", "number", "the total's", "the same for delta"),
+    PolicyKey("groups", "list of text", "none", "the groups whose caps the analyst shares"),
+    PolicyKey(
         "window",
         "span of time",
         "never",
@@ -77,84 +83,88 @@ ANALYST = (
     ),
 )
 GROUP = (
-    Key("epsilon", "number", NEEDED, "what the members may spend together"),
-    Key("delta", "number", "the total's", "the same for delta"),
+    PolicyKey("epsilon", "number", NEEDED, "what the members may spend together"),
+    PolicyKey("delta", "number", "the total's", "the same for delta"),
 )
 TABLE = (
-    Key(
+    PolicyKey(
         "unit",
         "text",
         "needed unless public",
         'the column whose owner is hidden, "row" if each row is a person, or a link: "patient_id -> patients.id"',
     ),
-    Key("public", "true or false", "false", "nobody in the table is hidden; it then has no unit"),
-    Key("null_unit", "text", '"drop"', 'rows whose unit is NULL are dropped, or are "one" unit together'),
-    Key("unit_form", "text", '"exact"', 'when two identifiers are one: "exact", "trim", "lower" or "trim-lower"'),
-    Key("max_groups", "whole number", "unknown", "groups a unit may touch; without it GROUP BY is refused"),
-    Key(
+    PolicyKey("public", "true or false", "false", "nobody in the table is hidden; it then has no unit"),
+    PolicyKey("null_unit", "text", '"drop"', 'rows whose unit is NULL are dropped, or are "one" unit together'),
+    PolicyKey("unit_form", "text", '"exact"', 'when two identifiers are one: "exact", "trim", "lower" or "trim-lower"'),
+    PolicyKey("max_groups", "whole number", "unknown", "groups a unit may touch; without it GROUP BY is refused"),
+    PolicyKey(
         "max_rows",
         "whole number",
         "unknown",
         "rows of a unit counted in one group; without it COUNT(*) and SUM are refused",
     ),
-    Key("max_distinct", "whole number", "unknown", "values of a unit counted by COUNT(DISTINCT x)"),
-    Key(
+    PolicyKey("max_distinct", "whole number", "unknown", "values of a unit counted by COUNT(DISTINCT x)"),
+    PolicyKey(
         "bounding", "text", '"auto"', '"sample" drops what is over the caps, "weigh" scales it down, "auto" errs least'
     ),
-    Key(
+    PolicyKey(
         "rows",
         "whole number",
         "unknown",
         "about how many rows there are, as anybody may know: EXPLAIN and WITHIN reckon with it; it bounds nothing",
     ),
-    Key(
+    PolicyKey(
         "cut",
         "table",
         "unknown",
         "{ rows, units, measured }: what share the bounds cut, as `tacit calibrate TABLE.cut` found; answers say so",
     ),
-    Key("description", "text", "none", "shown to analysts"),
-    Key(
+    PolicyKey("description", "text", "none", "shown to analysts"),
+    PolicyKey(
         "format",
         "table",
         "fixed",
         'how CSV and JSON are read, e.g. { delimiter = ";", date = "%d/%m/%Y" }; also quote, encoding, decimal, '
         "timestamp, newlines, lines. Never guessed from the rows",
     ),
-    Key("columns", "table", "none", "the columns analysts may use; others do not exist for them"),
+    PolicyKey("columns", "table", "none", "the columns analysts may use; others do not exist for them"),
 )
 COLUMN = (
-    Key(
+    PolicyKey(
         "type",
         "text",
         "the source's; in CSV and JSON text",
         '"integer", "number", "text", "boolean", "date" or "timestamp"',
     ),
-    Key("lower", "number or date", "unknown", "values below are clamped to it; without bounds a column is not summed"),
-    Key("upper", "number or date", "unknown", "values above are clamped to it"),
-    Key(
+    PolicyKey(
+        "lower", "number or date", "unknown", "values below are clamped to it; without bounds a column is not summed"
+    ),
+    PolicyKey("upper", "number or date", "unknown", "values above are clamped to it"),
+    PolicyKey(
         "step",
         "number or span",
         "1 if whole",
         'the grid values are rounded to: 0.01, or "1d"; dates count from 1970-01-01',
     ),
-    Key(
+    PolicyKey(
         "domain",
         "list, text or table",
         "private",
         '["a", "b"], "range" (the grid), or { table = "cities", column = "name" }',
     ),
-    Key("null", "value", '"skip"', "what NULL counts as"),
-    Key("nan", "number", "nearest 0", "what NaN counts as; it lies within the bounds. Infinities are clamped"),
-    Key("unit_total", "table", "none", "{ lower, upper }: bounds of what a unit's values may sum up to in one group"),
-    Key("description", "text", "none", "shown to analysts"),
-    Key("hidden", "true or false", "false", "analysts may not use the column, as if it were not named"),
+    PolicyKey("null", "value", '"skip"', "what NULL counts as"),
+    PolicyKey("nan", "number", "nearest 0", "what NaN counts as; it lies within the bounds. Infinities are clamped"),
+    PolicyKey(
+        "unit_total", "table", "none", "{ lower, upper }: bounds of what a unit's values may sum up to in one group"
+    ),
+    PolicyKey("description", "text", "none", "shown to analysts"),
+    PolicyKey("hidden", "true or false", "false", "analysts may not use the column, as if it were not named"),
 )
 VIEW = (
-    Key("query", "text", NEEDED, "the SELECT that the name stands for, over tables and other views"),
-    Key("description", "text", "none", "shown to analysts"),
+    PolicyKey("query", "text", NEEDED, "the SELECT that the name stands for, over tables and other views"),
+    PolicyKey("description", "text", "none", "shown to analysts"),
 )
-SECTIONS: Mapping[str, tuple[Key, ...]] = {
+SECTIONS: Mapping[str, tuple[PolicyKey, ...]] = {
     "dataset": DATASET,
     "budget": BUDGET,
     "limits": LIMITS,
@@ -177,7 +187,7 @@ SYNONYMS = {
 }
 
 
-def names_of(keys: tuple[Key, ...]) -> tuple[str, ...]:
+def names_of(keys: tuple[PolicyKey, ...]) -> tuple[str, ...]:
     """The keys' names, in the order they are documented and written."""
     return tuple(key.name for key in keys)
 

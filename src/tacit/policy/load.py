@@ -183,7 +183,7 @@ def _each(
     return [thing for thing in made if thing is not None]
 
 
-def _section(raw: object, place: KeyPath, known: tuple[keys.Key, ...]) -> dict[str, Any]:
+def _section(raw: object, place: KeyPath, known: tuple[keys.PolicyKey, ...]) -> dict[str, Any]:
     """A table's keys and values: no unknown ones, none that is needed missing, none left blank."""
     if raw is None:
         raise Fault("is missing", path=place, hint="a policy needs [dataset], [budget] and [tables.…]")

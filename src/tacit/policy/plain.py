@@ -65,7 +65,7 @@ def plain_column(column: ColumnPolicy) -> Plain:
     return _section(column, keys.COLUMN)
 
 
-def _section(holder: object, known: tuple[keys.Key, ...]) -> Plain:
+def _section(holder: object, known: tuple[keys.PolicyKey, ...]) -> Plain:
     defaults = inspect.signature(type(holder)).parameters
     values = {name: getattr(holder, name) for name in keys.names_of(known)}
     return {name: _plain(value) for name, value in values.items() if value != defaults[name].default}

@@ -1,12 +1,12 @@
 """SQL: parse → bind → plan → emit. The only home of sqlglot."""
 
-from tacit.sql import post
-from tacit.sql.bind import BoundQuery, Output, bind
-from tacit.sql.measures import Additive, Counted, Histogram, Mode, Quantile
-from tacit.sql.parse import Parameters, parse, says_explain
-from tacit.sql.plan import Measurement, Plan, Selection, Statement
-from tacit.sql.planner import Planner, plan
-from tacit.sql.query import AtEpsilon, DefaultPrice, Query, WithinError
+from tacit.sql.binding import post
+from tacit.sql.binding.bind import BoundQuery, Output, bind
+from tacit.sql.expressions.measures import Additive, Counted, Histogram, Mode, Quantile
+from tacit.sql.parsing.parse import Parameters, parse, says_explain
+from tacit.sql.parsing.query import AtEpsilon, DefaultPrice, Query, WithinError
+from tacit.sql.planning.plan import Measurement, Plan, Selection, Statement
+from tacit.sql.planning.planner import Planner, plan
 
 __all__ = [
     "Additive",

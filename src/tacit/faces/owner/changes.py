@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from tacit.curator.reuse import data_version
 from tacit.errors import TacitError
 from tacit.faces.owner.ledger_admin import kept_states
-from tacit.policy import Finding, Level, Policy
+from tacit.policy import Finding, Policy, Severity
 
 _PATH = ("dataset", "data_version")
 
@@ -18,7 +18,7 @@ def changes_since(policy: Policy, engine: object) -> Iterator[Finding]:
     now = data_version(policy, engine)
     if now == policy.dataset.data_version and policy.budget.reuse:
         why = "the source cannot tell when its data change: answers that are kept are given again until this is raised"
-        yield Finding(Level.NOTE, _PATH, why, "raise data_version whenever the data change")
+        yield Finding(Severity.NOTE, _PATH, why, "raise data_version whenever the data change")
     try:
         states = kept_states(policy)
     except TacitError:  # which is for `tacit ledger verify` to say
@@ -29,4 +29,4 @@ def changes_since(policy: Policy, engine: object) -> Iterator[Finding]:
         count = sum(state.count for state in old)
         when = f"{newest:%Y-%m-%d %H:%M} UTC"
         why = f"the data have changed since {when}: {count:,} answers that are kept from before are not given again"
-        yield Finding(Level.NOTE, _PATH, why)
+        yield Finding(Severity.NOTE, _PATH, why)

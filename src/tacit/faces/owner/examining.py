@@ -21,7 +21,7 @@ from tacit.errors import PolicyError, TacitError
 from tacit.faces.owner.changes import changes_since
 from tacit.faces.owner.left_out import rows_left_out
 from tacit.ledger import second_ledger
-from tacit.policy import Finding, Level, Policy, Schema, check_policy, read_policy
+from tacit.policy import Finding, Policy, Schema, Severity, check_policy, read_policy
 from tacit.policy.check import two_owners
 from tacit.policy.second_owner import second_owners
 from tacit.sql import bind, parse
@@ -37,7 +37,7 @@ class Checked:
     @property
     def errors(self) -> tuple[Finding, ...]:
         """What must be mended before anybody can ask."""
-        return tuple(finding for finding in self.findings if finding.level is Level.ERROR)
+        return tuple(finding for finding in self.findings if finding.level is Severity.ERROR)
 
     @property
     def fits(self) -> bool:
@@ -64,10 +64,10 @@ def examine(path: Path) -> Checked:
     """Everything `tacit check` has to say of a policy: its text, its fit to the source, cells that cannot be read."""
     policy, errors = read_policy(_text(path), path.absolute().parent, name=path.name)
     if policy is None:
-        return Checked(None, tuple(Finding(Level.ERROR, (), error.message, error.hint) for error in errors))
+        return Checked(None, tuple(Finding(Severity.ERROR, (), error.message, error.hint) for error in errors))
     schema = read_schema(policy.dataset, policy.tables)
     found = check_policy(policy, schema)
-    if not any(finding.level is Level.ERROR for finding in found):
+    if not any(finding.level is Severity.ERROR for finding in found):
         found += [*_ledger(policy), *_views(policy, schema), *_examined(policy)]
     return Checked(policy, tuple(found))
 
@@ -76,7 +76,7 @@ def _ledger(policy: Policy) -> list[Finding]:
     """A second ledger for the same source: a second budget for the same people."""
     hint = "use that ledger and that name; or, knowing what is not counted then, `tacit ledger adopt`"
     what = "the source has a ledger already"
-    return [Finding(Level.ERROR, ("dataset", "ledger"), f"{what}: {why}", hint) for why in second_ledger(policy)]
+    return [Finding(Severity.ERROR, ("dataset", "ledger"), f"{what}: {why}", hint) for why in second_ledger(policy)]
 
 
 def _views(policy: Policy, schema: Schema) -> list[Finding]:
@@ -86,7 +86,7 @@ def _views(policy: Policy, schema: Schema) -> list[Finding]:
         try:
             bind(parse(f'DP-SELECT 1 COUNT(*) FROM "{view.name}"'), policy, schema=schema)
         except TacitError as error:
-            found.append(Finding(Level.ERROR, ("views", view.name, "query"), error.message, error.hint or ""))
+            found.append(Finding(Severity.ERROR, ("views", view.name, "query"), error.message, error.hint or ""))
     return found
 
 
@@ -95,12 +95,13 @@ def _examined(policy: Policy) -> list[Finding]:
     try:
         why = "holds a cell that cannot be read: questions that touch it would fail, and so tell of it"
         cells = [
-            Finding(Level.WARNING, ("tables", name), why, "write the file anew") for name in unreadable_tables(engine)
+            Finding(Severity.WARNING, ("tables", name), why, "write the file anew")
+            for name in unreadable_tables(engine)
         ]
-        role = [Finding(Level.WARNING, ("dataset", "source"), why, hint) for why, hint in advice_on(engine)]
+        role = [Finding(Severity.WARNING, ("dataset", "source"), why, hint) for why, hint in advice_on(engine)]
         owners = [
             Finding(
-                Level.ERROR,
+                Severity.ERROR,
                 ("tables", name, "unit"),
                 f"links to {key}, which several owners share: whose would a row be?",
                 "link to a key that one row has",
@@ -122,10 +123,10 @@ def _unfit(found: Unfit) -> Finding:
     if found.column is None:
         why = f"{of} lines have not one cell for each column, and are rows of NULLs: {example}"
         hint = 'mend them; or state the format, as in { delimiter = ";" } or { newlines = true }'
-        return Finding(Level.WARNING, ("tables", found.table), why, hint)
+        return Finding(Severity.WARNING, ("tables", found.table), why, hint)
     why = f"{of} cells are not of its type, {found.kind}, and are read as NULL: {example}"
     hint = "mend them, or state another type, or the format of dates or numbers"
-    return Finding(Level.WARNING, ("tables", found.table, "columns", found.column), why, hint)
+    return Finding(Severity.WARNING, ("tables", found.table, "columns", found.column), why, hint)
 
 
 def _second_owners(policy: Policy, engine: Engine) -> list[Finding]:

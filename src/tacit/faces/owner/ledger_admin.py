@@ -10,11 +10,11 @@ from tacit.curator.caps import caps
 from tacit.errors import InvalidParameter, LedgerError
 from tacit.faces.budget_status import BudgetStatus, budget_status
 from tacit.ledger import (
+    AccountLine,
     Balance,
     Entry,
     KeptState,
     Ledger,
-    Line,
     Spent,
     Verdict,
     adopt,
@@ -42,8 +42,10 @@ def _balance(policy: Policy, analyst: AnalystPolicy, ledger: Ledger | None) -> B
     limits = caps(policy, analyst)
     if ledger is not None:
         return ledger.balance(policy.dataset.name, limits, analyst=analyst.name)
-    groups = tuple((name, Line(Spent(), cap)) for name, cap in limits.groups)
-    return Balance(total=Line(Spent(), limits.total), analyst=Line(Spent(), limits.analyst), groups=groups)
+    groups = tuple((name, AccountLine(Spent(), cap)) for name, cap in limits.groups)
+    return Balance(
+        total=AccountLine(Spent(), limits.total), analyst=AccountLine(Spent(), limits.analyst), groups=groups
+    )
 
 
 def entries(policy: Policy, analyst: str | None, *, limit: int) -> tuple[Entry, ...]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tacit.engines import Engine
-from tacit.policy import Finding, Level, Policy, resolve_types
-from tacit.sql.left_out import COUNT, LeftOut, left_out
+from tacit.policy import Finding, Policy, Severity, resolve_types
+from tacit.sql.planning.left_out import COUNT, LeftOut, left_out
 
 
 def rows_left_out(policy: Policy, engine: Engine) -> list[Finding]:
@@ -22,8 +22,10 @@ def _finding(asked: LeftOut, engine: Engine) -> Finding | None:
     if asked.column is None:
         others = "" if empty == total - kept else f", {empty:,} of them NULL"
         why = f"{share} belong to nobody{others}: no question counts them"
-        return Finding(Level.WARNING, ("tables", asked.table, "unit"), why, 'null_unit = "one" counts NULL as one unit')
+        return Finding(
+            Severity.WARNING, ("tables", asked.table, "unit"), why, 'null_unit = "one" counts NULL as one unit'
+        )
     path = ("tables", asked.table, "columns", asked.column, "domain")
     others = f"NULL in {empty:,}" if empty else "never NULL"
     why = f"{share} have none of the public values ({others}): no question that is grouped by it counts them"
-    return Finding(Level.WARNING, path, why, "list what is missing, or say what NULL counts as")
+    return Finding(Severity.WARNING, path, why, "list what is missing, or say what NULL counts as")

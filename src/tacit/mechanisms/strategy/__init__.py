@@ -1,7 +1,7 @@
 """Many counting questions answered together: measure a few histograms, and derive every answer from them."""
 
 from tacit.mechanisms.strategy.chain import Chain, chains, flat
-from tacit.mechanisms.strategy.choose import Choice, choose, error_of
+from tacit.mechanisms.strategy.choose import StrategyChoice, choose, error_of
 from tacit.mechanisms.strategy.law import GAUSSIAN, LAPLACE, Law, least_split
 from tacit.mechanisms.strategy.matrix import Matrix
 from tacit.mechanisms.strategy.measure import StrategyNoise
@@ -16,7 +16,6 @@ __all__ = [
     "LAPLACE",
     "Block",
     "Chain",
-    "Choice",
     "Law",
     "Matrix",
     "Part",
@@ -24,6 +23,7 @@ __all__ = [
     "Ranges",
     "Sets",
     "Strategy",
+    "StrategyChoice",
     "StrategyNoise",
     "Workload",
     "all_ranges",

@@ -32,14 +32,14 @@ _FINE_GRAIN = 1 << 30  # of the shares of residuals, which are many
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class StrategyChoice:
     """A strategy, and the sum of the variances of all answers, in steps²."""
 
     strategy: Strategy
     error: float
 
 
-def choose(workload: Workload, *, noise: Laplace | Gaussian) -> Choice:
+def choose(workload: Workload, *, noise: Laplace | Gaussian) -> StrategyChoice:
     """The best strategy found; looks at no data. `noise` is what a bar has at the full budget.
 
     Each attribute's depth is tried in turn. Errors are those of the discrete law at the scale that each part gets: a
@@ -78,7 +78,7 @@ def _sizes(workload: Workload) -> list[tuple[int, int]]:
     return list(enumerate(workload.sizes))
 
 
-def _tried(cuts: Sequence[Chain], energy: Floats, law: Law) -> Iterator[Choice]:
+def _tried(cuts: Sequence[Chain], energy: Floats, law: Law) -> Iterator[StrategyChoice]:
     """What these chains offer. Under smooth Gaussian noise no other shares of their blocks do better than residuals."""
     residuals = _residuals(cuts, energy, law) if law.power == GAUSSIAN else None
     if residuals is not None:
@@ -87,7 +87,7 @@ def _tried(cuts: Sequence[Chain], energy: Floats, law: Law) -> Iterator[Choice]:
         yield _mixed(cuts, energy, law)
 
 
-def _weighted(workload: Workload, law: Law) -> Choice:
+def _weighted(workload: Workload, law: Law) -> StrategyChoice:
     """Sums of all cells with whole weights: the best there are, but for a few thousandths."""
     questions = gram(workload.blocks, workload.sizes)
     matrix, _ = optimal_matrix(questions)
@@ -95,10 +95,10 @@ def _weighted(workload: Workload, law: Law) -> Choice:
     error = float(np.sum(matrix.covariance() * questions)) * variance
     cuts = tuple(flat(size) for size in workload.sizes)
     top = tuple(chain.levels - 1 for chain in cuts)
-    return Choice(Strategy(cuts, (Part(top, Fraction(1)),), matrix), error)
+    return StrategyChoice(Strategy(cuts, (Part(top, Fraction(1)),), matrix), error)
 
 
-def _residuals(cuts: Sequence[Chain], energy: Floats, law: Law) -> Choice | None:
+def _residuals(cuts: Sequence[Chain], energy: Floats, law: Law) -> StrategyChoice | None:
     """Every residual that is asked for, by itself.
 
     One row moves the residual of T by √norm_T, and it is known with the precision share / (norm_T σ²) · factor_T; so
@@ -114,10 +114,10 @@ def _residuals(cuts: Sequence[Chain], energy: Floats, law: Law) -> Choice | None
     places = [tuple(int(level) for level in place) for place in np.argwhere(asked)]
     parts = tuple(Part(place, share, residual=True) for place, share in zip(places, exact, strict=True))
     variances = law.variance(np.array([float(share) for share in exact]) / norms)
-    return Choice(Strategy(tuple(cuts), parts), float(np.sum(energy[asked] * variances / factors)))
+    return StrategyChoice(Strategy(tuple(cuts), parts), float(np.sum(energy[asked] * variances / factors)))
 
 
-def _error(choice: Choice) -> float:
+def _error(choice: StrategyChoice) -> float:
     return choice.error
 
 
@@ -137,13 +137,13 @@ def _cut_by_ranges(column: Sequence[Picks], size: int) -> bool:
     return False
 
 
-def _identity(cuts: Sequence[Chain], energy: Floats, law: Law) -> Choice:
+def _identity(cuts: Sequence[Chain], energy: Floats, law: Law) -> StrategyChoice:
     top = tuple(chain.levels - 1 for chain in cuts)
     error = float(energy.sum() * law.variance(np.ones(1))[0])
-    return Choice(Strategy(tuple(cuts), (Part(top, Fraction(1)),)), error)
+    return StrategyChoice(Strategy(tuple(cuts), (Part(top, Fraction(1)),)), error)
 
 
-def _mixed(cuts: Sequence[Chain], energy: Floats, law: Law) -> Choice:
+def _mixed(cuts: Sequence[Chain], energy: Floats, law: Law) -> StrategyChoice:
     """The best shares of all parts. Under Laplace noise the problem has several valleys, so it is entered from each.
 
     Where the discrete law is another than the continuous one, the descent goes on from the best that this one finds;
@@ -164,7 +164,7 @@ def _mixed(cuts: Sequence[Chain], energy: Floats, law: Law) -> Choice:
     for place, share in zip(places, exact, strict=True):
         rounded[place] = float(share)
     parts = tuple(Part(place, share) for place, share in zip(places, exact, strict=True))
-    return Choice(Strategy(tuple(cuts), parts), total_error(rounded, energy, sizes=sizes, law=law))
+    return StrategyChoice(Strategy(tuple(cuts), parts), total_error(rounded, energy, sizes=sizes, law=law))
 
 
 def _descended(start: Floats, energy: Floats, *, sizes: Floats, law: Law) -> Floats:

@@ -11,7 +11,7 @@ from decimal import Decimal
 import numpy as np
 
 from tacit.errors import InvalidParameter
-from tacit.release.anonymise.columns import Column, Level
+from tacit.release.anonymise.columns import Column, HierarchyLevel
 from tacit.release.anonymise.grids import grid_of
 from tacit.release.anonymise.hierarchy import Hierarchy, Order, plain
 from tacit.release.anonymise.tuples import Floats, Ints
@@ -108,7 +108,9 @@ def _with_missing(made: Column) -> Column:
     for level in made.levels:
         group = np.append(level.group, len(level.label))
         first, last = np.append(level.first, made.size), np.append(level.last, made.size)
-        levels.append(Level(group, (*level.label, _word(level.label)), scale[last] - scale[first], first, last))
+        levels.append(
+            HierarchyLevel(group, (*level.label, _word(level.label)), scale[last] - scale[first], first, last)
+        )
     return replace(made, text=(*made.text, word), scale=scale, levels=tuple(levels), points=points, gapped=made.numeric)
 
 
@@ -173,10 +175,12 @@ def _ordered_numbers(
     return made, codes.astype(np.int64)
 
 
-def _levels(name: str, values: Sequence[object], hierarchy: Hierarchy | None, scale: Floats) -> tuple[Level, ...]:
+def _levels(
+    name: str, values: Sequence[object], hierarchy: Hierarchy | None, scale: Floats
+) -> tuple[HierarchyLevel, ...]:
     if hierarchy is None:
         return ()
-    made: list[Level] = []
+    made: list[HierarchyLevel] = []
     for labels in hierarchy.levels(values, name):
         begins = np.array([True, *(one != other for one, other in zip(labels[1:], labels, strict=False))])
         group = np.cumsum(begins) - 1
@@ -186,7 +190,7 @@ def _levels(name: str, values: Sequence[object], hierarchy: Hierarchy | None, sc
         if made and any(np.unique(group[made[-1].group == number]).size > 1 for number in range(len(made[-1].label))):
             raise InvalidParameter(f"{name}: a level of its hierarchy cuts through groups of the one below")
         first, last = np.flatnonzero(begins), np.append(np.flatnonzero(begins)[1:], len(labels)) - 1
-        made.append(Level(group, names, scale[last] - scale[first], first, last))
+        made.append(HierarchyLevel(group, names, scale[last] - scale[first], first, last))
     return tuple(made)
 
 

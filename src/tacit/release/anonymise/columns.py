@@ -19,7 +19,7 @@ _End = tuple[float, str, int]  # an end on the grid, how it reads, and the outer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Level:
+class HierarchyLevel:
     """One level of a hierarchy over a column's values: the group of each value, and what a group is called.
 
     Groups are runs of neighbouring values, so a group's loss is the stretch of the scale it covers.
@@ -33,7 +33,7 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class ClassLabels:
     """How the classes of a partition read in one column: the label, the loss, and the codes the label stands for."""
 
     names: tuple[str, ...]  # the different labels
@@ -43,13 +43,13 @@ class Cells:
     high: Ints
 
     @classmethod
-    def of(cls, labels: Sequence[str], *, loss: Floats, low: Ints, high: Ints) -> Cells:
+    def of(cls, labels: Sequence[str], *, loss: Floats, low: Ints, high: Ints) -> ClassLabels:
         """From the label of each class."""
         names, label = numbered_labels(labels)
         return cls(names, label, loss, low, high)
 
     @classmethod
-    def at(cls, level: Level, group: Ints) -> Cells:
+    def at(cls, level: HierarchyLevel, group: Ints) -> ClassLabels:
         """The cells of these groups of a level."""
         labels = [level.label[code] for code in group.tolist()]
         return cls.of(labels, loss=level.loss[group], low=level.first[group], high=level.last[group])
@@ -70,7 +70,7 @@ class Column:
     text: tuple[str, ...]
     scale: Floats
     numeric: bool  # cells are ranges such as 180-190, not lists of categories
-    levels: tuple[Level, ...]  # of its hierarchy, the finest first, the values themselves and `*` left out
+    levels: tuple[HierarchyLevel, ...]  # of its hierarchy, the finest first, the values themselves and `*` left out
     lowest: bool = False  # the first code stands for all values below it
     highest: bool = False  # and the last for all above
     points: Floats | None = None  # of numbers and dates: the values themselves, dates as days since 1970
@@ -85,7 +85,7 @@ class Column:
         """How many different values there are."""
         return len(self.text)
 
-    def cells(self, low: Ints, high: Ints) -> Cells:
+    def cells(self, low: Ints, high: Ints) -> ClassLabels:
         """How each interval of codes is published: as itself, or as the smallest group of the hierarchy around it."""
         if self.climbs:
             return self._climbed(low, high)
@@ -95,7 +95,7 @@ class Column:
         names, label = numbered_labels([text for text, *_ in found])  # two intervals may read alike
         loss = np.array([lost for _, lost, _, _ in found], dtype=np.float64)
         first, last = (np.array([cell[end] for cell in found], dtype=np.int64) for end in (2, 3))
-        return Cells(names, label[place], loss[place], first[place], last[place])
+        return ClassLabels(names, label[place], loss[place], first[place], last[place])
 
     def losses(self, low: Ints, high: Ints) -> Floats:
         """What each interval of codes loses: of its hierarchy's group, or, before its ends are rounded, of itself."""
@@ -119,15 +119,15 @@ class Column:
         read = [str(np.datetime64(round(day), "D")) if self.dates else _mean(day) for day in mean.tolist()]
         return [word if there else self.text[-1] for word, there in zip(read, total.tolist(), strict=True)]
 
-    def ladder(self) -> list[Level]:
+    def ladder(self) -> list[HierarchyLevel]:
         """Every level there is: the values, the hierarchy's, and `*`."""
         values = np.arange(self.size)
-        bottom = Level(values, self.text, np.zeros(self.size), values, values)
+        bottom = HierarchyLevel(values, self.text, np.zeros(self.size), values, values)
         span = np.minimum(self.scale[-1:] - self.scale[:1], 1)
-        top = Level(np.zeros_like(values), (ANY,), span, values[:1], values[-1:])
+        top = HierarchyLevel(np.zeros_like(values), (ANY,), span, values[:1], values[-1:])
         return [bottom, *self.levels, top] if self.size > 1 else [bottom]
 
-    def _climbed(self, low: Ints, high: Ints) -> Cells:
+    def _climbed(self, low: Ints, high: Ints) -> ClassLabels:
         labels = np.empty(low.size, dtype=object)
         loss, first, last = np.empty(low.size), np.empty_like(low), np.empty_like(low)
         for level in reversed(self.ladder()):
@@ -135,7 +135,7 @@ class Column:
             group = level.group[low[inside]]
             labels[inside] = np.array(level.label, dtype=object)[group]
             loss[inside], first[inside], last[inside] = level.loss[group], level.first[group], level.last[group]
-        return Cells.of(labels.tolist(), loss=loss, low=first, high=last)
+        return ClassLabels.of(labels.tolist(), loss=loss, low=first, high=last)
 
     def _cell(
         self, low: int, high: int, *, ends: tuple[Callable[[int], _End], Callable[[int], _End]]

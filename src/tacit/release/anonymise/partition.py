@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.release.anonymise.columns import Cells, Column
+from tacit.release.anonymise.columns import ClassLabels, Column
 from tacit.release.anonymise.tuples import Ints, Tuples
 
 SUPPRESSED = -1
@@ -18,7 +18,7 @@ class Partition:
     """The class of each tuple, and how each class reads in each column."""
 
     classes: Ints  # of each tuple; SUPPRESSED where it is left out
-    cells: tuple[Cells, ...]  # of each column
+    cells: tuple[ClassLabels, ...]  # of each column
 
     @property
     def number(self) -> int:

@@ -9,19 +9,19 @@ from sqlglot import exp
 
 from tacit.errors import PolicyError, QueryRefused
 from tacit.policy import Bounding, ColumnPolicy, ColumnType, Policy, Schema, TablePolicy, fold
-from tacit.sql.planning_budget import PlanningBudget, size_of
-from tacit.sql.predicates import predicate
-from tacit.sql.printing import table_named
+from tacit.sql.expressions.predicates import predicate
+from tacit.sql.expressions.printing import table_named
+from tacit.sql.expressions.scope import Scope, ScopeSource, all_of, conjuncts
+from tacit.sql.parsing.planning_budget import PlanningBudget, size_of
 from tacit.sql.relations.derived import Derivation, ctes_of
 from tacit.sql.relations.growth import MOST, MOST_PUBLIC, Fan, factors, growth
 from tacit.sql.relations.joins import Joins
 from tacit.sql.relations.membership import Asker, member, scalar
-from tacit.sql.relations.parts import Named, Part, base, named_apart, unlike
+from tacit.sql.relations.parts import Named, NamedTable, base, named_apart, unlike
 from tacit.sql.relations.relation import Relation
 from tacit.sql.relations.renamed import renamed
 from tacit.sql.relations.unions import union_all
 from tacit.sql.relations.views import parsed
-from tacit.sql.scope import Scope, Source, all_of, conjuncts
 
 _MAX_PARTS = 20
 _MAX_READ = 60
@@ -65,7 +65,7 @@ class Subquery:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class QueryContext:
     """What a query is read against: the policy, the schema, its parameters, and the subqueries it has named so far."""
 
     policy: Policy
@@ -76,7 +76,7 @@ class Reading:
     views: frozenset[str] = frozenset()  # those that are being read, folded
     names_only: bool = False  # nothing of what is read will run
 
-    def inside(self, select: exp.Query) -> Reading:
+    def inside(self, select: exp.Query) -> QueryContext:
         """The same with what this select's WITH names; each of those sees the ones before it."""
         named = dict(self.named)
         for cte in ctes_of(select):
@@ -95,14 +95,14 @@ class Reading:
                 hint="write out as many levels as are needed",
             )
 
-    def beneath(self, view: str) -> Reading:
+    def beneath(self, view: str) -> QueryContext:
         """What a view is read against: the curator's words, none of the analyst's."""
         if fold(view) in self.views:
             raise PolicyError(f"the view {view} reads from itself", hint="a view reads from tables and other views")
         return replace(self, parameters={}, named={}, views=self.views | {fold(view)})
 
 
-def build(select: exp.Select, reading: Reading) -> Relation:
+def build(select: exp.Select, reading: QueryContext) -> Relation:
     """The rows a query reads: those of people. What is public needs no privacy."""
     relation = read(select, reading)
     if relation.table.public:
@@ -112,7 +112,7 @@ def build(select: exp.Select, reading: Reading) -> Relation:
     return relation
 
 
-def read(select: exp.Select, reading: Reading) -> Relation:
+def read(select: exp.Select, reading: QueryContext) -> Relation:
     """The rows of a FROM, private or public."""
     reading = reading.inside(select)
     source = select.args.get("from_")
@@ -127,7 +127,7 @@ def read(select: exp.Select, reading: Reading) -> Relation:
     return _joined(_Asked(parts, joins, where), reading)
 
 
-def _part(node: exp.Expression, reading: Reading) -> Part:
+def _part(node: exp.Expression, reading: QueryContext) -> NamedTable:
     reading.work.one_more()
     if isinstance(node, exp.Subquery):
         return _with_names(_subquery(_unwrapped(node), node.alias or "subquery", reading), node)
@@ -142,7 +142,7 @@ def _part(node: exp.Expression, reading: Reading) -> Part:
     return _with_names(base(node, reading.policy, schema=reading.schema), node)
 
 
-def _with_names(part: Part, node: exp.Expression) -> Part:
+def _with_names(part: NamedTable, node: exp.Expression) -> NamedTable:
     alias = node.args.get("alias")
     names = [column.name for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
     if names and part.derived is None:
@@ -160,7 +160,7 @@ def _unwrapped(node: exp.Expression) -> exp.Expression:
     return node
 
 
-def _subquery(select: exp.Expression, alias: str, reading: Reading) -> Part:
+def _subquery(select: exp.Expression, alias: str, reading: QueryContext) -> NamedTable:
     select = _unwrapped(select)
     if isinstance(select, exp.Union) and not select.args.get("distinct") and not _clauses(select):
         left = _subquery(select.this, alias, reading.inside(select))
@@ -187,7 +187,7 @@ def _clauses(union: exp.Union) -> list[str]:
     return [name for name, value in union.args.items() if value and name not in {"this", "expression", "with_"}]
 
 
-def scope_of(relation: Relation, reading: Reading) -> Scope:
+def scope_of(relation: Relation, reading: QueryContext) -> Scope:
     """The names that may be used over a relation, subqueries in conditions among them."""
 
     def bound(node: exp.Expression) -> exp.Expression:
@@ -196,7 +196,7 @@ def scope_of(relation: Relation, reading: Reading) -> Scope:
     def one(node: exp.Expression) -> tuple[exp.Expression, ColumnType, str]:
         return scalar(node, asker)
 
-    def derive(select: exp.Expression) -> Part:
+    def derive(select: exp.Expression) -> NamedTable:
         return _subquery(select, "s", reading)
 
     def bounded(fan: Fan) -> None:
@@ -213,13 +213,13 @@ def scope_of(relation: Relation, reading: Reading) -> Scope:
     return scope
 
 
-def _is_looked_up(single: Part, policy: Policy) -> bool:
+def _is_looked_up(single: NamedTable, policy: Policy) -> bool:
     """Whether the owner of a row is in another table."""
     link = single.table.link
     return link is not None and not policy.table(link.table).is_unit(link.key)
 
 
-def _refuse_parts(parts: Sequence[Part]) -> None:
+def _refuse_parts(parts: Sequence[NamedTable]) -> None:
     private = [part for part in parts if part.is_private]
     if len(parts) > _MAX_PARTS:
         raise QueryRefused(f"too many tables: at most {_MAX_PARTS} are joined")
@@ -231,14 +231,14 @@ def _refuse_parts(parts: Sequence[Part]) -> None:
             )
 
 
-def _single(only: Part, where: exp.Expression | None) -> Relation:
+def _single(only: NamedTable, where: exp.Expression | None) -> Relation:
     table = replace(only.table, columns=only.columns) if only.table.public else only.table
     sql = table_named(table.name)
     units = frozenset() if table.unit_column is None else frozenset({fold(table.unit_column)})
     columns = {fold(column.name): column.name for column in only.columns}
     written = {fold(name): name for name in only.types}
     keys = {name: (written[name], key) for name, key in only.keys.items()}
-    source = Source(only.alias, columns, units, keys, table=table.name, public=table.public)
+    source = ScopeSource(only.alias, columns, units, keys, table=table.name, public=table.public)
     sources = tuple(replace(source, alias=alias) for alias in dict.fromkeys((only.alias, table.name)))
     types = {name.casefold(): kind for name, kind in only.types.items()}
     return Relation(sql, table, types, sources, only.owner, where)
@@ -247,12 +247,12 @@ def _single(only: Part, where: exp.Expression | None) -> Relation:
 class _Asked:
     """What the analyst wrote after FROM and WHERE."""
 
-    def __init__(self, parts: Sequence[Part], joins: Sequence[exp.Join], where: exp.Where | None) -> None:
+    def __init__(self, parts: Sequence[NamedTable], joins: Sequence[exp.Join], where: exp.Where | None) -> None:
         self.parts, self.joins = named_apart(parts), joins
         self.conditions = [] if where is None else conjuncts(where.this)
 
 
-def _joined(asked: _Asked, reading: Reading) -> Relation:
+def _joined(asked: _Asked, reading: QueryContext) -> Relation:
     parts = asked.parts
     table, sql_types = _described(parts)
     joins = Joins(parts, lambda node, count: predicate(node, scope(count)))
@@ -334,7 +334,7 @@ def _most(caps: Sequence[int | None]) -> int | None:
     return max(known) if len(known) == len(caps) else None
 
 
-def _sources(parts: Sequence[Named], joins: Joins) -> tuple[Source, ...]:
+def _sources(parts: Sequence[Named], joins: Joins) -> tuple[ScopeSource, ...]:
     """Without its own qualifier, a column that USING made one is that of one part alone."""
     sources = [named.source() for named in parts]
     plain: dict[str, str] = {}

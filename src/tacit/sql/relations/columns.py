@@ -11,17 +11,17 @@ from tacit.core import Bounds
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, ColumnType, ListDomain, Owner, RangeDomain, fold
 from tacit.policy.domain import MAX_DOMAIN
-from tacit.sql import arithmetic
-from tacit.sql.arithmetic import MOST_ROWS, Whole, Width, integer
-from tacit.sql.cells import steps_type
-from tacit.sql.grid import Grid
-from tacit.sql.keys import key
-from tacit.sql.numbers import number
-from tacit.sql.operands import cell, kind_of, literal, operand
-from tacit.sql.predicates import predicate
+from tacit.sql.expressions import arithmetic
+from tacit.sql.expressions.arithmetic import MOST_ROWS, Whole, Width, integer
+from tacit.sql.expressions.cells import steps_type
+from tacit.sql.expressions.grid import Grid
+from tacit.sql.expressions.keys import key
+from tacit.sql.expressions.numbers import number
+from tacit.sql.expressions.operands import cell, kind_of, literal, operand
+from tacit.sql.expressions.predicates import predicate
+from tacit.sql.expressions.scope import Scope, name_of
 from tacit.sql.relations.relation import Relation
 from tacit.sql.relations.windows import window
-from tacit.sql.scope import Scope, name_of
 
 AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 _AVERAGE = 1_000  # an average is rounded down to this part of its column's step

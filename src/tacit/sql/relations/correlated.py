@@ -9,15 +9,15 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import Owner, TablePolicy, fold
-from tacit.sql.aliases import OUTSIDE
-from tacit.sql.predicates import predicate
-from tacit.sql.printing import text_of
+from tacit.sql.expressions.aliases import OUTSIDE
+from tacit.sql.expressions.predicates import predicate
+from tacit.sql.expressions.printing import text_of
+from tacit.sql.expressions.scope import Scope, ScopeSource, all_of, bare, conjuncts
 from tacit.sql.relations.extremes import folded
 from tacit.sql.relations.growth import Fan, fan
-from tacit.sql.relations.parts import OWNER, Part, key_column, unlike
+from tacit.sql.relations.parts import OWNER, NamedTable, key_column, unlike
 from tacit.sql.relations.relation import Relation
 from tacit.sql.rules import GRID_RULES, Facts, apply, grids_of
-from tacit.sql.scope import Scope, Source, all_of, bare, conjuncts
 
 NEAREST = "look within the unit: compare a key of the subquery with the same key outside, or name a public table"
 _INNER = "s"  # what the rebuilt subquery is called
@@ -29,7 +29,7 @@ class Asker:
 
     relation: Relation
     scope: Scope
-    derive: Callable[[exp.Expression], Part]  # the subquery as rows: of one unit each, or public
+    derive: Callable[[exp.Expression], NamedTable]  # the subquery as rows: of one unit each, or public
     names: Callable[[exp.Select], Scope]  # the names that are known inside the subquery
     bounded: Callable[[Fan], None]  # refuses to look at so many rows for each row outside
 
@@ -74,18 +74,18 @@ class Correlated:
         """Whether anything in it looks outside."""
         return bool(self.ties or self.conditions)
 
-    def derived(self, items: Sequence[exp.Expression] = ()) -> Part:
+    def derived(self, items: Sequence[exp.Expression] = ()) -> NamedTable:
         """Its rows: what is asked of them, and whatever the conditions need."""
         needed = [exp.alias_(column.copy(), name, quoted=True) for name, column in self.columns.items()]
         listed = [*(item.copy() for item in items), *needed]
         self.select.set("expressions", listed or [exp.alias_(exp.Literal.number(1), "one")])
         return self.asker.derive(self.select)
 
-    def exists(self, part: Part) -> exp.Expression:
+    def exists(self, part: NamedTable) -> exp.Expression:
         """Whether there is a row of it that suits the row outside."""
         return exp.Exists(this=self.over(part, listed=[exp.Literal.number(1)], names=[]))
 
-    def over(self, part: Part, *, listed: list[exp.Expression], names: list[str]) -> exp.Select:
+    def over(self, part: NamedTable, *, listed: list[exp.Expression], names: list[str]) -> exp.Select:
         """SELECT `listed` FROM its rows WHERE they suit the row outside. `names` of its columns are taken along.
 
         Without any, how many rows suit is not asked: those of a unit are folded where that is possible.
@@ -101,7 +101,7 @@ class Correlated:
         if not part.is_private and self.conditions:
             self.asker.bounded(fan(part, self._held_equal()))
         table, types = self._described(part)
-        source = Source("", {fold(self.called(name)): self.called(name) for name in columns})
+        source = ScopeSource("", {fold(self.called(name)): self.called(name) for name in columns})
         both = Scope(table, (source, *self.asker.scope.sources), self.asker.scope.parameters, types)
         inside = {self.called(name) for name in columns}
         conditions += [exp.paren(_outside(predicate(each, both), inside=inside)) for each in self.conditions]
@@ -135,14 +135,14 @@ class Correlated:
                     found.add(shown[fold(side.name)])
         return found
 
-    def _described(self, part: Part) -> tuple[TablePolicy, dict[str, str]]:
+    def _described(self, part: NamedTable) -> tuple[TablePolicy, dict[str, str]]:
         outside = self.asker.scope.table
         inside = tuple(replace(column, name=self.called(column.name)) for column in part.columns)
         types = {self.called(name).casefold(): kind for name, kind in part.types.items()}
         table = replace(outside, columns=(*outside.columns, *inside))
         return table, {**self.asker.scope.sql_types, **types}
 
-    def _same_owner(self, part: Part) -> list[exp.Expression]:
+    def _same_owner(self, part: NamedTable) -> list[exp.Expression]:
         """The owners are compared too, whatever the keys promise."""
         relation = self.asker.relation
         if part.owner != relation.owner or relation.owner is None:

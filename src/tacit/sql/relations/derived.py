@@ -10,13 +10,13 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.policy import Owner, fold
 from tacit.policy.names import is_column_name
-from tacit.sql.predicates import predicate
-from tacit.sql.printing import text_of
+from tacit.sql.expressions.predicates import predicate
+from tacit.sql.expressions.printing import text_of
+from tacit.sql.expressions.scope import Scope, ScopeSource, bare, name_of
 from tacit.sql.relations.columns import AGGREGATES, Columns, Made, folded
-from tacit.sql.relations.parts import OWNER, Part, key_column, with_columns
+from tacit.sql.relations.parts import OWNER, NamedTable, key_column, with_columns
 from tacit.sql.relations.relation import Relation
 from tacit.sql.rules import GRID_RULES, Facts, apply, grids_of
-from tacit.sql.scope import Scope, Source, bare, name_of
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class Derivation:
     def _made(self) -> Columns:
         return Columns(self.scope, self.relation)
 
-    def part(self) -> Part:
+    def part(self) -> NamedTable:
         """The subquery as a part of the query around it."""
         nodes = self._nodes()
         grouped = self._grouped(nodes)
@@ -50,7 +50,7 @@ class Derivation:
             table = replace(table, max_rows=1, max_groups=1)
         types = {made.policy.name: made.sql_type for made in shown}
         keys = {name: owner for name, (_, owner) in self.keys.items()}
-        return Part(
+        return NamedTable(
             self.alias, table, types, table.columns, keys, self._owner(), rows, tuple(fold(name) for name, _ in nodes)
         )
 
@@ -210,7 +210,7 @@ class Derivation:
             return rows
         table = with_columns(self.relation.table, tuple(made.policy for made in self.columns))
         types = {made.policy.name.casefold(): made.sql_type for made in self.columns}
-        source = Source(self.alias, {fold(made.policy.name): made.policy.name for made in self.columns})
+        source = ScopeSource(self.alias, {fold(made.policy.name): made.policy.name for made in self.columns})
         held = predicate(having, Scope(table, (source,), self.scope.parameters, types))
         names = [item.alias for item in rows.expressions if item.alias not in self.hidden]
         listed = [exp.column(exp.to_identifier(name, quoted=True)) for name in names]

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tacit.policy import ColumnType, fold
-from tacit.sql.cells import in_steps
-from tacit.sql.numerics import numeric
+from tacit.sql.expressions.cells import in_steps
+from tacit.sql.expressions.numerics import numeric
+from tacit.sql.expressions.scope import bare
 from tacit.sql.relations.parts import unlike
-from tacit.sql.scope import bare
 
 _MIRRORED: dict[type[exp.Expression], type[exp.Expression]] = {
     exp.GT: exp.LT,

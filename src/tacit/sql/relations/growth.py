@@ -15,13 +15,13 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import Policy, fold
-from tacit.sql import arithmetic
-from tacit.sql.aliases import qualified
-from tacit.sql.arithmetic import MOST_ROWS, Whole, Width
-from tacit.sql.dialects import emit
+from tacit.sql.emitting.dialects import emit
+from tacit.sql.expressions import arithmetic
+from tacit.sql.expressions.aliases import qualified
+from tacit.sql.expressions.arithmetic import MOST_ROWS, Whole, Width
+from tacit.sql.expressions.scope import bare
 from tacit.sql.relations.joins import Joins
-from tacit.sql.relations.parts import Named, Part
-from tacit.sql.scope import bare
+from tacit.sql.relations.parts import Named, NamedTable
 
 MOST = 1_000_000  # rows that one row may become
 MOST_PUBLIC = 100_000_000  # rows of public tables joined with each other, which are the same for everybody
@@ -106,7 +106,7 @@ def factors(
         yield named.part.alias, fan(named.part, ties[named.place])
 
 
-def fan(part: Part, columns: Iterable[str]) -> Fan:
+def fan(part: NamedTable, columns: Iterable[str]) -> Fan:
     """What a public part multiplies by where these columns of it, folded, are held equal."""
     written = {fold(name): name for name in part.types}
     rows = part.derived or exp.Table(this=exp.to_identifier(part.table.name, quoted=True))

@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import fold
+from tacit.sql.expressions.scope import all_of, bare, conjuncts
 from tacit.sql.relations.parts import Named
-from tacit.sql.scope import all_of, bare, conjuncts
 
 Bind = Callable[[exp.Expression, int], exp.Expression]  # a condition, over so many parts from the left
 _INSTEAD = {

@@ -6,12 +6,12 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnType, fold
-from tacit.sql import cells
-from tacit.sql.numerics import numeric
-from tacit.sql.operands import comparable
+from tacit.sql.expressions import cells
+from tacit.sql.expressions.numerics import numeric
+from tacit.sql.expressions.operands import comparable
+from tacit.sql.expressions.scope import bare
 from tacit.sql.relations.correlated import NEAREST, Asker, Correlated
-from tacit.sql.relations.parts import Part
-from tacit.sql.scope import bare
+from tacit.sql.relations.parts import NamedTable
 
 __all__ = ["Asker", "member", "scalar"]
 _ONE = (exp.Min, exp.Max, exp.Count)
@@ -56,7 +56,7 @@ def _exists(select: exp.Select, asker: Asker) -> exp.Expression:
     return inner.exists(part)
 
 
-def _is_untied(part: Part, inner: Correlated) -> bool:
+def _is_untied(part: NamedTable, inner: Correlated) -> bool:
     """Whether it is about people, and nothing says that they are the one outside."""
     return part.is_private and not inner.ties
 
@@ -84,7 +84,7 @@ def _in(node: exp.Expression, asker: Asker) -> exp.Expression:
     return exp.paren(exp.Case(ifs=[exp.If(this=exp.Not(this=exp.paren(missing)), true=found)]))  # NULL IN … is NULL
 
 
-def _public(node: exp.Expression, inner: Correlated, part: Part) -> exp.Expression:
+def _public(node: exp.Expression, inner: Correlated, part: NamedTable) -> exp.Expression:
     """The engine's own IN: three-valued, so that NOT IN holds for nothing where the public column has a NULL."""
     left = comparable(node.this, inner.asker.scope)
     if left is None or left.constant:
@@ -138,7 +138,7 @@ def _is_plain_equality(condition: exp.Expression) -> bool:
     return bool(sides) and all(isinstance(side, exp.Column) for side in sides)
 
 
-def _first(part: Part) -> tuple[str, ColumnType]:
+def _first(part: NamedTable) -> tuple[str, ColumnType]:
     """The column that a subquery of one column has, and its type."""
     column = next((column for column in part.columns if fold(column.name) == part.listed[0]), None)
     kind = None if column is None else column.type or ColumnType.from_sql(part.types[column.name])
@@ -147,7 +147,7 @@ def _first(part: Part) -> tuple[str, ColumnType]:
     return column.name, kind
 
 
-def _cell(inner: Correlated, part: Part, column: str) -> exp.Expression:
+def _cell(inner: Correlated, part: NamedTable, column: str) -> exp.Expression:
     return cells.comparable(_raw(inner, column), part.types[column])
 
 

@@ -24,16 +24,16 @@ from tacit.policy import (
     root_of,
 )
 from tacit.policy.names import MAX_NAME, is_column_name
-from tacit.sql.cells import identified
-from tacit.sql.printing import table_named
-from tacit.sql.scope import Source, name_of
+from tacit.sql.expressions.cells import identified
+from tacit.sql.expressions.printing import table_named
+from tacit.sql.expressions.scope import ScopeSource, name_of
 
 OWNER = " u"  # the owner of a subquery's rows: no column of a policy begins with a space
 _SHOWN = 100  # characters of a name that is made longer
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class NamedTable:
     """A table as it is named after FROM."""
 
     alias: str
@@ -51,7 +51,7 @@ class Part:
         return not self.table.public
 
 
-def base(node: exp.Expression, policy: Policy, *, schema: Schema) -> Part:
+def base(node: exp.Expression, policy: Policy, *, schema: Schema) -> NamedTable:
     """The table of the policy behind one name after FROM."""
     if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
         what = name_of(node.this) if isinstance(node, exp.Table) else name_of(node)
@@ -69,7 +69,9 @@ def base(node: exp.Expression, policy: Policy, *, schema: Schema) -> Part:
     table = replace(table, unit_form=root_of(policy.tables, table).unit_form)
     types = _of_table(schema, table)
     keys = {} if table.public else _keys(policy, table, schema)
-    return Part(node.alias or table.name, table, types, _columns(table, types), keys, owner_of(policy.tables, table))
+    return NamedTable(
+        node.alias or table.name, table, types, _columns(table, types), keys, owner_of(policy.tables, table)
+    )
 
 
 def _columns(table: TablePolicy, types: Mapping[str, str]) -> tuple[ColumnPolicy, ...]:
@@ -106,7 +108,7 @@ def _keys(policy: Policy, table: TablePolicy, schema: Schema) -> dict[str, Owner
 class Named:
     """A part whose columns have names of their own: `columns` by what the analyst writes, folded."""
 
-    part: Part
+    part: NamedTable
     place: int
     columns: Mapping[str, str]
 
@@ -134,12 +136,12 @@ class Named:
         ours = [self.owner.name, *(self.key(name).name for name in self.part.keys)]
         return [*self.columns.values(), *ours, *([] if self.marker is None else [self.marker])]
 
-    def source(self) -> Source:
+    def source(self) -> ScopeSource:
         """What the analyst may write of it."""
         units = frozenset(name for name, key in self.part.keys.items() if self._is_owner(key))
         keys = {name: (self.key(name).name, key) for name, key in self.part.keys.items()}
         table = self.part.table.name if self.part.derived is None else None
-        return Source(self.part.alias, self.columns, units, keys, table=table, public=self.part.table.public)
+        return ScopeSource(self.part.alias, self.columns, units, keys, table=table, public=self.part.table.public)
 
     @property
     def marker(self) -> str | None:
@@ -265,7 +267,7 @@ def looked_up(table: TablePolicy, columns: Sequence[str], *, policy: Policy, sch
     return rows.select(exp.alias_(owner, "u"), *listed)
 
 
-def named_apart(parts: Sequence[Part]) -> list[Named]:
+def named_apart(parts: Sequence[NamedTable]) -> list[Named]:
     """Every column under a name of its own: its plain one, or `alias.column` where two tables have it."""
     seen = [fold(column.name) for part_ in parts for column in part_.columns]
     aliases = [fold(part_.alias) for part_ in parts]
@@ -279,7 +281,7 @@ def named_apart(parts: Sequence[Part]) -> list[Named]:
     return [Named(part_, place, _apart(part_, taken)) for place, part_ in enumerate(parts)]
 
 
-def _apart(part: Part, taken: set[str]) -> dict[str, str]:
+def _apart(part: NamedTable, taken: set[str]) -> dict[str, str]:
     """What its columns are called, by what the analyst writes, folded. Those that are alone keep their names."""
     names: dict[str, str] = {}
     for column in part.columns:

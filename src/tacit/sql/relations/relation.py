@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tacit.policy import ColumnType, Owner, TablePolicy, fold
-from tacit.sql.cells import identified
-from tacit.sql.printing import text_of
+from tacit.sql.expressions.cells import identified
+from tacit.sql.expressions.printing import text_of
+from tacit.sql.expressions.scope import ScopeSource
 from tacit.sql.relations.parts import spelled
-from tacit.sql.scope import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Relation:
     sql: exp.Expression
     table: TablePolicy
     sql_types: Mapping[str, str]  # by the column's name, folded
-    sources: tuple[Source, ...]
+    sources: tuple[ScopeSource, ...]
     owner: Owner | None
     remaining: exp.Expression | None = None
     growth: int = 1  # how many rows one row of a table can have become

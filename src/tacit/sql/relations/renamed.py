@@ -10,10 +10,10 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.policy import fold
 from tacit.policy.names import is_column_name
-from tacit.sql.relations.parts import OWNER, Part, key_column, with_columns
+from tacit.sql.relations.parts import OWNER, NamedTable, key_column, with_columns
 
 
-def renamed(part: Part, names: Sequence[str]) -> Part:
+def renamed(part: NamedTable, names: Sequence[str]) -> NamedTable:
     """The same rows under other names, given in order."""
     if part.derived is None or len(names) != len(part.listed):
         what = f"has {len(part.listed)} columns, and {len(names)} names are given"

@@ -8,13 +8,13 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, ColumnType, Domain, ListDomain, fold
-from tacit.sql.arithmetic import double
-from tacit.sql.cells import comparable, compared_as
-from tacit.sql.grid import gcd
-from tacit.sql.relations.parts import OWNER, Part, key_column, with_columns
+from tacit.sql.expressions.arithmetic import double
+from tacit.sql.expressions.cells import comparable, compared_as
+from tacit.sql.expressions.grid import gcd
+from tacit.sql.relations.parts import OWNER, NamedTable, key_column, with_columns
 
 
-def union_all(left: Part, right: Part) -> Part:
+def union_all(left: NamedTable, right: NamedTable) -> NamedTable:
     """The rows of both, under the names of the first. Bounds and domains are those that hold for either."""
     if left.derived is None or right.derived is None or left.owner != right.owner:
         sides = [f"belongs to {part.owner}" if part.is_private else "is public" for part in (left, right)]
@@ -74,7 +74,7 @@ class _Both:
         return exp.Alias(this=value, alias=exp.to_identifier(self.name, quoted=True))
 
 
-def _rows(left: Part, right: Part, sources: list[_Both]) -> exp.Select:
+def _rows(left: NamedTable, right: NamedTable, sources: list[_Both]) -> exp.Select:
     assert left.derived is not None and right.derived is not None  # noqa: S101, PT018 - asked before
     sides = [
         exp.select(*(both.sql(place) for both in sources)).from_(_sub(rows, "ab"[place]))
@@ -119,7 +119,7 @@ def _listed(a: ColumnPolicy, b: ColumnPolicy) -> ListDomain | None:
     return None
 
 
-def _column(part: Part, name: str) -> ColumnPolicy:
+def _column(part: NamedTable, name: str) -> ColumnPolicy:
     return next(column for column in part.columns if fold(column.name) == name)
 
 

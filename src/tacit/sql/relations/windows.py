@@ -8,12 +8,12 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
-from tacit.sql.grid import Grid
-from tacit.sql.numbers import number
-from tacit.sql.operands import operand
-from tacit.sql.predicates import predicate
+from tacit.sql.expressions.grid import Grid
+from tacit.sql.expressions.numbers import number
+from tacit.sql.expressions.operands import operand
+from tacit.sql.expressions.predicates import predicate
+from tacit.sql.expressions.scope import Scope, bare, name_of
 from tacit.sql.relations.relation import Relation
-from tacit.sql.scope import Scope, bare, name_of
 
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank)
 _NEIGHBOURS = (exp.Lag, exp.Lead)

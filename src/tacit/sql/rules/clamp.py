@@ -7,10 +7,10 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.policy import ColumnType
-from tacit.sql.arithmetic import beside_double, integer
-from tacit.sql.cells import clampable
-from tacit.sql.moments import moment
-from tacit.sql.operands import literal
+from tacit.sql.expressions.arithmetic import beside_double, integer
+from tacit.sql.expressions.cells import clampable
+from tacit.sql.expressions.moments import moment
+from tacit.sql.expressions.operands import literal
 from tacit.sql.rules.facts import Facts, GridFacts
 
 

@@ -11,8 +11,8 @@ from sqlglot import exp
 
 from tacit.core import Bounds
 from tacit.policy import ColumnType, TablePolicy
-from tacit.sql.cells import in_steps
-from tacit.sql.measures import Counted
+from tacit.sql.expressions.cells import in_steps
+from tacit.sql.expressions.measures import Counted
 
 _FLOATS = ("double", "float", "real", "float4", "float8", "numeric")  # a NUMERIC, unlike a DECIMAL, may be NaN
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tacit.policy import ColumnType
-from tacit.sql import arithmetic
-from tacit.sql.arithmetic import Whole, Width, integer
+from tacit.sql.expressions import arithmetic
+from tacit.sql.expressions.arithmetic import Whole, Width, integer
 from tacit.sql.rules.facts import Facts, GridFacts
 
 _EXACT = 1 << 50  # steps; beyond, a double of so many steps may stand for more of them than there are

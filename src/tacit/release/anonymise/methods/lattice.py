@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.errors import InvalidParameter
-from tacit.release.anonymise.columns import Cells, Column, Level
+from tacit.release.anonymise.columns import ClassLabels, Column, HierarchyLevel
 from tacit.release.anonymise.methods.halving import Progress
 from tacit.release.anonymise.models import KAnonymity, KMap, LDiversity, Rules
 from tacit.release.anonymise.partition import SUPPRESSED, Partition, numbered
@@ -23,7 +23,7 @@ _UNKNOWN, _KEPT, _BROKEN = 0, 1, 2
 class _Lattice:
     """Every combination of levels, a bound on its loss, and what is known of it."""
 
-    ladders: list[list[Level]]
+    ladders: list[list[HierarchyLevel]]
     node: Ints  # (nodes, columns)
     bound: Floats  # what a row loses on average if none is suppressed: exactly that, and never more than it does
     known: Ints
@@ -144,5 +144,5 @@ def _published(tuples: Tuples, lattice: _Lattice, found: _Found) -> Partition:
     member[classes[classes >= 0]] = np.flatnonzero(classes >= 0)  # any tuple of a class stands for it
     cells = []
     for codes, ladder, height in zip(tuples.codes, lattice.ladders, lattice.node[found.node], strict=True):
-        cells.append(Cells.at(ladder[height], ladder[height].group[codes[member]]))
+        cells.append(ClassLabels.at(ladder[height], ladder[height].group[codes[member]]))
     return Partition(classes, tuple(cells))

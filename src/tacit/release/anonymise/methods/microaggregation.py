@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tacit.release.anonymise.columns import Cells, Column
+from tacit.release.anonymise.columns import ClassLabels, Column
 from tacit.release.anonymise.methods.halving import Progress, halve
 from tacit.release.anonymise.models import Rules
 from tacit.release.anonymise.partition import Partition, numbered, spans
@@ -34,7 +34,7 @@ def microaggregate(tuples: Tuples, columns: Sequence[Column], *, rules: Rules, p
     for column, codes, least, most in zip(columns, tuples.codes, low, high, strict=True):
         labels = column.means(codes.astype(np.int64), classes, weight=tuples.size)
         loss = np.minimum(column.scale[most] - column.scale[least], 1)
-        cells.append(Cells.of(labels, loss=loss, low=least, high=most))
+        cells.append(ClassLabels.of(labels, loss=loss, low=least, high=most))
     return Partition(classes, tuple(cells))
 
 

@@ -1,0 +1,65 @@
+"""What the reader of an answer must know of it, from the question and the policy alone."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from sqlglot import exp
+
+from tacit.policy import NullUnit
+from tacit.sql.binding.bind import BoundQuery
+from tacit.sql.expressions.grid import grid_columns
+from tacit.sql.expressions.keys import Key
+from tacit.sql.expressions.measures import Histogram, Mode
+from tacit.sql.parsing.query import TypedBounds
+
+
+def notes_on(bound: BoundQuery) -> tuple[str, ...]:
+    """Everything that is done to the rows before they are counted, and that no error bar says."""
+    return (*bound.notes, *_clamped(bound), *_listed(bound), *_left_out(bound), *_cut(bound))
+
+
+def _clamped(bound: BoundQuery) -> list[str]:
+    """Which values are held within which bounds: what lies outside is not in the answer."""
+    marks = {mark for m in bound.measures if m.value is not None for mark in grid_columns(m.value)}
+    columns = [column for column in bound.table.columns if column.name.casefold() in marks]
+    return [f"{column.name} is clamped to {column.bounds}" for column in columns]
+
+
+def _listed(bound: BoundQuery) -> list[str]:
+    """Which choices are among public values: others are not counted."""
+    return [f"{m.label} counts its public values alone" for m in bound.measures if isinstance(m, (Mode, Histogram))]
+
+
+def _left_out(bound: BoundQuery) -> list[str]:
+    """Which rows count nowhere: those of nobody, and those in none of the groups that are listed."""
+    owner = bound.relation.owner
+    rows = []
+    if owner is not None and bound.table.unit_column is not None and bound.table.null_unit is NullUnit.DROP:
+        rows.append(f"rows without a {owner.column}")
+    rows += [
+        f"rows whose {_name(bound, place)} is none of its public values"
+        for place, key in enumerate(bound.keys)
+        if key.is_public and not _holds_every_row(key)
+    ]
+    return [f"left out: {'; '.join(rows)}"] if rows else []
+
+
+def _cut(bound: BoundQuery) -> list[str]:
+    """What the policy's own bounds were once measured to cut, and how long ago; not where the question has others."""
+    cut = bound.table.cut
+    if cut is None or bound.query.bias or bound.query.caps != TypedBounds():
+        return []
+    return [cut.text(datetime.now(UTC).date())]
+
+
+def _holds_every_row(key: Key) -> bool:
+    """Whether no row can be without a value of it: a CASE of labels that ends in ELSE."""
+    return isinstance(key.sql, exp.Case) and key.sql.args.get("default") is not None and key.keep is None
+
+
+def _name(bound: BoundQuery, place: int) -> str:
+    """What the analyst calls a key."""
+    named = (out.name for out in bound.outputs if out.key == place and out.name)
+    column = bound.keys[place].sql.find(exp.Column)
+    return next(named, column.name if column is not None else f"key {place + 1}")

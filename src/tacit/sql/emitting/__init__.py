@@ -1,0 +1,1 @@
+"""Trees into the SQL of each engine."""

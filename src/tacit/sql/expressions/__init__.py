@@ -1,0 +1,1 @@
+"""What stands in a query: columns, constants, arithmetic on grids, conditions; and the names we give."""

@@ -1,0 +1,283 @@
+"""Group keys: what each row is grouped by, and whether the set of keys is public."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+
+from sqlglot import exp
+
+from tacit.core import Bounds
+from tacit.errors import QueryRefused
+from tacit.policy import ColumnPolicy, ColumnType, ListDomain, RangeDomain, TableDomain
+from tacit.policy.types import EPOCH
+from tacit.sql.expressions import numerics
+from tacit.sql.expressions.cells import in_steps
+from tacit.sql.expressions.grid import Grid
+from tacit.sql.expressions.numbers import grid_of, number
+from tacit.sql.expressions.operands import (
+    DATE_PARTS,
+    TIME_PARTS,
+    Operand,
+    cell,
+    comparable,
+    constant,
+    kind_of,
+    literal,
+    operand,
+)
+from tacit.sql.expressions.predicates import predicate
+from tacit.sql.expressions.printing import text_of
+from tacit.sql.expressions.scope import Scope, Value, written_twice
+
+MAX_KEYS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One GROUP BY expression. `values` lists its public values; None means that the keys themselves are private.
+
+    `step` turns the engine's whole numbers back into values; `keep` holds for the rows whose key is in the domain.
+    """
+
+    sql: exp.Expression
+    kind: ColumnType | None
+    values: tuple[Value, ...] | TableDomain | None
+    step: Fraction | None = None
+    keep: exp.Expression | None = None
+    signature: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Sign keys with the same groups, called alike, alike: FLOOR(age / 10) and ten times that have one SQL."""
+        text = text_of(self.sql)
+        signature = text if self.step is None else f"{text} in steps of {self.step}"
+        object.__setattr__(self, "signature", signature)
+
+    @property
+    def is_public(self) -> bool:
+        """Whether every possible key is known beforehand."""
+        return self.values is not None
+
+    def decode(self, value: object) -> object:
+        """What the engine returned, as the value a person sees."""
+        if self.step is None or value is None:
+            return value
+        exact = Fraction(int(str(value))) * self.step
+        return int(exact) if exact.denominator == 1 else exact
+
+
+def key(node: exp.Expression, scope: Scope) -> Key:
+    """The key behind a GROUP BY expression."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if scope.is_constant(node):
+        raise QueryRefused("GROUP BY a constant is refused: it makes one group", hint="leave GROUP BY out")
+    if scope.is_unit(node):
+        raise QueryRefused(
+            f"GROUP BY {node.name} is refused: a group for each person",
+            hint="group by something many people share; a subquery may be grouped by it",
+        )
+    link = scope.link(node)
+    if link is not None:
+        raise QueryRefused(
+            f"GROUP BY {node.name} is refused: it is the link to {link}, so that each group would be one person's",
+            hint="group by something many people share; a subquery may be grouped by it",
+        )
+    if isinstance(node, exp.Column):
+        return _column_key(node, scope)
+    if isinstance(node, exp.Case):
+        labelled = case_key(node, scope)
+        if labelled is not None:
+            return labelled
+    if isinstance(node, (exp.Predicate, exp.Not, exp.And, exp.Or)):
+        return Key(predicate(node, scope), ColumnType.BOOLEAN, (False, True))
+    found = operand(node, scope)
+    if found is not None:
+        return Key(found.sql, found.kind, _part_values(node, scope))
+    return _grid_key(number(node, scope, predicate=predicate))
+
+
+def _column_key(node: exp.Column, scope: Scope) -> Key:
+    found, kind = scope.column(node)
+    column = cell(found, kind, scope).sql
+    if isinstance(found.domain, ListDomain):
+        _check_size(len(found.domain.values), found.name)
+        return Key(column, kind, found.domain.values, keep=_listed(node, found.domain.values, scope=scope))
+    if isinstance(found.domain, TableDomain):
+        public = exp.select(exp.column(exp.to_identifier(found.domain.column, quoted=True))).from_(
+            exp.to_table(exp.to_identifier(found.domain.table, quoted=True).sql())
+        )
+        return Key(column, kind, found.domain, keep=exp.In(this=column.copy(), query=exp.Subquery(this=public)))
+    if isinstance(found.domain, RangeDomain):
+        return _range_key(node, found, kind, scope=scope)
+    if kind is ColumnType.BOOLEAN:
+        return Key(column, kind, (False, True))
+    if in_steps(scope.sql_types.get(found.name.casefold(), "")) and found.bounds is not None:
+        return Key(column, kind, None, step=found.bounds.step)
+    return Key(column, kind, None)
+
+
+def _listed(node: exp.Column, values: Sequence[Value], *, scope: Scope) -> exp.Expression:
+    """The condition that a cell is one of these."""
+    read = _read(node, scope)
+    if read.exact is None or read.numeric is None or not read.numeric.is_decimal:
+        return exp.In(this=read.sql, expressions=[constant(value, read.sql_type) for value in values])
+    numbers = [Fraction(value) for value in values if isinstance(value, (int, Fraction))]
+    return numerics.among(read.exact.copy(), numbers, kind=read.numeric)
+
+
+def _read(node: exp.Column, scope: Scope) -> Operand:
+    read = comparable(node, scope)
+    assert read is not None  # noqa: S101 - a column is always an operand
+    return read
+
+
+def _range_key(node: exp.Column, found: ColumnPolicy, kind: ColumnType, *, scope: Scope) -> Key:
+    assert found.bounds is not None  # noqa: S101 - the policy refuses a range without bounds
+    keep = _within(node, found.bounds, kind, scope=scope)
+    _check_size(found.bounds.cells, found.name)
+    if kind.is_numeric:
+        cells = grid_of(found, kind, scope)
+        made = _grid_key(cells)
+        return Key(made.sql, made.kind, made.values, step=made.step, keep=keep)
+    values = tuple(_raw(found.bounds.lower + i * found.bounds.step, kind) for i in range(found.bounds.cells))
+    if found.bounds.step != 1:
+        raise QueryRefused(
+            f"GROUP BY {found.name} needs a step of one", hint="GROUP BY DATE_TRUNC('month', …) makes wider bins"
+        )
+    return Key(cell(found, kind, scope).sql, kind, values, keep=keep)
+
+
+def _within(node: exp.Column, bounds: Bounds, kind: ColumnType, *, scope: Scope) -> exp.Expression:
+    """The condition that a cell lies between its bounds."""
+    read = _read(node, scope)
+    if read.exact is None or read.numeric is None or not read.numeric.is_decimal:
+        ends = [constant(_raw(end, kind), read.sql_type) for end in (bounds.lower, bounds.upper)]
+        return exp.Between(this=read.sql, low=ends[0], high=ends[1])
+    low = numerics.compared(exp.GTE, read.exact.copy(), bounds.lower, kind=read.numeric)
+    return exp.And(this=low, expression=numerics.compared(exp.LTE, read.exact.copy(), bounds.upper, kind=read.numeric))
+
+
+def _raw(units: Fraction, kind: ColumnType) -> Value:
+    if kind is ColumnType.DATE:
+        return EPOCH + timedelta(days=int(units))
+    if kind is ColumnType.TIMESTAMP:
+        return datetime(EPOCH.year, EPOCH.month, EPOCH.day) + timedelta(seconds=int(units))  # noqa: DTZ001 - zoneless
+    return int(units) if units.denominator == 1 else units
+
+
+def case_key(node: exp.Case, scope: Scope) -> Key | None:
+    """A CASE of labels: its labels are its domain."""
+    results = [branch.args["true"] for branch in node.args["ifs"]]
+    default = node.args.get("default")
+    labels = [*results, *([default] if default is not None else [])]
+    if not all(scope.is_constant(label) for label in labels):
+        return None
+    values = [scope.value(label) for label in labels]
+    subject = node.args.get("this") and written_twice(node.args["this"])
+    ifs = []
+    for branch, value in zip(node.args["ifs"], values, strict=False):
+        when = exp.EQ(this=subject.copy(), expression=branch.this.copy()) if subject is not None else branch.this
+        ifs.append(exp.If(this=predicate(when, scope), true=literal(value)))
+    sql = exp.Case(ifs=ifs, default=literal(values[-1]) if default is not None else None)
+    kinds = {kind_of(value) for value in values} - {None}
+    if len(kinds) > 1:
+        raise QueryRefused("the branches of a CASE have different types")
+    public = tuple(dict.fromkeys(value for value in values if value is not None))
+    return Key(sql, next(iter(kinds), None), public)
+
+
+def _part_values(node: exp.Expression, scope: Scope) -> tuple[Value, ...] | None:
+    """The public values of a date part or a truncated date; None where they depend on the data."""
+    if isinstance(node, (exp.TimestampTrunc, exp.DateTrunc)):
+        return _truncated_values(node, scope)
+    part = (str(node.this.name) if isinstance(node, exp.Extract) else node.key).upper().replace("DAYOFMONTH", "DAY")
+    if part == "YEAR":
+        ends = _range_ends(node.expression if isinstance(node, exp.Extract) else node.this, scope)
+        return None if ends is None else tuple(range(ends[0].year, ends[1].year + 1))
+    natural = {**DATE_PARTS, **TIME_PARTS}.get(part)
+    return None if natural is None else tuple(range(natural[0], natural[1] + 1))
+
+
+def _range_ends(node: exp.Expression, scope: Scope) -> tuple[date, date] | None:
+    while isinstance(node, (exp.TsOrDsToDate, exp.Paren)):
+        node = node.this
+    if not isinstance(node, exp.Column):
+        return None
+    found, kind = scope.column(node)
+    if not isinstance(found.domain, RangeDomain) or found.bounds is None:
+        return None
+    low, high = _raw(found.bounds.lower, kind), _raw(found.bounds.upper, kind)
+    return (low, high) if isinstance(low, date) and isinstance(high, date) else None
+
+
+def _truncated_values(node: exp.Expression, scope: Scope) -> tuple[Value, ...] | None:
+    unit = str(node.args["unit"].name).upper()
+    ends = _range_ends(node.this, scope)
+    if ends is None or unit not in {"YEAR", "QUARTER", "MONTH", "WEEK", "DAY"}:
+        return None
+    stamped = isinstance(ends[0], datetime)
+    day, last = (date(e.year, e.month, e.day) for e in ends)
+    day = _start(day, unit)
+    values: list[Value] = []
+    while day <= last:
+        values.append(datetime(day.year, day.month, day.day) if stamped else day)  # noqa: DTZ001 - zoneless
+        _check_size(len(values), unit)
+        day = _start(day + timedelta(days={"YEAR": 366, "QUARTER": 93, "MONTH": 31, "WEEK": 7, "DAY": 1}[unit]), unit)
+    return tuple(values)
+
+
+def _start(day: date, unit: str) -> date:
+    if unit == "WEEK":
+        return day - timedelta(days=day.weekday())
+    if unit == "DAY":
+        return day
+    month = {"YEAR": 1, "QUARTER": (day.month - 1) // 3 * 3 + 1, "MONTH": day.month}[unit]
+    return day.replace(month=month, day=1)
+
+
+def _grid_key(cells: Grid) -> Key:
+    if not cells.public:
+        return Key(cells.sql, ColumnType.NUMBER, None, step=cells.step)
+    _check_size(cells.high - cells.low + 1, "the expression")
+    values: list[Value] = []
+    for units in range(cells.low, cells.high + 1):
+        exact = units * cells.step
+        values.append(int(exact) if exact.denominator == 1 else exact)
+    return Key(cells.sql, ColumnType.NUMBER, tuple(values), step=cells.step)
+
+
+def may_be_wide(key: Key, sql_types: Mapping[str, str]) -> bool:
+    """Whether the engine may hold it in more than 64 bits. `sql_types` are those of the columns, by folded name."""
+    if key.kind is None or not key.kind.is_numeric:
+        return False
+    kinds = [sql_types.get(column.name.casefold(), "") for column in key.sql.find_all(exp.Column)]
+    return any(_is_wide(kind) for kind in kinds) or any(
+        node.this is exp.DType.INT128 for node in key.sql.find_all(exp.DataType)
+    )
+
+
+def _is_wide(sql_type: str) -> bool:
+    """Decimals of more than 18 digits, and sums that we computed, are of 128 bits in DuckDB."""
+    known = numerics.numeric(sql_type)
+    return known is not None and (not known.sql_type or known.high >= (10**18 if known.is_decimal else 1 << 64))
+
+
+def check_groups(keys: Sequence[Key]) -> None:
+    """Refuse keys that make too many groups together."""
+    _check_size(known_groups(keys), "these keys")
+
+
+def known_groups(keys: Sequence[Key]) -> int:
+    """How many groups the keys make whose values are listed; the others count as one."""
+    return math.prod(len(key.values) for key in keys if isinstance(key.values, tuple))
+
+
+def _check_size(count: int, name: str) -> None:
+    if count > MAX_KEYS:
+        raise QueryRefused(
+            f"GROUP BY {name} makes too many groups: {count:,} keys", hint=f"at most {MAX_KEYS:,}; use wider bins"
+        )

@@ -1,0 +1,272 @@
+"""Values that stand in a condition or a key: columns as they are, constants, and functions that cannot fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from fractions import Fraction
+
+from sqlglot import exp
+
+from tacit.errors import QueryRefused
+from tacit.policy import ColumnPolicy, ColumnType
+from tacit.sql.expressions import cells, numerics
+from tacit.sql.expressions.arithmetic import decimal, double, rounded
+from tacit.sql.expressions.numerics import Numeric, numeric
+from tacit.sql.expressions.scope import Scope, Value, bare, name_of
+
+_MAX_TEXT_PLACE = 1_000_000
+_LARGEST_FLOAT = 3e38
+DATE_PARTS = {"YEAR": None, "QUARTER": (1, 4), "MONTH": (1, 12), "DAY": (1, 31), "DAYOFWEEK": (0, 6), "DOW": (0, 6)}
+TIME_PARTS = {**DATE_PARTS, "HOUR": (0, 23), "MINUTE": (0, 59)}
+TRUNCATIONS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE")
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A value of a known type; `kind` None is a bare NULL."""
+
+    sql: exp.Expression
+    kind: ColumnType | None
+    constant: bool = False
+    sql_type: str = ""  # of a column: the engine's own word for it
+    exact: exp.Expression | None = None  # the same value as it is, where its type is an exact one
+    numeric: Numeric | None = None  # and that type
+    never_null: bool = False  # the policy says what an empty cell counts as
+
+
+def literal(value: Value) -> exp.Expression:
+    """A constant in SQL, written by us."""
+    if value is None:
+        return exp.null()
+    if isinstance(value, bool):
+        return exp.Boolean(this=value)
+    if isinstance(value, (int, Fraction)):
+        return decimal(Fraction(value))
+    if isinstance(value, datetime):
+        return exp.cast(exp.Literal.string(value.isoformat(sep=" ")), "TIMESTAMP")
+    if isinstance(value, date):
+        return exp.cast(exp.Literal.string(value.isoformat()), "DATE")
+    return exp.Literal.string(value)
+
+
+def constant(value: Value, sql_type: str = "") -> exp.Expression:
+    """A constant to compare with a column of this type.
+
+    A number that is not a 64-bit whole one is a double, so that no cell need fit it; beside a FLOAT it is one, if it
+    fits, so that 0.1 is 0.1.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, Fraction)) or (value.denominator == 1 and _fits(value)):
+        return literal(value)
+    try:
+        size = abs(float(value))
+    except OverflowError:
+        raise QueryRefused("a number is too large: no column could hold it") from None
+    kind = "FLOAT" if sql_type.lower() in {"float", "real"} and size < _LARGEST_FLOAT else "DOUBLE"
+    return rounded(Fraction(value), kind)
+
+
+def _fits(value: int | Fraction) -> bool:
+    return -(1 << 63) < value < 1 << 63
+
+
+def kind_of(value: Value) -> ColumnType | None:
+    """The type of a constant."""
+    if isinstance(value, bool):
+        return ColumnType.BOOLEAN
+    if isinstance(value, int):
+        return ColumnType.INTEGER
+    if isinstance(value, Fraction):
+        return ColumnType.NUMBER
+    if isinstance(value, datetime):
+        return ColumnType.TIMESTAMP
+    if isinstance(value, date):
+        return ColumnType.DATE
+    return ColumnType.TEXT if isinstance(value, str) else None
+
+
+def operand(node: exp.Expression, scope: Scope) -> Operand | None:
+    """The operand behind a node, or None where it is neither column, constant nor allowed function."""
+    if isinstance(node, exp.Paren):
+        return operand(node.this, scope)
+    if scope.is_constant(node):
+        value = scope.value(node)
+        return Operand(constant(value), kind_of(value), constant=True)
+    if scope.is_unit(node):
+        raise QueryRefused(
+            f"{node.name} is refused here: it tells one person from another",
+            hint=f"it may stand in COUNT(DISTINCT {node.name}) only",
+        )
+    if isinstance(node, exp.Column):
+        return cell(*scope.column(node), scope)
+    if isinstance(node, exp.Subquery):
+        if scope.scalar is None:
+            raise QueryRefused("a subquery is refused here", hint="write it after WHERE")
+        found, kind, sql_type = scope.scalar(node)
+        exact = numeric(sql_type)
+        return Operand(cells.comparable(found, sql_type), kind, exact=None if exact is None else found, numeric=exact)
+    build = _FUNCTIONS.get(type(node))
+    return None if build is None else build(node, scope)
+
+
+def comparable(node: exp.Expression, scope: Scope) -> Operand | None:
+    """As `operand`, in a type that compares with any constant or column of its kind whatever the cells hold."""
+    found = operand(node, scope)
+    if found is not None and isinstance(bare(node), exp.Column):
+        kind, read = numeric(found.sql_type), cells.comparable(found.sql, found.sql_type)
+        return replace(found, sql=read, exact=None if kind is None else found.sql, numeric=kind)
+    return found
+
+
+def cell(found: ColumnPolicy, kind: ColumnType, scope: Scope) -> Operand:
+    """A column as it is, with what the policy says that an empty cell counts as in its place."""
+    column = exp.column(exp.to_identifier(found.name, quoted=True))
+    sql_type = scope.sql_types.get(found.name.casefold(), "")
+    if found.null is None:
+        return Operand(column, kind, sql_type=sql_type)
+    filled, sql_type = _filled(column, found.null, sql_type)
+    matched = scope.matched(found.name)  # what an outer join left without a cell has none to be empty
+    if matched is not None:
+        filled = exp.Case(ifs=[exp.If(this=matched, true=filled)])
+    return Operand(filled, kind, sql_type=sql_type, never_null=matched is None)
+
+
+def _filled(column: exp.Expression, value: Value, sql_type: str) -> tuple[exp.Expression, str]:
+    """COALESCE(column, value), and its type."""
+    exact = numeric(sql_type)
+    if isinstance(value, (int, Fraction)) and not isinstance(value, bool) and exact is not None:
+        if exact.holds(Fraction(value)):
+            return _either(column, numerics.constant(Fraction(value), exact)), sql_type
+        return _either(double(column), rounded(Fraction(value), "DOUBLE")), "double"
+    return _either(cells.comparable(column, sql_type), constant(value, sql_type)), cells.compared_as(sql_type)
+
+
+def _either(column: exp.Expression, value: exp.Expression) -> exp.Expression:
+    return exp.Coalesce(this=column, expressions=[value])
+
+
+def of_kind(node: exp.Expression, kinds: set[ColumnType], *, scope: Scope, where: str) -> Operand:
+    """An operand that must have one of these types: no engine is ever asked to convert a cell."""
+    found = comparable(node, scope)
+    if found is None:
+        raise QueryRefused(f"{name_of(node)} is refused in {where}")
+    if found.kind not in kinds:
+        raise QueryRefused(f"{where} needs {' or '.join(sorted(str(kind) for kind in kinds))}")
+    return found
+
+
+def _text(function: type[exp.Func]) -> Callable[[exp.Expression, Scope], Operand]:
+    def build(node: exp.Expression, scope: Scope) -> Operand:
+        _only(node, {"this"})
+        inner = of_kind(node.this, {ColumnType.TEXT}, scope=scope, where=name_of(node))
+        kind = ColumnType.INTEGER if function is exp.Length else ColumnType.TEXT
+        call = function(this=inner.sql)
+        assert isinstance(call, exp.Expression)  # noqa: S101 - every function is one; the stubs do not say so
+        return Operand(call, kind)
+
+    return build
+
+
+def _substring(node: exp.Expression, scope: Scope) -> Operand:
+    _only(node, {"this", "start", "length"})
+    inner = of_kind(node.this, {ColumnType.TEXT}, scope=scope, where="SUBSTRING")
+    places = [scope.value(node.args[key]) for key in ("start", "length") if node.args.get(key) is not None]
+    if not places or not all(type(p) is int and 1 <= p <= _MAX_TEXT_PLACE for p in places):
+        raise QueryRefused("SUBSTRING needs whole numbers from 1 on", hint="write SUBSTRING(name, 1, 2)")
+    return Operand(
+        exp.Substring(this=inner.sql, start=literal(places[0]), length=literal(places[1]) if places[1:] else None),
+        ColumnType.TEXT,
+    )
+
+
+def _extract(node: exp.Expression, scope: Scope) -> Operand:
+    part = str(node.this.name).upper()
+    return date_part(part, node.expression, scope=scope)
+
+
+def _named_part(node: exp.Expression, scope: Scope) -> Operand:
+    return date_part(node.key.upper().replace("DAYOFMONTH", "DAY"), node.this, scope=scope)
+
+
+def date_part(part: str, node: exp.Expression, *, scope: Scope) -> Operand:
+    """EXTRACT(part FROM date or timestamp): a whole number."""
+    while isinstance(node, (exp.TsOrDsToDate, exp.Paren)):
+        node = node.this
+    inner = of_kind(node, {ColumnType.DATE, ColumnType.TIMESTAMP}, scope=scope, where=part)
+    allowed = DATE_PARTS if inner.kind is ColumnType.DATE else TIME_PARTS
+    if part not in allowed:
+        raise QueryRefused(f"{part} is refused", hint=f"the parts are {', '.join(allowed)}")
+    name = "DOW" if part == "DAYOFWEEK" else part
+    return Operand(exp.Extract(this=exp.var(name), expression=inner.sql), ColumnType.INTEGER)
+
+
+def _truncate(node: exp.Expression, scope: Scope) -> Operand:
+    unit = str(node.args["unit"].name).upper()
+    if unit not in TRUNCATIONS:
+        raise QueryRefused(f"DATE_TRUNC to {unit[:20]} is refused", hint=f"the units are {', '.join(TRUNCATIONS)}")
+    inner = of_kind(node.this, {ColumnType.DATE, ColumnType.TIMESTAMP}, scope=scope, where="DATE_TRUNC")
+    kind = inner.kind or ColumnType.DATE
+    name = "DATE" if kind is ColumnType.DATE else "TIMESTAMP"
+    cut = exp.TimestampTrunc(this=cells.within_calendar(inner.sql, name), unit=exp.var(unit))
+    return Operand(exp.cast(cut, name), kind)
+
+
+def _coalesce(node: exp.Expression, scope: Scope) -> Operand:
+    parts = [comparable(part, scope) for part in (node.this, *node.expressions)]
+    kinds = {part.kind for part in parts if part is not None} - {None}
+    if kinds == {ColumnType.INTEGER, ColumnType.NUMBER}:  # any number is a NUMBER
+        kinds = {ColumnType.NUMBER}
+    if None in parts or len(kinds) != 1:
+        raise QueryRefused("COALESCE needs columns and constants of one type")
+    exact = _exact_coalesce(node, scope, [part for part in parts if part is not None])
+    if exact is not None:
+        return exact
+    first, *others = [part.sql for part in parts if part is not None]
+    return Operand(exp.Coalesce(this=first, expressions=others), next(iter(kinds)))
+
+
+def _exact_coalesce(node: exp.Expression, scope: Scope, parts: Sequence[Operand]) -> Operand | None:
+    """COALESCE of decimals in their own type, where they have one and the constants among them are of it."""
+    types = {part.numeric for part in parts if not part.constant}
+    kind = next(iter(types)) if len(types) == 1 else None
+    if kind is None or not kind.is_decimal:
+        return None
+    values: list[exp.Expression] = []
+    for part, written in zip(parts, (node.this, *node.expressions), strict=True):
+        value = scope.value(written) if part.constant else None
+        if part.exact is not None:
+            values.append(part.exact.copy())
+        elif isinstance(value, (int, Fraction)) and kind.holds(Fraction(value)):
+            values.append(numerics.constant(Fraction(value), kind))
+        else:
+            return None
+    whole = exp.Coalesce(this=values[0], expressions=values[1:])
+    return Operand(whole, parts[0].kind, exact=whole, numeric=kind)
+
+
+def _only(node: exp.Expression, allowed: set[str]) -> None:
+    extra = [key for key, value in node.args.items() if value and key not in allowed]
+    if extra:
+        raise QueryRefused(f"{name_of(node)} is refused with {extra[0]}")
+
+
+_FUNCTIONS: dict[type[exp.Expression], Callable[[exp.Expression, Scope], Operand]] = {
+    exp.Lower: _text(exp.Lower),
+    exp.Upper: _text(exp.Upper),
+    exp.Trim: _text(exp.Trim),
+    exp.Length: _text(exp.Length),
+    exp.Substring: _substring,
+    exp.Extract: _extract,
+    exp.Year: _named_part,
+    exp.Quarter: _named_part,
+    exp.Month: _named_part,
+    exp.Day: _named_part,
+    exp.DayOfMonth: _named_part,
+    exp.DayOfWeek: _named_part,
+    exp.Hour: _named_part,
+    exp.Minute: _named_part,
+    exp.TimestampTrunc: _truncate,
+    exp.DateTrunc: _truncate,
+    exp.Coalesce: _coalesce,
+}

@@ -1,0 +1,1 @@
+"""The text of a question, read: tokens, clauses, the price before it."""

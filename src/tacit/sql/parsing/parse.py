@@ -1,0 +1,156 @@
+"""Text to `Query`: the price is taken off the tokens, the rest is a SELECT for sqlglot."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+
+from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from tacit.core.rational import MAX_EXPONENT
+from tacit.errors import InvalidParameter, QueryRefused, QuerySyntaxError
+from tacit.policy.names import RESERVED, is_reserved
+from tacit.sql.parsing.price import PriceTag, google_options, written_price
+from tacit.sql.parsing.query import Query
+from tacit.sql.parsing.tokens import Cursor
+
+MAX_CHARACTERS = 100_000
+MAX_TOKENS = 8_000
+MAX_DEPTH = 60
+Parameters = Sequence[object] | Mapping[str, object]
+
+_EXPLAIN = re.compile(r"\s*EXPLAIN\b", re.IGNORECASE)
+_EXPLAIN_MORE = re.compile(r"\s*(ANALYZE|VERBOSE|\()", re.IGNORECASE)
+_FORM = "write DP-SELECT 0.5 COUNT(*) FROM table, or EXPLAIN DP-SELECT … to see its price first"
+_DIALECT = DuckDB()
+_NAMES = {TokenType.VAR, TokenType.IDENTIFIER}
+
+
+def parse(text: str, parameters: Parameters = ()) -> Query:
+    """The question in `text`. Raises QuerySyntaxError or QueryRefused; never looks at data or policy."""
+    _check_size(text)
+    explain = _EXPLAIN.match(text)
+    if explain:
+        if _EXPLAIN_MORE.match(text, explain.end()):
+            raise QueryRefused("EXPLAIN ANALYZE is refused: it would run the query", hint="write EXPLAIN DP-SELECT …")
+        text = " " * explain.end() + text[explain.end() :]  # positions in messages stay right
+    cursor = Cursor(_tokens(text))
+    named = _named(parameters)
+    clause = cursor.with_clause()
+    try:
+        tag = _price_tag(cursor, named)
+    except InvalidParameter as error:  # what is wrong with a price is wrong with the query
+        raise QueryRefused(error.message, hint=error.hint) from None
+    if tag.parameters_used and any(token.token_type is TokenType.PLACEHOLDER for token in clause):
+        raise QueryRefused("? stands in WITH and in the price: which comes first?", hint="name them, as in :name")
+    select = _select(cursor.rest_as_select(tag.parameters_used, clause=clause), text)
+    return Query(
+        select=select,
+        price=tag.price,
+        delta=tag.delta,
+        confidence=tag.confidence,
+        explain=explain is not None,
+        fresh=tag.fresh,
+        bias=tag.bias,
+        unit=tag.unit,
+        caps=tag.caps,
+        parameters=named,
+    )
+
+
+def says_explain(text: str) -> bool:
+    """Whether the text asks for an explanation and not for an answer."""
+    return isinstance(text, str) and _EXPLAIN.match(text) is not None
+
+
+def _check_size(text: str) -> None:
+    if not isinstance(text, str):
+        raise QuerySyntaxError(f"the query is not a text: it is a {type(text).__name__}", hint=_FORM)
+    if len(text) > MAX_CHARACTERS:
+        raise QuerySyntaxError(f"the query is too long: at most {MAX_CHARACTERS:,} characters are read")
+    if "\x00" in text:
+        raise QuerySyntaxError("the query contains a NUL character")
+    if not text.strip():
+        raise QuerySyntaxError("the query is empty", hint=_FORM)
+
+
+def _tokens(text: str) -> list[Token]:
+    try:
+        tokens = _DIALECT.tokenize(text)
+    except SqlglotError:
+        raise QuerySyntaxError("the query cannot be read: a quote or comment is not closed", hint=_FORM) from None
+    while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
+        tokens.pop()
+    if len(tokens) > MAX_TOKENS:
+        raise QuerySyntaxError(f"the query is too long: at most {MAX_TOKENS:,} words are read")
+    if any(token.token_type is TokenType.SEMICOLON for token in tokens):
+        raise QueryRefused(
+            "several statements at once are refused: one question, one price", hint="send them one by one"
+        )
+    if any(token.token_type in _NAMES and is_reserved(token.text) for token in tokens):
+        raise QueryRefused(f"a name begins with {RESERVED}: tacit keeps such names for itself", hint="choose another")
+    depth = 0
+    for token in tokens:
+        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
+        if depth > MAX_DEPTH:
+            raise QuerySyntaxError(f"the query is nested too deeply: at most {MAX_DEPTH} parentheses are read")
+    return tokens
+
+
+def _named(parameters: Parameters) -> dict[str, object]:
+    """Parameters by name; those given in order are called 1, 2, 3 …"""
+    if isinstance(parameters, Mapping):
+        found = {str(name): value for name, value in parameters.items()}
+    elif isinstance(parameters, (str, bytes)) or not isinstance(parameters, Iterable):
+        kind = "text" if isinstance(parameters, (str, bytes)) else type(parameters).__name__
+        raise InvalidParameter(f"the parameters are a {kind}: give a list", hint='query(sql, ["CS"])')
+    else:
+        found = {str(index): value for index, value in enumerate(parameters, start=1)}
+    for value in found.values():
+        if isinstance(value, (int, Fraction)) and value and not 10**-MAX_EXPONENT < abs(value) < 10**MAX_EXPONENT:
+            raise InvalidParameter(
+                "a parameter is too large or too small a number", hint=f"exponents are within ±{MAX_EXPONENT}"
+            )
+    return found
+
+
+def _price_tag(cursor: Cursor, named: Mapping[str, object]) -> PriceTag:
+    if cursor.takes("DP") and cursor.takes("-"):
+        cursor.needs(TokenType.SELECT, "SELECT after DP-")
+        return written_price(cursor, named)
+    if cursor.position == 0 and cursor.sees(TokenType.SELECT):
+        cursor.skip()
+        if cursor.takes("WITH") and cursor.takes("DIFFERENTIAL_PRIVACY"):
+            return google_options(cursor, named)
+        if cursor.position == 1:
+            return PriceTag()
+    first = cursor.first_word()
+    raise QueryRefused(f"{first} is refused: only questions are answered", hint=_FORM)
+
+
+def _select(tokens: list[Token], text: str) -> exp.Select:
+    try:
+        trees = _DIALECT.parser().parse(tokens, text)
+    except SqlglotError as error:
+        raise QuerySyntaxError(_where(error, text), hint=_FORM) from None
+    except RecursionError:
+        raise QuerySyntaxError("the query is nested too deeply") from None
+    tree = trees[0] if len(trees) == 1 else None
+    if isinstance(tree, exp.SetOperation):
+        raise QueryRefused(f"{tree.key.upper()} is refused: ask each part on its own")
+    if not isinstance(tree, exp.Select):
+        raise QuerySyntaxError("the query is not a SELECT", hint=_FORM)
+    return tree
+
+
+def _where(error: SqlglotError, text: str) -> str:
+    details = getattr(error, "errors", None) or [{}]
+    line, column = details[0].get("line"), details[0].get("col")
+    near = str(details[0].get("highlight") or "").strip()
+    if not near or line is None:
+        return "the query cannot be read"
+    return f"the query cannot be read: line {line}, column {column}, near {near[:40]!r}"

@@ -1,0 +1,1 @@
+"""Several questions as one workload over cells."""
