@@ -49,7 +49,7 @@ def test_several_keys_are_added_up_and_the_error_is_that_of_the_sum(by_row, wher
     assert two.reused == PICKED
     assert two.rows == ((whole["CS"] + whole["Bio"],),)
     assert two.errors[0][0] == sum_reach(Laplace(1), count=2, confidence=two.confidence)
-    assert "each number adds up 2 noised ones" in two.notes
+    assert "each number adds up 2 noisy ones" in two.notes
 
 
 def test_with_its_key_the_groups_left_out_are_zero(by_row):
@@ -250,7 +250,7 @@ def test_the_error_that_is_stated_holds_as_often_as_stated(tmp_path, question, c
     curator = over.curator(tmp_path, source=Seeded(cells))
     curator.ask("DP-SELECT 1/10 run, part, COUNT(*) FROM t GROUP BY run, part", session=ANA)
     found = curator.ask(f"DP-SELECT 1/100 CONFIDENCE 0.9 {question}", session=ANA)
-    assert f"each number adds up {cells} noised ones" in found.notes
+    assert f"each number adds up {cells} noisy ones" in found.notes
     numbers = np.array([row[1] for row in found.rows])
     stated = found.errors[0][1]
 

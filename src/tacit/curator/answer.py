@@ -58,7 +58,7 @@ def keys_among(outputs: Sequence[Output]) -> tuple[int, ...]:
 
 
 def bands_of(plan: Plan, noisy: Noisy, refs: int) -> list[post.Band]:
-    """The noised columns with their intervals; `refs` of them share the stated confidence."""
+    """The noisy columns with their intervals; `refs` of them share the stated confidence."""
     bands: list[post.Band] = []
     width: float | NDArray[np.float64]
     confidence = shared_confidence(plan.confidence, refs * (2 if plan.bias else 1))
@@ -80,7 +80,7 @@ def bands_of(plan: Plan, noisy: Noisy, refs: int) -> list[post.Band]:
 
 
 def _half_width(measurement: Measurement, column: NoisyColumn, confidence: Fraction) -> float:
-    """The error of one value; where it is a sum of noised ones, that of the sum."""
+    """The error of one value; where it is a sum of noisy ones, that of the sum."""
     if column.cells == 1 or not isinstance(measurement.noise, (Laplace, Gaussian)):
         return half_width(measurement, confidence)
     return float(sum_reach(measurement.noise, count=column.cells, confidence=confidence) * measurement.step)
@@ -117,11 +117,11 @@ def _column(out: Output, plan: Plan, noisy: Noisy) -> tuple[Sequence[Cell], Sequ
     value = np.broadcast_to(band.value, (count,))
     error = np.broadcast_to(band.error, (count,))
     shown: Sequence[Cell] = _whole(value) if _is_count(out.value, plan) else _cells(value)
-    noised = np.broadcast_to(_noised(refs, noisy), (count,))
-    return shown, [float(w) if np.isfinite(w) and some else None for w, some in zip(error, noised, strict=True)]
+    has_noise = np.broadcast_to(_has_noise(refs, noisy), (count,))
+    return shown, [float(w) if np.isfinite(w) and some else None for w, some in zip(error, has_noise, strict=True)]
 
 
-def _noised(refs: frozenset[int], noisy: Noisy) -> NDArray[np.bool_]:
+def _has_noise(refs: frozenset[int], noisy: Noisy) -> NDArray[np.bool_]:
     """Where a value has noise in it: an estimate that nothing contributes to is exactly zero."""
     found = np.zeros(1, dtype=bool)
     for ref in refs:

@@ -222,7 +222,7 @@ def _said(plan: Plan, *, unpicked: set[str], picked: set[str], outside: set[str]
     if picked & set(key_texts(plan)):
         notes.append("groups that WHERE leaves out are 0")
     if cells > 1:
-        notes.append(f"each number adds up {cells} noised ones")
+        notes.append(f"each number adds up {cells} noisy ones")
     if unpicked:
         return "rolled up from a finer answer", notes
     return ("picked from an earlier answer" if picked else COLUMNS), notes

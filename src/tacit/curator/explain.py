@@ -139,8 +139,8 @@ def expected_errors(outputs: Sequence[Output], bands: Sequence[post.Band]) -> tu
     """The half-width of each output, where the measurements might come out as `bands`; None where none is known."""
     errors: list[float | None] = []
     for out in outputs:
-        noised = out.value is not None and post.refs(out.value)
-        width = float(np.max(post.evaluate(out.value, bands).error)) if out.value is not None and noised else np.inf
+        has_noise = out.value is not None and post.refs(out.value)
+        width = float(np.max(post.evaluate(out.value, bands).error)) if out.value is not None and has_noise else np.inf
         errors.append(width if np.isfinite(width) else None)
     return tuple(errors)
 

@@ -1,4 +1,4 @@
-"""The noised rows of several grouping sets as one table."""
+"""The noisy rows of several grouping sets as one table."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class _Row:
 
 
 def one_table(bound: BoundQuery, sets: Places, answers: Iterable[tuple[Plan, Noisy]]) -> AnswerTable:
-    """HAVING, ORDER BY and LIMIT act on the noised rows of all sets together; a set that is named twice is there twice.
+    """HAVING, ORDER BY and LIMIT act on the noisy rows of all sets together; a set that is named twice is there twice.
 
-    `answers` has, for each of `sets`, what to show of it and its noised columns. What is ordered by stands behind the
+    `answers` has, for each of `sets`, what to show of it and its noisy columns. What is ordered by stands behind the
     columns until the rows are in order.
     """
     known = {frozenset(keys): place for place, keys in enumerate(sets)}

@@ -1,4 +1,4 @@
-"""Exact columns in, noised columns out. The only place where exact numbers are looked at."""
+"""Exact columns in, noisy columns out. The only place where exact numbers are looked at."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Cut:
 class NoisyColumn:
     """One measurement over all released groups: whole numbers in steps, or values chosen from a public set.
 
-    Values that were estimated from several noised numbers have the variances of their errors beside them. Where each
+    Values that were estimated from several noisy numbers have the variances of their errors beside them. Where each
     is a plain sum of them, `lattice` is the step of these.
     """
 
@@ -48,13 +48,13 @@ class NoisyColumn:
     choices: tuple[tuple[object, ...], ...] | None = None
     variances: NDArray[np.float64] | None = None
     lattice: Fraction | None = None
-    cells: int = 1  # how many noised numbers were added up for each of these, at most
+    cells: int = 1  # how many noisy numbers were added up for each of these, at most
     cut: Cut | None = None  # what bounds took from it, where that was paid for
 
 
 @dataclass(frozen=True, slots=True)
 class Noisy:
-    """Released groups and their noised columns. Post-processing of this is free."""
+    """Released groups and their noisy columns. Post-processing of this is free."""
 
     keys: tuple[KeyTuple, ...]
     columns: tuple[NoisyColumn, ...]

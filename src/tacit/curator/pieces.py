@@ -56,7 +56,7 @@ class Lone:
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """Questions answered from the same noised histograms. `plan` reads the cells; `noises` is what they are given."""
+    """Questions answered from the same noisy histograms. `plan` reads the cells; `noises` is what they are given."""
 
     plan: Plan
     cells: Cells

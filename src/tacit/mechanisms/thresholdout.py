@@ -17,7 +17,7 @@ from tacit.noise.scales import fitting_scale
 
 @dataclass(frozen=True, slots=True)
 class Thresholdout:
-    """Answer with the training mean while it is near the holdout's; else with the holdout's, noised, and pay.
+    """Answer with the training mean while it is near the holdout's; else with the holdout's, made noisy, and pay.
 
     Means are whole numbers of steps of a public grid. The holdout is what is protected; the training set is known to
     whoever asks.

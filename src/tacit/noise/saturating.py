@@ -24,12 +24,12 @@ def whole_numbers(values: int | Sequence[int] | IntArray | WideArray) -> IntArra
     """Whole numbers as a 64-bit array, held at its ends. Anything that is not a whole number is refused."""
     if isinstance(values, np.ndarray):
         if values.dtype.kind == "b" or values.dtype.kind not in "iu":
-            raise InvalidParameter(f"only whole numbers can be noised: got an array of {values.dtype}")
+            raise InvalidParameter(f"only whole numbers can be given noise: got an array of {values.dtype}")
         if values.dtype == np.uint64:
             return np.minimum(values, np.uint64(HIGHEST)).astype(np.int64)
         return values.astype(np.int64, copy=False)
     items = values if isinstance(values, Sequence) and not isinstance(values, (str, bytes)) else [values]
     for item in items:
         if isinstance(item, bool) or not isinstance(item, (int, np.integer)):
-            raise InvalidParameter(f"only whole numbers can be noised: got a {type(item).__name__}")
+            raise InvalidParameter(f"only whole numbers can be given noise: got a {type(item).__name__}")
     return np.array([min(max(int(item), LOWEST), HIGHEST) for item in items], dtype=np.int64)

@@ -28,7 +28,7 @@ def wide_numbers(values: WideArray) -> WideArray:
     """The same array, if all it holds are whole numbers."""
     for item in values.ravel().tolist():
         if type(item) is not int:
-            raise InvalidParameter(f"only whole numbers can be noised: got a {type(item).__name__}")
+            raise InvalidParameter(f"only whole numbers can be given noise: got a {type(item).__name__}")
     return values
 
 

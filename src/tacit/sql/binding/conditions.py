@@ -1,4 +1,4 @@
-"""HAVING: conditions on noised numbers. They see what the analyst sees, so they cost nothing."""
+"""HAVING: conditions on noisy numbers. They see what the analyst sees, so they cost nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TRUE, _UNKNOWN = 1.0, 0.5
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A comparison of two noised expressions, or several conditions joined by AND, OR or NOT."""
+    """A comparison of two noisy expressions, or several conditions joined by AND, OR or NOT."""
 
     operator: str
     sides: tuple[post.Post, ...] = ()

@@ -1,4 +1,4 @@
-"""What happens to noised numbers before they leave: arithmetic that costs nothing and carries its error along."""
+"""What happens to noisy numbers before they leave: arithmetic that costs nothing and carries its error along."""
 
 from __future__ import annotations
 
