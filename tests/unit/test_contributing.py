@@ -72,7 +72,7 @@ except Exception as refused:
 
 def test_a_key_of_the_policy_is_added_as_the_recipe_says(copy: Path) -> None:
     key, attribute, parameter, held, reader = steps = [
-        'Key("contact", "text", "none", "whom to ask about the data"),',
+        'PolicyKey("contact", "text", "none", "whom to ask about the data"),',
         "contact: str | None",
         "contact: str | None = None",
         "contact=contact,",

@@ -15,10 +15,16 @@ MADE = {"Add", "Sub", "Mul", "Div", "IntDiv", "Mod", "Neg", "Abs", "Pow", "Cast"
 PARSED = {"maybe_parse", "parse_one"}  # arithmetic may stand in a text
 NO_NUMBERS = {"DATE", "TIMESTAMP", "VARCHAR"}
 ARGUED = {
-    ("cells.py", "exp.TryCast"): "seconds and milliseconds as a TIMESTAMP: what does not fit is NULL",
-    ("cells.py", "exp.cast"): "a column in the type that it is compared in, which holds every cell; or a day, a moment",
-    ("operands.py", "exp.cast"): "a day or a moment",
-    ("predicates.py", "exp.cast"): "a text that is read as a day or a moment while planning, and never runs",
+    ("expressions/cells.py", "exp.TryCast"): "seconds and milliseconds as a TIMESTAMP: what does not fit is NULL",
+    (
+        "expressions/cells.py",
+        "exp.cast",
+    ): "a column in the type that it is compared in, which holds every cell; or a day, a moment",
+    ("expressions/operands.py", "exp.cast"): "a day or a moment",
+    (
+        "expressions/predicates.py",
+        "exp.cast",
+    ): "a text that is read as a day or a moment while planning, and never runs",
     ("relations/columns.py", "exp.cast"): "a constant in its own type",
     ("relations/views.py", "parse_one"): "the curator's own words, which are bound and built anew",
 }
