@@ -40,8 +40,14 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "accounting/zcdp.py",
             "accounting/filters.py",
             "accounting/event_loss.py",
+            "accounting/grains.py",
+            "accounting/grain_filter.py",
         ),
-        ("tests/unit/test_accounting_*.py", "tests/property/test_composition_properties.py"),
+        (
+            "tests/unit/test_accounting_*.py",
+            "tests/property/test_composition_properties.py",
+            "tests/property/test_grains.py",
+        ),
     ),
     "curator": (
         (
@@ -59,7 +65,12 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "curator/derive.py",
             "curator/within.py",
         ),
-        ("tests/property/test_charges.py", "tests/unit/test_curator_*.py", "tests/unit/test_calibrate.py"),
+        (
+            "tests/property/test_charges.py",
+            "tests/property/test_kept_members.py",
+            "tests/unit/test_curator_*.py",
+            "tests/unit/test_calibrate.py",
+        ),
     ),
     "sql": (
         ("sql/planning/bounding.py", "sql/rules/*.py", "sql/planning/planner.py", "sql/planning/plan.py"),
