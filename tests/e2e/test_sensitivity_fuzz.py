@@ -235,11 +235,12 @@ TIED = "DP-SELECT 1/3 DELTA 1e-3 COUNT(DISTINCT uid) FROM t GROUP BY g, FLOOR(m 
 
 @pytest.mark.parametrize("broken", [False, True])
 def test_a_unit_whose_groups_have_equal_hashes_is_in_no_more_of_them_than_it_may(broken, monkeypatch):
-    """DuckDB hashes 0 and −1 alike as HUGEINT: only the query that settles ties leaves out the group too many."""
+    """Were all hashes equal: only the query that settles ties leaves out the groups too many."""
+    monkeypatch.setattr(sys.modules["tacit.sql.rules.sample_groups"], "keyed_hash", lambda *_: exp.Literal.number(1))
     if broken:
         unsettled = sql_sensitivity._in_every_world
         monkeypatch.setattr(sql_sensitivity, "_settled", lambda made, *more: unsettled(made.sql("duckdb"), *more))
     table = random_table(Rng(515), rows=30, units=10)
-    with pytest.raises(Violation, match="moves by 3") if broken else nullcontext():
+    with pytest.raises(Violation, match="moves by") if broken else nullcontext():
         check(table.world.plan(TIED), table, connection=table.world.engine._connection.cursor())
     table.world.engine.close()

@@ -176,7 +176,8 @@ def test_gaussian_noise_costs_no_more_than_was_paid_and_hardly_less(epsilon, del
     loss = Loss(epsilon, delta)
     price = Gaussian.costing(loss, sensitivity, dimension=dimension).loss(sensitivity)
     assert price.within(loss)
-    assert price.epsilon >= epsilon * (1 - Fraction(1, 1000))
+    if sensitivity >= 1:  # whole numbers that move by less do not move
+        assert price.epsilon >= epsilon * (1 - Fraction(1, 1000))
 
 
 @settings(max_examples=40, deadline=None)

@@ -14,6 +14,7 @@ from tacit.curator import Session
 from tacit.errors import QueryRefused
 from tacit.sql import Additive
 from tacit.sql.expressions import keys, measures
+from tacit.sql.expressions.printing import text_of
 
 ANA = Session("ana")
 FACTORS = ("", "", "", "", " * 10", " * -1", " / 4", " + 5", " * 0.5", " - 0.25")
@@ -99,7 +100,7 @@ def test_a_kept_answer_says_what_a_fresh_one_says(tmp_path, monkeypatch, over, s
 
 
 def forgotten_steps(patch):
-    patch.setattr(keys.Key, "signature", property(lambda key: key.sql.sql(dialect="duckdb")))
+    patch.setattr(keys.Key, "__post_init__", lambda key: object.__setattr__(key, "signature", text_of(key.sql)))
 
 
 def forgotten_domains(patch):
@@ -107,10 +108,11 @@ def forgotten_domains(patch):
 
 
 def forgotten_scale(patch):
-    def signature(measure):
-        return f"{measure.counted.value}|{'' if measure.value is None else measure.value.sql(dialect='duckdb')}"
+    def sign(measure):
+        text = "" if measure.value is None else text_of(measure.value)
+        object.__setattr__(measure, "signature", f"{measure.counted.value}|{text}")
 
-    patch.setattr(Additive, "signature", property(signature))
+    patch.setattr(Additive, "__post_init__", sign)
 
 
 def several(made, directory):

@@ -178,11 +178,19 @@ def test_a_repeated_set_is_one_question():
 
 
 def test_every_set_counts_the_rows_of_all_domains():
-    found = questions("dept, COUNT(*) FROM visits WHERE amount > 3 GROUP BY ROLLUP (dept, insured, YEAR(seen))")
-    for bound in found.bounds:
+    text = "DP-SELECT 1 dept, COUNT(*) FROM visits WHERE amount > 3 GROUP BY ROLLUP (dept, insured, YEAR(seen))"
+    for bound in set_questions(clinic().bound(text)).bounds:  # where units are sampled: from the same rows
         within = " ".join([bound.where.sql(), *(key.keep.sql() for key in bound.keys if key.keep is not None)])
         for word in ("IN ('CS', 'Econ', 'Bio')", 'NOT "insured" IS NULL', "BETWEEN 2024 AND 2024", "> 3"):
             assert within.count(word) == 1, (word, within)
+
+
+def test_where_every_row_counts_by_itself_the_set_of_all_keys_is_a_plain_group_by():
+    found = questions("dept, COUNT(*) FROM visits WHERE amount > 3 GROUP BY ROLLUP (dept, insured)")
+    assert [bound.where.sql() for bound in found.bounds][:2] == [
+        '"amount" > 3',
+        '"amount" > 3 AND NOT "insured" IS NULL',
+    ]
 
 
 def test_private_keys_restrict_nothing():

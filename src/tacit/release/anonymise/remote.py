@@ -20,8 +20,9 @@ from tacit.errors import EngineError, InvalidParameter
 from tacit.policy import Policy, TablePolicy
 
 COUNT = "tacit_n"  # no column that has a role begins like this
-_KINDS = frozenset(
-    {"BIGINT", "DOUBLE", "FLOAT", "DECIMAL", "NUMERIC", "VARCHAR", "BOOLEAN", "DATE", "TIMESTAMP", "UUID"}
+_WHOLE = frozenset({"BIGINT", "INTEGER", "SMALLINT"})
+_KINDS = _WHOLE | frozenset(
+    {"DOUBLE", "FLOAT", "DECIMAL", "NUMERIC", "VARCHAR", "BOOLEAN", "DATE", "TIMESTAMP", "UUID"}
 )
 _WIDE = Context(prec=80)  # more digits than a DECIMAL has
 
@@ -46,7 +47,7 @@ class Remote:
         for place, name in enumerate(names):
             values = counted.keys(name)
             arrays[f"v{place}"] = np.array([value is not None for value in values], dtype=np.bool_)
-            arrays[f"c{place}"] = _laid(values, whole=self.columns[name] == "BIGINT")
+            arrays[f"c{place}"] = _laid(values, whole=self.columns[name] in _WHOLE)
             cells.append(f"CASE WHEN v{place} THEN CAST(c{place} AS {self.columns[name]}) END AS {quoted(name)}")
         connection.register("incoming", arrays)
         _run(connection, f"CREATE OR REPLACE TEMP TABLE counted AS SELECT {', '.join(cells)}, {COUNT} FROM incoming")
