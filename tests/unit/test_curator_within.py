@@ -136,3 +136,13 @@ def test_private_keys_take_their_delta_from_the_question_or_the_session(tmp_path
     assert curator.ask(f"DP-SELECT WITHIN 100 DELTA 1e-6 {text}", session=ANA).cost.delta == Fraction(1, 10**6)
     with_delta = Session("ana", delta=Fraction(1, 10**7))
     assert curator.ask(f"DP-SELECT WITHIN 50 {text}", session=with_delta).cost.delta == Fraction(1, 10**7)
+
+
+def test_a_pilot_costs_a_quarter_of_what_the_accuracy_would_at_the_stated_size(tmp_path):
+    policy = policy_of(
+        [TablePolicy("t", "row", rows=10_000)], budget=BudgetPolicy(10), analysts=[AnalystPolicy("ana", 10)]
+    )
+    curator = world(policy, "CREATE TABLE t AS FROM range(50) AS r(x)").curator(tmp_path)
+    pilot = curator.explain("DP-SELECT WITHIN 3% COUNT(*) FROM t", session=ANA).loss.epsilon
+    whole = curator.explain("DP-SELECT WITHIN 300 COUNT(*) FROM t", session=ANA).loss.epsilon  # three per cent
+    assert Fraction(24, 100) * whole < pilot < Fraction(26, 100) * whole + Fraction(1, 1000)
