@@ -30,11 +30,11 @@ def crash(*arguments: str) -> tuple[int, list[str]]:
     return told["moments"], told["problems"]
 
 
-@pytest.mark.parametrize("half", ["1", "2"])
-def test_killed_at_any_system_call_no_more_is_released_than_charged(half: str) -> None:
-    moments, problems = crash("kill", "ledger", "--every", "2", "--first", half)
+@pytest.mark.parametrize("first", ["1", "2", "3", "4"])
+def test_killed_at_any_system_call_no_more_is_released_than_charged(first: str) -> None:
+    moments, problems = crash("kill", "ledger", "--every", "4", "--first", first)
     assert problems == []
-    assert moments >= 250  # in each half
+    assert moments >= 125  # in each quarter
 
 
 def test_killed_amid_a_checkpoint_no_more_is_released_than_charged() -> None:
