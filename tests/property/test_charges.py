@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -22,6 +23,7 @@ from tacit.curator.job import Job
 from tacit.curator.job_plan import plan_batch
 from tacit.curator.pieces import Joint
 from tacit.curator.within import PILOT
+from tacit.errors import QueryRefused
 from tacit.ledger import SqliteLedger
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.policy import BudgetPolicy
@@ -177,8 +179,10 @@ def test_grouping_sets_are_charged_what_their_noise_costs(curators, kind, sets, 
 
 @pytest.mark.parametrize("kind", EVERY_KIND, ids=" ".join)
 def test_a_pilot_and_the_answer_after_it_are_each_charged_what_their_noise_costs(curators, kind):
-    with overheard() as heard:
-        answer = curators[(*kind, True)].ask("DP-SELECT WITHIN 20% FRESH AVG(amount) FROM visits", session=ANA)
+    for _ in range(6):  # a pilot that sees next to nothing, one in two hundred, is paid for, and refuses the answer
+        with overheard() as heard, suppress(QueryRefused):
+            answer = curators[(*kind, True)].ask("DP-SELECT WITHIN 20% FRESH AVG(amount) FROM visits", session=ANA)
+            break
     assert heard[0].charge.loss.epsilon == PILOT
     assert sum((paid.charge.loss for paid in heard), Loss(0)) == answer.cost
     for paid in heard:
