@@ -226,6 +226,34 @@ def test_ranges_over_listed_keys_are_picked_and_say_what_a_fresh_answer_says(tmp
     assert free.rows == curator.ask(f"DP-SELECT 1/100 FRESH {text}", session=ANA).rows
 
 
+SCALED = ("t", "-t", "t * 2", "t * -2", "t * 0.5", "t + 1", "ABS(t)", "FLOOR(t / 2) * 2", "0 - t")
+
+
+@pytest.mark.parametrize("key", SCALED)
+@pytest.mark.parametrize("together", [False, True])
+def test_another_scale_of_a_column_is_not_the_column(tmp_path, monkeypatch, key, together):
+    """Each value stands in another number of rows, and the domain is its own mirror image."""
+    switch_off(monkeypatch)
+    columns = [ColumnPolicy("t", lower=-10, upper=10, step=1, domain="range")]
+    policy = policy_of([TablePolicy("s", "row", columns=columns)])
+    rows = "CREATE TABLE s AS SELECT CAST(v AS INTEGER) AS t FROM range(-10, 11) AS a(v), range(12 + v) AS b(i)"
+    curator = world(policy, rows).curator(tmp_path)
+    first = [f"SELECT {key} AS k, COUNT(*) AS n FROM s GROUP BY 1", "SELECT COUNT(*) AS n FROM s WHERE t < 3"]
+    if together:
+        (found, _) = curator.batch(first, session=ANA, epsilon=90)
+    else:
+        found = curator.ask(f"DP-SELECT 90 {first[0][7:]}", session=ANA)
+    fresh = curator.ask(f"DP-SELECT 90 FRESH {first[0][7:]}", session=ANA)
+    assert dict(found.rows) == pytest.approx(dict(fresh.rows))
+    picked = 0
+    for where in ("t = 4", "t IN (2, 4, 6)", "t BETWEEN -3 AND 1", "t <> 2", "t > 5", "t = -4"):
+        free = curator.ask(f"DP-SELECT 1/100 COUNT(*) AS n FROM s WHERE {where}", session=ANA)
+        paid = curator.ask(f"DP-SELECT 1/100 FRESH COUNT(*) AS n FROM s WHERE {where}", session=ANA)
+        assert free.rows[0][0] == pytest.approx(paid.rows[0][0]), where
+        picked += free.reused is not None and not together
+    assert together or (picked > 0) == (key == "t")
+
+
 def test_a_long_condition_is_not_taken_apart(by_row):
     by_row.ask(BY_DEPT, session=ANA)
     long = " AND ".join(f"dept <> 'D{number}'" for number in range(60))

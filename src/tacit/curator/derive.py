@@ -114,7 +114,7 @@ def _groups(noisy: Noisy, texts: list[str], *, asked: list[str], picks: Mapping[
         place = texts.index(name)
         allowed[place] = {(type(value), value) for value in pick.values}
         known = {(type(key[place]), key[place]) for key in noisy.keys}
-        if not pick.values or not allowed[place] <= known:
+        if not pick.values or known != {(type(value), value) for value in pick.domain}:  # its keys are other values
             return None
     places = [texts.index(text) for text in asked]
     groups: Groups = {}

@@ -23,10 +23,11 @@ class Pick:
 
     column: str
     values: frozenset[Value]
+    domain: frozenset[Value]
     outside: bool
 
     def __and__(self, other: Pick) -> Pick:
-        return Pick(self.column, self.values & other.values, self.outside and other.outside)
+        return Pick(self.column, self.values & other.values, self.domain, self.outside and other.outside)
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,8 @@ def _pick(found: tuple[PublicCells, Mask] | None) -> Pick | None:
         return None
     line, mask = found
     inside, outside = mask[: len(line.domain)], mask[len(line.domain) :]
-    return Pick(line.column, frozenset(itertools.compress(line.domain, inside)), bool(outside.any()))
+    values = frozenset(itertools.compress(line.domain, inside))
+    return Pick(line.column, values, frozenset(line.domain), bool(outside.any()))
 
 
 def _merged(found: list[Pick]) -> tuple[Pick, ...]:

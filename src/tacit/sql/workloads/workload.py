@@ -98,7 +98,9 @@ def _counts_rows(bound: BoundQuery) -> bool:
 
 
 def key_column(key: Key) -> str | None:
-    """The column whose own values a key is; None where it is anything else."""
+    """The column whose own values a key is; None where it is anything else: twice a column has the column's SQL."""
+    if key.step not in (None, 1):
+        return None
     if isinstance(key.sql, exp.Column):
         return key.sql.name
     names = grid_columns(key.sql)
