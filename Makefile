@@ -29,7 +29,7 @@ $(BARE): pyproject.toml constraints.txt | $(BIN)/python
 # with every extra and every tool, on top of that
 $(STAMP): $(BARE)
 	@$(if $(UV),,$(PIP) --upgrade 'pip>=25.1')
-	@$(PIP) --constraint constraints.txt --editable '.[accounting,fast,frames,plot,polars,postgres,spark]' --group dev
+	@$(PIP) --constraint constraints.txt --editable '.[accounting,attack,fast,frames,learn,mcp,notebook,plot,polars,postgres,release,server,spark,sqlalchemy,twin]' --group dev
 	@touch $@
 
 $(SYSTEM): scripts/system_packages.sh | $(BIN)/python

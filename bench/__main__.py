@@ -25,11 +25,12 @@ def main(arguments: list[str]) -> int:
         "--quick", action="store_true", help="a hundredth of the work: to see that it runs, not how fast"
     )
     parser.add_argument("--long", action="store_true", help="a ledger of 200,000 entries too: some minutes")
+    parser.add_argument("--minutes", type=float, default=1, help="how long the server's memory is watched under load")
     chosen = parser.parse_args(arguments)
     unknown = [name for name in chosen.names if name not in known]
     if unknown:
         parser.error(f"no such benchmark: {', '.join(unknown)} (there are {', '.join(known)})")
-    report = Report(quick=chosen.quick, long=chosen.long)
+    report = Report(quick=chosen.quick, long=chosen.long, minutes=chosen.minutes)
     for name in chosen.names or known:
         importlib.import_module(f"bench.{name}").run(report)
     report.close(Path(__file__).parent / "results")

@@ -19,9 +19,9 @@ from bench.report import Report, at_least, below
 from bench.timing import cpu_seconds
 from tacit.release.anonymise import anonymise, check, load_tree, open_source
 from tacit.release.anonymise.methods.greedy import greedy
-from tacit.release.anonymise.preparing import Prepared, prepare
+from tacit.release.anonymise.models.wanted import Wanted
+from tacit.release.anonymise.reading.preparing import Prepared, prepare
 from tacit.release.anonymise.request import Request, Roles
-from tacit.release.anonymise.wanted import Wanted
 
 ADULT = Path(__file__).parents[1] / "../shared/data/adult.data"
 NAMES = (
@@ -138,7 +138,7 @@ def _prepared(path: Path) -> Prepared:
 
 def _greedy(prepared: Prepared, k: int) -> float:
     """The loss of a cell."""
-    from tacit.release.anonymise.models import KAnonymity, Rules
+    from tacit.release.anonymise.models.family import KAnonymity, Rules
 
     rules = Rules((KAnonymity(k),), prepared.rules.table)
     found = greedy(prepared.tuples, prepared.columns, rules=rules, progress=lambda _: None)

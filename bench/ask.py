@@ -17,7 +17,7 @@ from bench.report import Report, below
 from bench.timing import cpu_seconds
 from tacit.core import Loss
 from tacit.curator import Curator, Session
-from tacit.curator.measure import measure
+from tacit.curator.measuring.measure import measure
 from tacit.curator.reading import execute
 from tacit.engines import Exact
 from tacit.engines.base import UNLIMITED

@@ -16,7 +16,7 @@ from tests.support.postgres import server
 from bench.report import Report, below
 from tacit.core import Loss
 from tacit.engines import UNLIMITED, Engine, Limits, open_engine
-from tacit.engines.spark_client import connect, disconnect
+from tacit.engines.spark.client import connect, disconnect
 from tacit.policy import Policy, parse_policy
 from tacit.sql import bind, parse, plan
 

@@ -47,11 +47,21 @@ class Line:
 
 
 class Report:
-    """Collects measurements. `share(n)` scales the work down when only a quick look is wanted; `long`: minutes more."""
+    """Collects measurements. `share(n)` scales the work down when only a quick look is wanted; `long`: minutes more.
 
-    def __init__(self, *, quick: bool = False, long: bool = False, say: Callable[[str], None] = print) -> None:
+    `minutes` is how long a load is kept up.
+    """
+
+    def __init__(
+        self,
+        *,
+        quick: bool = False,
+        long: bool = False,
+        minutes: float = 1,
+        say: Callable[[str], None] = print,
+    ) -> None:
         self.lines: list[Line] = []
-        self.long = long
+        self.long, self.minutes = long, minutes
         self._quick = quick
         self._say = say
         self._section = ""

@@ -1,7 +1,8 @@
 """Draw the rooms and their imports: wrong-way arrows are red, and make it exit with 1.
 
 The order of the rooms is read from the layers contract in pyproject.toml, the arrows from the source's syntax trees.
-Each room that others import has a track of its own, which ends in it; a dot on a track is an import.
+Each room that others import has a track of its own, which ends in it; a dot on a track is an import. The folders of a
+room stand in it, each before those that it imports.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class House:
     purposes: dict[str, str]  # of the rooms that exist
     arrows: tuple[Arrow, ...]
     name: str = "tacit"
+    folders: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of a room that has some, importers first
     levels: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -85,7 +87,29 @@ def read_house(package: Path, layers: Layers) -> House:
             if target != room:
                 places.setdefault((room, target), []).append(f"{package.name}/{here.as_posix()}:{line}")
     arrows = tuple(Arrow(importer, imported, tuple(where)) for (importer, imported), where in sorted(places.items()))
-    return House(layers, purposes, arrows, package.name)
+    folders = {room: found for room in sorted(purposes) if room and (found := read_folders(package / room))}
+    return House(layers, purposes, arrows, package.name, folders)
+
+
+def read_folders(room: Path) -> tuple[str, ...]:
+    """The folders of a room, each before those that it imports: as a question goes through them."""
+    names = sorted(path.parent.name for path in room.glob("*/__init__.py"))
+    imports = {name: _reached(room / name, f"{room.parent.name}.{room.name}.") & set(names) - {name} for name in names}
+    ordered: list[str] = []
+    while left := [name for name in names if name not in ordered]:
+        free = [name for name in left if not any(name in imports[other] for other in left)]
+        ordered += free or left  # in a circle, which import-linter forbids, the rest as they are called
+    return tuple(ordered)
+
+
+def _reached(folder: Path, prefix: str) -> set[str]:
+    """The names behind `prefix` in what a folder imports."""
+    found = set()
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(prefix):
+                found.add((node.module or "").removeprefix(prefix).split(".")[0])
+    return found
 
 
 def _room(module: Path) -> str:
@@ -122,6 +146,7 @@ def _named(parts: Sequence[str], name: str, package: Path) -> str:
 # have their tracks further right, a track never crosses the line by which another enters its room.
 
 ROW, GAP, TOP, LEFT = 46, 16, 96, 40
+LINE, LETTERS = 15, 74  # of the folders of a room: how high a line is, and how many letters go into it
 BOX_WIDTH, BOX_HEIGHT, WORDS = 424, 38, 134  # words: where a room says what it is for
 TRACK, FIRST_TRACK = 30, LEFT + BOX_WIDTH + 56
 OUT, IN = -7, 8  # how far above and below the middle of a row its lines leave and enter
@@ -153,7 +178,7 @@ def lay_out(house: House) -> Plan:
         start = y
         for room in layer:
             rows[room] = y + ROW // 2
-            y += ROW
+            y += ROW + LINE * len(_folder_lines(room, house))
         bands.append((start, y))
         y += GAP
     right = [arrow for arrow in house.arrows if not house.is_wrong(arrow)]
@@ -161,6 +186,10 @@ def lay_out(house: House) -> Plan:
     tracks = {room: FIRST_TRACK + TRACK * place for place, room in enumerate(imported)}
     width = FIRST_TRACK + TRACK * (len(tracks) + len(house.wrong)) + 70
     return Plan(rows, tuple(bands), tracks, y + 34, max(width, 760))
+
+
+def _folder_lines(room: str, house: House) -> list[str]:
+    return textwrap.wrap(" · ".join(house.folders.get(room, ())), LETTERS)
 
 
 def _storeys(house: House) -> list[tuple[str, ...]]:
@@ -219,10 +248,14 @@ def _box(room: str, y: int, house: House) -> str:
     words = "".join(
         _text(LEFT + WORDS, middle + 13 * place, line, size=11, fill="#52606d") for place, line in enumerate(lines)
     )
+    folders = _folder_lines(room, house)
+    height = BOX_HEIGHT + LINE * len(folders)
+    below = y + BOX_HEIGHT // 2 + 8
     return (
-        f"<rect x='{LEFT}' y='{top}' width='{BOX_WIDTH}' height='{BOX_HEIGHT}' rx='6' fill='{PAPER}' stroke='{EDGE}'/>"
+        f"<rect x='{LEFT}' y='{top}' width='{BOX_WIDTH}' height='{height}' rx='6' fill='{PAPER}' stroke='{EDGE}'/>"
         + _text(LEFT + 14, y + 5, name, size=15, weight=600)
         + words
+        + "".join(_text(LEFT + 14, below + LINE * i, line, size=11) for i, line in enumerate(folders))
     )
 
 

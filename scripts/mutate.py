@@ -30,7 +30,13 @@ PATIENCE = 240  # seconds for one fault
 
 ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated, and what should notice
     "ledger": (
-        ("ledger/accounts.py", "ledger/amounts.py", "ledger/book.py", "ledger/chain.py", "ledger/desk.py"),
+        (
+            "ledger/entries/accounts.py",
+            "ledger/amounts.py",
+            "ledger/entries/book.py",
+            "ledger/entries/chain.py",
+            "ledger/desk.py",
+        ),
         ("tests/unit/test_ledger_*.py", "tests/conformance/test_ledgers.py"),
     ),
     "accounting": (
@@ -51,18 +57,18 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     ),
     "curator": (
         (
-            "curator/pricing.py",
-            "curator/caps.py",
+            "curator/jobs/pricing.py",
+            "curator/jobs/caps.py",
             "curator/payment.py",
             "curator/answering.py",
             "curator/reading.py",
-            "curator/job.py",
-            "curator/job_plan.py",
-            "curator/members.py",
+            "curator/jobs/job.py",
+            "curator/jobs/job_plan.py",
+            "curator/jobs/members.py",
             "curator/curator.py",
-            "curator/pieces.py",
-            "curator/reuse.py",
-            "curator/derive.py",
+            "curator/jobs/pieces.py",
+            "curator/reusing/reuse.py",
+            "curator/reusing/derive.py",
             "curator/within.py",
         ),
         (

@@ -11,7 +11,7 @@ from textwrap import dedent
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reference"
-ROOMS = ("core", "noise", "mechanisms", "accounting", "collect")
+ROOMS = ("core", "noise", "mechanisms", "accounting", "collect", "learn", "attack")
 WIDTH = 100
 
 
@@ -46,7 +46,8 @@ def _public(front: ast.Module) -> list[str]:
 def _definitions(room: Path) -> dict[str, ast.stmt]:
     """Every name that a module of the room defines at its top. An overload gives way to what follows it."""
     found: dict[str, ast.stmt] = {}
-    for path in sorted(room.glob("*.py")):
+    deepest_first = sorted(room.rglob("*.py"), key=lambda path: (-len(path.parts), path))
+    for path in deepest_first:  # what stands in the room itself goes before its folders'
         for node in ast.parse(path.read_text(encoding="utf-8"), filename=str(path)).body:
             if isinstance(node, ast.ClassDef | ast.FunctionDef):
                 found[node.name] = node

@@ -18,6 +18,9 @@ _CHARGED = {  # of each branch of the tree: what it may have cost to get it
     "EngineError": "the question, all of it, once the engine was asked; nothing where a source cannot be opened",
     "LedgerError": "nothing, or the question: what the ledger had written down stays written down",
     "NoiseUnavailable": "the question, all of it",
+    "Overloaded": "nothing",
+    "AccessDenied": "nothing",
+    "ServerUnreachable": "nothing, or the question, where the connection broke: the message says so",
 }
 _POLICY = """# The policy
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What the tests need beside Python: Node runs the device's encoder, Chromium opens the survey's page; `spark`: Java.
+# What the tests need beside Python: Node runs the device's encoder, Chromium opens the survey's page, psql and JDBC ask
+# over the PostgreSQL wire; `spark`: Java.
 # Installs what is missing where that is possible; else says so, and the tests that need it say why they are skipped.
 set -euo pipefail
 
@@ -9,6 +10,9 @@ if [ "${1:-}" = spark ]; then
 else
   command -v node >/dev/null 2>&1 || missing+=(nodejs)
   command -v chromium >/dev/null 2>&1 || missing+=(chromium fonts-dejavu-core)
+  command -v psql >/dev/null 2>&1 || missing+=(postgresql-client)
+  command -v java >/dev/null 2>&1 || missing+=(openjdk-17-jdk-headless)
+  [ -e /usr/share/java/postgresql.jar ] || missing+=(libpostgresql-jdbc-java)
 fi
 [ ${#missing[@]} -eq 0 ] && exit 0
 

@@ -14,14 +14,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tacit.errors import (
+    AccessDenied,
     BudgetExceeded,
     EngineError,
     InvalidParameter,
     LedgerError,
     NoiseUnavailable,
+    Overloaded,
     PolicyError,
     QueryRefused,
     QuerySyntaxError,
+    RequestConflict,
+    ServerUnreachable,
     TacitError,
     UnboundedColumn,
     UnknownName,
@@ -30,10 +34,12 @@ from tacit.errors import (
 if TYPE_CHECKING:
     from tacit import (
         accounting,
+        attack,
         collect,
         core,
         curator,
         engines,
+        learn,
         ledger,
         mechanisms,
         noise,
@@ -43,12 +49,14 @@ if TYPE_CHECKING:
     )
     from tacit.core import Adjacency, Bounds, Budget, Loss, PrivacyUnit
     from tacit.curator import Explanation, Receipt, Release
-    from tacit.curator.batch_release import BatchRelease
-    from tacit.faces import owner
+    from tacit.curator.forms.batch_release import BatchRelease
+    from tacit.faces import dbapi, owner
+    from tacit.faces import survey as surveys
     from tacit.faces.budget_status import Account, BudgetStatus
     from tacit.faces.catalogue import Catalogue
     from tacit.faces.database import Database
     from tacit.faces.database import open_database as open  # noqa: A004 - tacit.open is the door's name
+    from tacit.faces.notebook.magic import load_ipython_extension, unload_ipython_extension
     from tacit.policy import (
         Accounting,
         AnalystPolicy,
@@ -82,6 +90,7 @@ if TYPE_CHECKING:
 __version__: str
 
 __all__ = [
+    "AccessDenied",
     "Account",
     "Accounting",
     "Adjacency",
@@ -112,6 +121,7 @@ __all__ = [
     "ListDomain",
     "Loss",
     "NoiseUnavailable",
+    "Overloaded",
     "Policy",
     "PolicyError",
     "PrivacyUnit",
@@ -121,6 +131,9 @@ __all__ = [
     "Receipt",
     "RecursiveDiversity",
     "Release",
+    "RequestConflict",
+    "ServerPolicy",
+    "ServerUnreachable",
     "TCloseness",
     "TableDomain",
     "TablePolicy",
@@ -129,11 +142,15 @@ __all__ = [
     "UnknownName",
     "accounting",
     "anonymise",
+    "attack",
     "collect",
     "core",
     "curator",
+    "dbapi",
     "engines",
+    "learn",
     "ledger",
+    "load_ipython_extension",
     "load_policy",
     "mechanisms",
     "noise",
@@ -144,14 +161,17 @@ __all__ = [
     "policy_text",
     "release",
     "sql",
+    "surveys",
+    "unload_ipython_extension",
 ]
 
 _NAMES = {
     "tacit.core": ("Adjacency", "Bounds", "Budget", "Loss", "PrivacyUnit"),
-    "tacit.curator.batch_release": ("BatchRelease",),
+    "tacit.curator.forms.batch_release": ("BatchRelease",),
     "tacit.curator": ("Explanation", "Receipt", "Release"),
     "tacit.faces.catalogue": ("Catalogue",),
     "tacit.faces.database": ("Database", "open"),
+    "tacit.faces.notebook.magic": ("load_ipython_extension", "unload_ipython_extension"),
     "tacit.faces.budget_status": ("Account", "BudgetStatus"),
     "tacit.policy": (
         *("Accounting", "AnalystPolicy", "BudgetPolicy", "ColumnPolicy", "Dataset", "GroupPolicy", "ListDomain"),
@@ -159,6 +179,7 @@ _NAMES = {
             "LimitsPolicy",
             "Policy",
             "RangeDomain",
+            "ServerPolicy",
             "TableDomain",
             "TablePolicy",
             "load_policy",
@@ -174,10 +195,10 @@ _NAMES = {
 _ROOMS = {
     name: f"tacit.{name}"
     for name in (
-        *("accounting", "collect", "core", "curator", "engines", "ledger", "mechanisms", "noise", "policy", "release"),
-        "sql",
+        *("accounting", "attack", "collect", "core", "curator", "engines", "learn", "ledger", "mechanisms", "noise"),
+        *("policy", "release", "sql"),
     )
-} | {"owner": "tacit.faces.owner"}
+} | {"dbapi": "tacit.faces.dbapi", "owner": "tacit.faces.owner", "surveys": "tacit.faces.survey"}
 _HOMES = {name: room for room, names in _NAMES.items() for name in names}
 _INSIDE = {"open": "open_database"}  # what a name is called at home
 

@@ -5,12 +5,16 @@
     ├── QueryRefused                 3    0A000    the question cannot be answered privately as it stands
     │   ├── QuerySyntaxError         3    42601    the text is not a question in our language
     │   ├── UnknownName              3    42703    a table, column or function the policy does not name
-    │   └── UnboundedColumn          3    22003    a sum without bounds has no finite sensitivity
+    │   ├── UnboundedColumn          3    22003    a sum without bounds has no finite sensitivity
+    │   └── RequestConflict          3    42710    the request id stands for another question, or has no answer
     ├── BudgetExceeded               4    53400    the ledger will not cover the price
     ├── PolicyError                  5    F0000    what the curator declared is incomplete or contradictory
     ├── EngineError                  6    XX000    the database failed; what it said goes to the curator's log only
     ├── LedgerError                  7    58030    the ledger cannot be written, read or trusted
-    └── NoiseUnavailable             8    58000    the operating system gave no random bits
+    ├── NoiseUnavailable             8    58000    the operating system gave no random bits
+    ├── Overloaded                   9    53300    a server has no room for the request, or is stopping
+    ├── AccessDenied                10    28000    a server does not know who asks, or does not let them
+    └── ServerUnreachable           11    08006    a server does not answer, or not as one of ours
 
 A message is `what is wrong: why`; `.hint` says what to do. Both are built from the query, the policy and the
 ledger alone: an error is a release.
@@ -81,6 +85,12 @@ class UnboundedColumn(QueryRefused):
     sqlstate = "22003"
 
 
+class RequestConflict(QueryRefused):
+    """The request id stands for another question, or for one that has no answer."""
+
+    sqlstate = "42710"
+
+
 class BudgetExceeded(TacitError):
     """The ledger will not cover the price; nothing was charged."""
 
@@ -114,3 +124,24 @@ class NoiseUnavailable(TacitError):
 
     exit_code = 8
     sqlstate = "58000"
+
+
+class Overloaded(TacitError):
+    """A server has no room for the request, or is stopping; nothing was charged."""
+
+    exit_code = 9
+    sqlstate = "53300"
+
+
+class AccessDenied(TacitError):
+    """A server does not know who asks, or does not let them; nothing was charged."""
+
+    exit_code = 10
+    sqlstate = "28000"
+
+
+class ServerUnreachable(TacitError):
+    """A server does not answer, or not as one of ours; the message says whether something may have been charged."""
+
+    exit_code = 11
+    sqlstate = "08006"

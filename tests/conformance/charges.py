@@ -16,6 +16,7 @@ import numpy as np
 
 from tacit.accounting import pure_rho, range_rho
 from tacit.core import Loss, sqrt_above
+from tacit.curator.computing import redrawing
 from tacit.ledger import Charge, SqliteLedger
 from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 from tacit.mechanisms.strategy import StrategyNoise
@@ -27,12 +28,14 @@ MECHANISMS = (Laplace, Gaussian, Exponential, PermuteAndFlip)
 class Moves:
     """How far one unit moves a measurement: in all its groups together, and in how many it can be.
 
-    `longest` is the squared length of the longest column of what is measured of them, where it is not they themselves.
+    `longest` is the squared length of the longest column of what is measured of them, where it is not they themselves;
+    `heaviest` the largest sum of a column's sizes.
     """
 
     far: int
     groups: int = 1
     longest: int = 1
+    heaviest: int = 1
 
     @property
     def l2(self) -> Fraction:
@@ -64,17 +67,32 @@ def overheard() -> Iterator[list[Paid]]:
 
         return called
 
+    again = 0
+
     def drawn(mechanism: Any, *_: Any) -> None:
-        heard[-1].drawn.append(mechanism)
+        if not again:
+            heard[-1].drawn.append(mechanism)
+
+    def drawn_again(*args: Any) -> Any:
+        """Noise for error bars, which is added to zeros: no row has a say in it."""
+        nonlocal again
+        again += 1
+        try:
+            return redraw(*args)
+        finally:
+            again -= 1
 
     def charged(_: Any, charge: Charge, *__: Any) -> None:
         heard.append(Paid(charge))
 
+    redraw = redrawing._draw
+    redrawing._draw = drawn_again
     for owner, name, original in kept:
         setattr(owner, name, listening(original, charged if name == "reserve" else drawn))
     try:
         yield heard
     finally:
+        redrawing._draw = redraw
         for owner, name, original in kept:
             setattr(owner, name, original)
 
@@ -100,19 +118,23 @@ def priced(paid: Paid, moves: list[Moves], *, steps: int, choices: int = 1) -> P
             gaussian = True
             rho += (steps * move.l2) ** 2 * move.longest / (2 * mechanism.sigma**2)
             continue
-        cost = _epsilon(mechanism, steps * move.far)
+        cost = _epsilon(mechanism, steps * move.far * move.heaviest)
         times = choices if isinstance(mechanism, PermuteAndFlip) else 1
         epsilon += cost * times
         rho += (range_rho if isinstance(mechanism, Exponential) else pure_rho)(cost) * times
     return Price(epsilon, rho, gaussian)
 
 
-def longest_columns(noise: StrategyNoise) -> list[int]:
-    """Of each part the squared length of the longest column, from the numbers that every single cell is worth."""
+def columns_of(noise: StrategyNoise) -> list[tuple[int, int]]:
+    """Of each part the squared length of the longest column and the size of the heaviest, as single cells show them."""
     sizes = tuple(chain.values for chain in noise.strategy.chains)
     cells = np.eye(int(np.prod(sizes)), dtype=np.int64)
-    measured = [noise.exact(cell.reshape(sizes)) for cell in cells]
-    return [max(int(np.sum(one[part].astype(object) ** 2)) for one in measured) for part in range(len(noise.noises))]
+    measured = [[part.astype(object) for part in noise.exact(cell.reshape(sizes))] for cell in cells]
+    parts = range(len(noise.noises))
+    return [
+        (max(int(np.sum(one[part] ** 2)) for one in measured), max(int(np.sum(abs(one[part]))) for one in measured))
+        for part in parts
+    ]
 
 
 def _epsilon(mechanism: Laplace | Exponential | PermuteAndFlip, far: int) -> Fraction:

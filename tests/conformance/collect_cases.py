@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tacit import collect
-from tacit.collect.rappor import Rappor
 from tacit.collect.ratios import ratio_costing
+from tacit.collect.texts.rappor import Rappor
 from tacit.core import Bounds, Loss
 from tacit.errors import InvalidParameter
 from tacit.noise import Source

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
 
-from tacit.collect.hashing import place
+from tacit.collect.texts.hashing import place
 
 Law = dict[bytes, Fraction]
 HALF = Fraction(1, 2)

@@ -37,7 +37,11 @@ TAME_NUMBERS = {
     "DECIMAL(18,4)": sql_tables.NUMBERS["DECIMAL(18,4)"],
     "DECIMAL(38,10)": sql_tables.NUMBERS["DECIMAL(38,10)"],
 }
-FAR = {"'290309-12-22 (BC) 00:00:00'": "'0044-03-15 (BC) 01:02:03'"}
+TIMES = ("00:00:00", "23:59:59", "12:30:00", "02:30:00")  # seconds of the year 1 are rounded as doubles, or cut off
+FAR = {
+    "'9999-12-31 23:59:59.999999'": "'9999-12-31 23:59:59'",
+    "'290309-12-22 (BC) 00:00:00'": "'0044-03-15 (BC) 01:02:03'",
+}
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,7 @@ def _told(keep: Callable[..., World], numbers: dict[str, tuple[str, ...]], dates
         patch.object(sql_tables, "NUMBERS", numbers),
         patch.object(sql_tables, "MOST", Fraction(10**5) if numbers is TAME_NUMBERS else sql_tables.MOST),
         patch.object(sql_tables, "DATES", dates),
+        patch.object(sql_tables, "TIMES", TIMES),
         patch.object(sql_tables, "world", keep),
     ):
         yield

@@ -25,7 +25,7 @@ def in_postgres(script: Script) -> Engine:
     """A database of its own, as the same statements make it."""
     import psycopg
 
-    from tacit.engines.postgres import open_postgres
+    from tacit.engines.postgres.engine import open_postgres
 
     url = server().database()
     with psycopg.connect(url) as owner:
@@ -43,7 +43,7 @@ def _in_postgres(statement: str) -> str:
 
 def in_spark(script: Script, *, address: str | None = None) -> Engine:
     """Parquet files, written by DuckDB and read by a Spark Connect server: Sail, unless another is named."""
-    from tacit.engines.spark import open_spark
+    from tacit.engines.spark.engine import open_spark
 
     directory = Path(tempfile.mkdtemp(prefix="tacit-spark-"))
     with duckdb.connect() as owner:
@@ -58,7 +58,7 @@ def in_spark(script: Script, *, address: str | None = None) -> Engine:
 
 def in_sqlite(script: Script) -> Engine:
     """A file, filled from DuckDB."""
-    from tacit.engines.sqlite import open_sqlite
+    from tacit.engines.sqlite.engine import open_sqlite
 
     path = Path(tempfile.mkdtemp(prefix="tacit-sqlite-")) / "t.sqlite"
     with duckdb.connect() as owner:

@@ -16,7 +16,7 @@ from support.postgres import server
 from support.sqlite import copy_into
 from tacit.engines import Limits
 from tacit.policy import BudgetPolicy, ColumnPolicy, Dataset, Policy, TablePolicy
-from tacit.policy.dataset import SourceLike
+from tacit.policy.sources.dataset import SourceLike
 
 CANARY = "canary"
 Values = tuple[tuple[str, object], ...]

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conformance import mechanism_laws as laws
-from conformance.audit import Event
 from tacit.core import Adjacency, Loss
 from tacit.mechanisms import (
     AboveThreshold,
@@ -31,6 +30,7 @@ from tacit.noise import Source
 
 ADD, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
 Outcomes = NDArray[np.int64]
+Event = Callable[[Outcomes], NDArray[np.bool_]]
 MILLION = 10**6
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sqlglot import exp
 
+from conformance import sql_dates, sql_questions, sql_words
 from conformance.sql_world import World, policy_of, world
 from tacit.policy import ColumnPolicy, TablePolicy
 
@@ -66,6 +68,47 @@ def _grouped(rng: random.Random) -> str:
     shape = rng.choice(["", "{}", "CUBE ({})", "ROLLUP ({})", "CUBE ({}), ROLLUP (b10, b11)"]).format(keys)
     having = " OR ".join(f"SUM(n1 + {i}) > {i}" for i in range(_many(rng, 400)))
     return (f" GROUP BY {shape}" if shape else "") + rng.choice(["", f" HAVING {having}"])
+
+
+def nested(rng: random.Random, *, most: int = 250) -> str:
+    """Functions in each other, all in all no longer than `most` letters: each may write its argument out twice."""
+    kind, leaf, forms = rng.choice([("#", "x", NUMBERS), ("@", "d", MOMENTS), ("s", "s", TEXTS)])
+    one, written = rng.choice(forms), leaf
+    while True:
+        longer = _within(one if rng.random() < 0.7 else rng.choice(forms), kind, written, leaf)
+        if len(longer) > most:
+            return f"SUM({written})" if kind == "#" else f"COUNT(DISTINCT {written})"
+        written = longer
+
+
+NUMBERS = tuple(form for form in sql_questions.FORMS if "#" in form)
+MOMENTS = tuple(form for form in sql_dates.MOMENTS if "@" in form)
+TEXTS = tuple(form for form in sql_words.TEXTS if re.search(r"\bs\b", form))
+
+
+def _within(form: str, kind: str, inner: str, leaf: str) -> str:
+    """A form whose first place is taken by what is nested in it, and whose others by plain columns and constants."""
+    signs = {"#": "n", "§": "n > 2", "¢": "3", "†": "1073741823", "@": "d"}
+    first = re.search(r"\bs\b" if kind == "s" else kind, form)
+    if first is None:
+        return form
+    before, after = form[: first.start()], form[first.end() :]
+    plain = [re.sub("[#§¢†@]", lambda sign: signs[sign.group()], part) for part in (before, after)]
+    return f"{plain[0]}{inner}{plain[1]}"
+
+
+def nested_world() -> World:
+    """A table with a number, a small one, a text and a date."""
+    day = {"lower": "2020-01-01", "upper": "2020-03-31"}
+    numbers = [ColumnPolicy("x", lower=0, upper=10, step="0.5"), ColumnPolicy("n", lower=0, upper=5, step=1)]
+    columns = [
+        *numbers,
+        ColumnPolicy("s"),
+        ColumnPolicy("g", domain=["CS", "Bio"]),
+        ColumnPolicy("d", type="date", **day),
+    ]
+    table = TablePolicy("t", unit="id", max_rows=1, max_groups=1, columns=columns)
+    return world(policy_of([table]), "CREATE TABLE t (id INTEGER, x DOUBLE, n INTEGER, s VARCHAR, g VARCHAR, d DATE)")
 
 
 @contextmanager

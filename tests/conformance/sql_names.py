@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sqlglot import exp, parse_one
 
 from tacit.policy import fold
-from tacit.policy.names import RESERVED
+from tacit.policy.reading.names import RESERVED
 
 OURS = (  # what our builders call things before `qualified` does, and what they once did
     *("s", "t", "u", "w", "n", "g", "r", "x", "c", "k", "v", "a", "b", "l0", "t0", "t1", "k0", "v0", "m0", "c0", "u0"),

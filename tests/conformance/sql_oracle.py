@@ -84,13 +84,36 @@ def _round(value: Fraction, places: int) -> Fraction:
     return size if value >= 0 else -size
 
 
+def _bucket(value: Fraction, low: Fraction, high: Fraction, count: int) -> Fraction:
+    return Fraction(min(max(math.floor((value - low) / (high - low) * count), -1), count) + 1)
+
+
+def _quotient(above: Expression, below: Expression) -> Callable[[Row], Number]:
+    """Of what is held between −9 and 9: cut off twelve digits below the largest that it may be, then rounded."""
+
+    def of(row: Row) -> Number:
+        one, other = above.of(row), below.of(row)
+        return (
+            _round(min(max(Fraction(-9) if one is None else one, Fraction(-9)), Fraction(9)) / other, 2)
+            if other
+            else None
+        )
+
+    return of
+
+
+def _present_of(pick: Callable[..., Fraction], *parts: Expression) -> Callable[[Row], Number]:
+    """Of those that are not NULL."""
+    return lambda row: pick(values) if (values := [v for part in parts if (v := part.of(row)) is not None]) else None
+
+
 def number(rng: Rng, columns: Sequence[Column], depth: int) -> Expression:
     """A random numeric expression."""
     if not depth or rng.random() < 0.2:
         return rng.choice(columns)
     a = number(rng, columns, depth - 1)
     b = number(rng, columns, depth - 1)
-    kind = rng.randrange(16)
+    kind = rng.randrange(25)
     text = rng.choice(("2", "0.5", "3", "10", "0.25"))
     exact = Fraction(text)
     forms: dict[int, tuple[str, Callable[[Row], Number]]] = {
@@ -109,9 +132,18 @@ def number(rng: Rng, columns: Sequence[Column], depth: int) -> Expression:
         12: (f"(ABS({a.sql}) // {text})", _strict(lambda x: Fraction(abs(x) // exact), a)),
         13: (f"COALESCE({a.sql}, {text})", lambda row: exact if (x := a.of(row)) is None else x),
         14: (f"CAST({a.sql} AS DOUBLE)", a.of),
-        15: ("", lambda row: None),
+        15: (f"({a.sql} % {text})", _strict(lambda x: x - exact * int(x / exact), a)),
+        16: (f"({a.sql} // {text})", _strict(lambda x: Fraction(int(x / exact)), a)),
+        17: (f"TRUNC({a.sql})", _strict(lambda x: Fraction(int(x)), a)),
+        18: (f"SIGN({a.sql})", _strict(lambda x: Fraction((x > 0) - (x < 0)), a)),
+        19: (f"NULLIF({a.sql}, 0)", lambda row: a.of(row) or None),
+        20: (f"GREATEST({a.sql}, {b.sql})", _present_of(max, a, b)),
+        21: (f"LEAST({a.sql}, {text})", lambda row: exact if (x := a.of(row)) is None else min(x, exact)),
+        22: (f"WIDTH_BUCKET({a.sql}, -3, {text}, 4)", _strict(lambda x: _bucket(x, Fraction(-3), exact, 4), a)),
+        23: (f"ROUND(LEAST(GREATEST({a.sql}, -9), 9) / NULLIF({b.sql}, 0), 2)", _quotient(a, b)),
+        24: ("", lambda row: None),
     }
-    if kind < 15:
+    if kind < 24:
         return Made(*forms[kind])
     when = condition(rng, columns, 1)
     chosen = f"CASE WHEN {when.sql} THEN {a.sql} ELSE {b.sql} END"

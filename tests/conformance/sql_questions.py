@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+from conformance import sql_dates, sql_words
+
 Rng = random.Random
 NUMERIC = ("n", "x", "y", "m", "flag")
 CONSTANTS = ("0", "1", "2", "-1", "0.5", "1.5", "10", "-3", "0.01", "7")
@@ -51,6 +53,9 @@ CONDITIONS = (
     "n / † > x",
     "TRUE",
     "1 = 0",
+    *sql_words.CONDITIONS,
+    *(f"{text} = 'Bio'" for text in sql_words.TEXTS),
+    *sql_dates.CONDITIONS,
 )
 KEYS = (
     "g",
@@ -76,19 +81,35 @@ KEYS = (
     "COALESCE(s, 'none')",
     "ROUND(x)",
     "n",
+    "FLOOR(x / 3) * 3",
+    "n // 4",
+    "n - n % 4",
+    "TRUNC(y)",
+    "SIGN(y)",
+    "WIDTH_BUCKET(x, 0, 5, 3)",
+    "WIDTH_BUCKET(n, †, 0, 4)",
+    "ROUND(m / NULLIF(n, 0))",
+    "GREATEST(LEAST(m, 4), 2)",
     "FLOOR(m / †)",
     "FLOOR(CASE WHEN m > 2 THEN 1.073741823 WHEN 1 = 0 THEN -1.073741823 ELSE 0 END)",
+    *sql_words.PUBLIC_KEYS,
+    *sql_words.TEXTS[::3],
+    *sql_dates.KEYS,
 )
-PRIVATE = {"s", "LOWER(s)", "SUBSTRING(s, 1, 1)", "COALESCE(s, 'none')", "ROUND(x)", "n"}
+PRIVATE = {*sql_words.TEXTS, "s", "LOWER(s)", "SUBSTRING(s, 1, 1)", "COALESCE(s, 'none')", "n"}
 
 
-def question(rng: Rng, *, by_row: bool, bias: bool = False) -> str:
-    """One DP-SELECT with its price; with `bias`, one whose error bars cover what the bounds cut."""
+def question(rng: Rng, *, by_row: bool, bias: bool = False, rare: bool = False) -> str:
+    """One DP-SELECT with its price; with `bias`, one whose error bars cover what the bounds cut.
+
+    With `rare`, one that has an aggregate which is seldom drawn otherwise.
+    """
     forms = rng.sample(KEYS, rng.choice((0, 0, 1, 1, 1, 2)))
     private = any(key in PRIVATE for key in forms)
     keys = [_written(rng, key, 0) for key in forms]
     sums = bias or rng.random() < 0.5  # a histogram beside it would settle how heavy units are bounded
     measured = [_aggregate(rng, by_row=by_row, sums=sums) for _ in range(rng.choice((1, 1, 2, 3)))]
+    measured[:1] = [rng.choice(RARE)] if rare else measured[:1]
     delta = f" DELTA {rng.choice(('1e-6', '0.01', '1/7'))}" if private or rng.random() < 0.5 else ""
     text = f"DP-SELECT {rng.choice(('1', '1/3', '0.25', '8'))}{delta}"
     text += f"{' WITH BIAS' if bias else ''} {', '.join([*keys, *measured])} FROM t"
@@ -136,6 +157,45 @@ FORMS = (  # # is a smaller expression, § a condition, ¢ a constant, † one a
     "ABS(#) % 5.5",
     "ABS(#) % 0.3",
     "ABS(#) // 3",
+    "# // 3",
+    "# // -0.7",
+    "# % 4",
+    "# % -2.5",
+    "(m - m % 2)",
+    "# / NULLIF(#, 0)",
+    "# / NULLIF(#, 0)",
+    "# / (ABS(#) + 1)",
+    "# / (-ABS(#) - 0.5)",
+    "# / NULLIF(#, †)",
+    "† / NULLIF(#, 0)",
+    "(# * #) / NULLIF(# * #, 0)",
+    "LEAST(GREATEST(# / NULLIF(#, 0), 0), 9)",
+    "GREATEST(#, #, ¢)",
+    "LEAST(#, †)",
+    "NULLIF(#, ¢)",
+    "NULLIF(#, #)",
+    "TRUNC(#)",
+    "TRUNC(# / 0.3, 1)",
+    "TRUNC(#, -1)",
+    "SIGN(#)",
+    "WIDTH_BUCKET(#, 0, 10, 5)",
+    "WIDTH_BUCKET(#, †, -3, 7)",
+    "LN(#)",
+    "LN(ABS(#) + 1)",
+    "LOG10(#)",
+    "LOG(2, # + ¢)",
+    "SQRT(#)",
+    "SQRT(ABS(#))",
+    "CBRT(#)",
+    "EXP(#)",
+    "EXP(LEAST(#, 20))",
+    "EXP(-ABS(#))",
+    "POWER(#, 2)",
+    "POWER(#, 3)",
+    "POWER(ABS(#) + 1, -2)",
+    "# ^ 0.3",
+    "POWER(2, LEAST(#, 9))",
+    "POWER(0.5, #)",
     "CASE WHEN § THEN # ELSE # END",
     "CASE WHEN § THEN # END",
     "CASE g WHEN 'CS' THEN # WHEN 'Bio' THEN 2 ELSE 0 END",
@@ -154,6 +214,8 @@ FORMS = (  # # is a smaller expression, § a condition, ¢ a constant, † one a
     "COALESCE(#, †)",
     "FLOOR(CASE WHEN § THEN † / 1000000000 WHEN 1 = 0 THEN -† / 1000000000 ELSE # END)",
     "CASE WHEN § THEN † ELSE 0 END",
+    *sql_words.NUMBERS,
+    *sql_dates.NUMBERS,
 )
 
 
@@ -170,8 +232,16 @@ def _written(rng: Rng, form: str, depth: int) -> str:
         "§": lambda: condition(rng, 0),
         "¢": lambda: rng.choice(CONSTANTS),
         "†": lambda: rng.choice(EDGES),
+        "@": lambda: _moment(rng, depth),
     }
     return "".join(parts[letter]() if letter in parts else letter for letter in form)
+
+
+def _moment(rng: Rng, depth: int) -> str:
+    """A date or a timestamp; a plain column at the leaves."""
+    if depth <= 0:
+        return rng.choice(("d", "e", "tb", "d", "e", "tb", "d", "e", "tb", "ts"))
+    return _written(rng, rng.choice(sql_dates.MOMENTS), depth - 1)
 
 
 AGGREGATES = (  # ° is a column
@@ -209,8 +279,35 @@ AGGREGATES = (  # ° is a column
     "HISTOGRAM(FLOOR(m / 2))",
     "COUNT_IF(§)",
     "SUM(#) / COUNT(*)",
+    "SUM(§)",
+    "AVG((§)::INT)",
+    "COUNT(DISTINCT LEFT(s, 1) || g)",
+    "MODE(LOWER(g))",
     "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY °)",
+    "PERCENTILE_DISC(0.3) WITHIN GROUP (ORDER BY # DESC)",
+    "MEDIAN(#)",
+    "MODE() WITHIN GROUP (ORDER BY g)",
+    "APPROX_QUANTILE(°, 0.4)",
+    "APPROX_COUNT_DISTINCT(m)",
+    "CORR(#, °)",
+    "CORR(°, °)",
+    "COVAR_POP(#, #)",
+    "COVAR_SAMP(°, m)",
+    "REGR_SLOPE(°, #)",
+    "REGR_INTERCEPT(m, °)",
+    "REGR_R2(°, x)",
+    "REGR_COUNT(#, #)",
+    "REGR_AVGX(°, #)",
+    "REGR_SXY(°, #)",
+    "WEIGHTED_AVG(°, #)",
+    "WEIGHTED_AVG(#, ABS(°))",
+    "SKEWNESS(°)",
+    "KURTOSIS(#)",
+    "GEOMEAN(ABS(°) + 1)",
+    "GEOMEAN(#)",
+    *sql_dates.AGGREGATES,
 )
+RARE = ("HISTOGRAM(g)", "HISTOGRAM(FLOOR(m / 2))", "MODE(q)", "TOP_K(m, 2)", "COUNT(DISTINCT s)", "QUANTILE(x, 0.25)")
 OF_UNITS = ("COUNT(DISTINCT uid)", "COUNT(DISTINCT uid)", "COUNT(uid)")
 
 

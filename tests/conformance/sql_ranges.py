@@ -7,6 +7,7 @@ a trillion rows. Whatever is not understood is reported as well: a node that nob
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -14,12 +15,15 @@ from fractions import Fraction
 import sqlglot
 from sqlglot import exp
 
-from conformance.sql_types import DECIMAL, DOUBLE, FIXED, INTEGER, OTHER, Rules, Type, literal_type, named_type
+from conformance import sql_moments as moments
+from conformance.sql_types import DECIMAL, DOUBLE, FIXED, INTEGER, MOMENT, OTHER, Rules, Type, literal_type, named_type
 
 ROWS = 1 << 40
 Ends = tuple[Fraction, Fraction]
 _SLACK = Fraction(1, 1 << 50)  # what a double may be off by, for each operation
 _FAR = Fraction(10) ** 400
+_TINY = Fraction(1, 10**320)  # what is above zero is at least so far from it
+_TEXT = "text"  # under which a node's own text is kept with it
 
 
 class Unproved(AssertionError):
@@ -39,6 +43,9 @@ class Value:
     per_row: Ends | None = None
     counts: bool = False
     literal: bool = False
+    apart: Fraction | None = None  # NULLIF(x, 0): NULL, or at least so far from zero
+    sure: bool = False  # a constant, or a count: never NULL
+    grain: Fraction = Fraction(0)  # of what it is a multiple, where its type does not say so
 
 
 @dataclass
@@ -76,7 +83,9 @@ def prove(sql: str, dialect: str, tables: Mapping[str, Mapping[str, str]]) -> in
     """Raise Unproved where a node of the query could overflow; else how many were looked at."""
     tree = sqlglot.parse_one(sql, dialect=dialect)
     rows = {
-        table: {column: _of_type(named_type(kind, "duckdb")) for column, kind in columns.items()}
+        table: {
+            column: _of_type(moments.kind_of(kind) or named_type(kind, "duckdb")) for column, kind in columns.items()
+        }
         for table, columns in tables.items()
     }
     walk = _Walk(Rules(dialect), rows)
@@ -93,6 +102,7 @@ class _Walk:
     rules: Rules
     rows: Mapping[str, Mapping[str, Value]]
     looked_at: int = 0
+    seen: dict[tuple[object, ...], tuple[Value, exp.Expression]] = field(default_factory=dict)  # and what it is of
 
     # ── queries ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -181,6 +191,13 @@ class _Walk:
                 if isinstance(node, exp.And) == holds:
                     told = scope.where(told).where(found).known
             return told
+        if isinstance(node, exp.Between) and holds:
+            ends = (
+                exp.GTE(this=node.this, expression=node.args["low"]),
+                exp.LTE(this=node.this, expression=node.args["high"]),
+            )
+            told = self._compared(ends[0], scope, holds=True)
+            return scope.where(told).where(self._compared(ends[1], scope, holds=True)).known
         if isinstance(node, (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.EQ)):
             return self._compared(node, scope, holds=holds)
         self.value(node, scope)
@@ -191,19 +208,26 @@ class _Walk:
         told: dict[str, Ends] = {}
         kind = type(node) if holds else _OPPOSITE.get(type(node))
         for side, other, mirrored in ((node.this, right, False), (node.expression, left, True)):
-            if kind is None or other.type.family is OTHER:
+            if kind is None or other.type.family is OTHER or isinstance(_bare(side), exp.Literal):
                 continue
             direction = _MIRRORED[kind] if mirrored else kind
             low = other.low if direction in {exp.GT, exp.GTE, exp.EQ} else -_FAR
             high = other.high if direction in {exp.LT, exp.LTE, exp.EQ} else _FAR
             whole = (right if mirrored else left).type.family is INTEGER and other.type.family is INTEGER
-            told[_text(side)] = low + (whole and direction is exp.GT), high - (whole and direction is exp.LT)
+            above = (1 if whole else _TINY) if direction is exp.GT else 0
+            told[_text(side)] = low + above, high - (whole and direction is exp.LT)
         return told
 
     # ── values ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def value(self, node: exp.Expression, scope: Scope) -> Value:
-        """What an expression can be, with what is known of it here."""
+        """What an expression can be, with what is known of it here; looked at once for each thing that is known."""
+        key = id(node), id(scope.tables), frozenset(scope.known.items())
+        if key not in self.seen:
+            self.seen[key] = self._valued(node, scope), node
+        return self.seen[key][0]
+
+    def _valued(self, node: exp.Expression, scope: Scope) -> Value:
         found = self._value(_bare(node), scope)
         known = scope.known.get(_text(node))
         if found.per_row is not None and not found.counts:
@@ -247,40 +271,47 @@ class _Walk:
         if node.is_string:
             return Value(Type(OTHER))
         exact = Fraction(str(node.this))
-        return Value(literal_type(str(node.this), self.rules.dialect), exact, exact, literal=True)
+        kind, grain = literal_type(str(node.this), self.rules.dialect), Fraction(1, exact.denominator)
+        return Value(kind, exact, exact, literal=True, grain=grain)
 
     def _checked(self, node: exp.Expression, kind: Type, low: Fraction, high: Fraction) -> Value:
         if kind.family is OTHER:
             raise Unproved(f"{self.rules.dialect}: not understood: {node.sql()[:300]}")
+        if kind.family is MOMENT:
+            return self._in_calendar(node, kind, (low, high))
         if kind.family not in {DOUBLE, FIXED} and not (kind.ends[0] <= low and high <= kind.ends[1]):
             raise Unproved(f"{self.rules.dialect}: {kind} may be {_shown(low)} to {_shown(high)}: {node.sql()[:300]}")
         return Value(kind, low, high)
 
     def _binary(self, node: exp.Expression, scope: Scope) -> Value:
         left, right = self.value(node.this, scope), self.value(node.expression, scope)
+        if left.type.family is MOMENT:
+            return self._moved(node, left, right)
         if OTHER in {left.type.family, right.type.family}:
-            if isinstance(node, exp.Sub):  # of two dates, or one and an interval
-                return Value(
-                    Type(INTEGER, 32 if self.rules.dialect == "postgres" else 64),
-                    Fraction(-(1 << 31)),
-                    Fraction((1 << 31) - 1),
-                )
             raise Unproved(f"{self.rules.dialect}: not understood: {node.sql()[:300]}")
         kind = self.rules.common(left.type, right.type, literals=(left.literal, right.literal))
         for side in (left, right):  # which is converted first
             self._checked(node, kind, side.low, side.high)
         low, high = _OPERATIONS[type(node)](left, right)
         if kind.family is DOUBLE:
+            if isinstance(node, exp.Mul):
+                self._not_too_small(node, self._least(node.this, scope) * self._least(node.expression, scope))
             low, high = low - abs(low) * _SLACK, high + abs(high) * _SLACK
-        found = self._checked(node, kind, low, high)
+        found = replace(self._checked(node, kind, low, high), grain=_grain_of(node, left, right))
         if isinstance(node, exp.Mul) and left.per_row is not None and right.low == right.high:
             return replace(found, per_row=_hull(end * right.low for end in left.per_row))
+        if isinstance(node, exp.Mul) and left.apart is not None and right.low == right.high:
+            return replace(found, apart=left.apart * abs(right.low))
+        if isinstance(node, exp.Mul) and left.apart is not None and right.apart is not None:
+            return replace(found, apart=left.apart * right.apart)
         if isinstance(node, exp.Sub) and _is_remainder_of(node.expression, node.this):
             return replace(left, low=min(left.low, Fraction(0)), high=max(left.high, Fraction(0)), literal=False)
         return found
 
     def _divided(self, node: exp.Expression, scope: Scope) -> Value:
         left, right = self.value(node.this, scope), self.value(node.expression, scope)
+        if right.apart is not None or right.high < 0:
+            return self._divided_by_either_sign(node, left, right)
         if right.low < 1 and not right.counts and right.type.family is not DOUBLE:
             raise Unproved(f"{self.rules.dialect}: a divisor may be below one: {node.sql()[:300]}")
         least = max(right.low, Fraction(1)) if right.type.family is not DOUBLE else right.low
@@ -289,27 +320,67 @@ class _Walk:
         ends = [end / by for end in (left.low, left.high) for by in (least, right.high)] + [Fraction(0)]
         if left.per_row is not None and right.counts:
             ends = [*left.per_row, Fraction(0)]
-        elif left.low > 0:
+        elif left.low > 0 or (left.high < 0 and left.type.family is DOUBLE):
             ends.pop()
         kind = self.rules.divided(node, left.type, right.type)
-        margin = 1 if kind.family is INTEGER else 0
-        return self._checked(node, kind, min(ends) - (margin if min(ends) < 0 else 0), max(ends))
+        if kind.family is DOUBLE:
+            self._not_too_small(node, self._least_quotient(node, scope))
+        if kind.family is INTEGER or isinstance(node, exp.IntDiv):
+            ends = [Fraction(math.floor(end)) for end in ends]
+        return replace(self._checked(node, kind, min(ends), max(ends)), grain=_grain_of(node, left, right))
+
+    def _not_too_small(self, node: exp.Expression, least: Fraction) -> None:
+        """PostgreSQL fails on a product, a quotient or a cast that is not zero, and rounds to zero as a double."""
+        if self.rules.dialect == "postgres" and least < _LEAST_DOUBLE:
+            raise Unproved(f"postgres: a double may be too small: {node.sql()[:300]}")
+
+    def _least(self, node: exp.Expression, scope: Scope) -> Fraction:
+        """How small a number can be, sign aside, if it is not zero; 0 where that is not known."""
+        node = _bare(node)
+        found = self.value(node, scope)
+        parts = _MULTIPLES.get(type(node), lambda *_: Fraction(0))(self, node, scope)
+        known = [
+            scope.known[text][0] for text in (f"ABS({_text(node)})", f"ABS(({_text(node)}))") if text in scope.known
+        ]
+        return max(_multiple(found), found.low, -found.high, parts, *known)
+
+    def _least_quotient(self, node: exp.Expression, scope: Scope) -> Fraction:
+        divisor = self.value(node.expression, scope)
+        return self._least(node.this, scope) / max(abs(divisor.low), abs(divisor.high), Fraction(1))
+
+    def _divided_by_either_sign(self, node: exp.Expression, left: Value, right: Value) -> Value:
+        """Whole numbers by what is NULL instead of zero."""
+        least = right.apart or -right.high
+        if right.type.family in {DOUBLE, OTHER} or least < 1:
+            raise Unproved(f"{self.rules.dialect}: a divisor may be below one: {node.sql()[:300]}")
+        most = max(abs(left.low), abs(left.high)) / least
+        signed = left.low < 0 or right.low < 0
+        found = self._checked(node, self.rules.divided(node, left.type, right.type), -most if signed else 0, most)
+        return replace(found, grain=_grain_of(node, left, right))
+
+    def _or_null(self, node: exp.Expression, scope: Scope) -> Value:
+        inner = self.value(node.this, scope)
+        if self.value(node.expression, scope).high != 0 or inner.type.family not in {INTEGER, DECIMAL, FIXED}:
+            return replace(inner, literal=False)
+        return replace(inner, literal=False, apart=max(Fraction(1), inner.low, -inner.high))
 
     def _remainder(self, node: exp.Expression, scope: Scope) -> Value:
         left, right = self.value(node.this, scope), self.value(node.expression, scope)
         kind = self.rules.common(left.type, right.type, literals=(left.literal, right.literal))
-        if right.low < 1 and not right.counts:
+        if right.apart is None and right.high >= 0 and right.low < 1 and not right.counts:
             raise Unproved(f"{self.rules.dialect}: a divisor may be below one: {node.sql()[:300]}")
         self._checked(node, kind, left.low, left.high)
         self._checked(node, kind, right.low, right.high)
-        low = Fraction(0) if left.low >= 0 else max(left.low, 1 - right.high)
-        return self._checked(node, kind, low, min(max(left.high, Fraction(0)), right.high - 1))
+        most = max(abs(right.low), right.high) - 1
+        low = Fraction(0) if left.low >= 0 else max(left.low, -most)
+        return self._checked(node, kind, low, min(max(left.high, Fraction(0)), most))
 
     def _negated(self, node: exp.Expression, scope: Scope) -> Value:
         inner = self.value(node.this, scope)
         if inner.literal and inner.type.family is INTEGER:  # -9223372036854775808 is a literal of its own
             return replace(self._literal(exp.Literal.number(str(inner.high))), low=-inner.high, high=-inner.low)
-        return replace(self._checked(node, inner.type, -inner.high, -inner.low), literal=inner.literal)
+        found = self._checked(node, inner.type, -inner.high, -inner.low)
+        return replace(found, literal=inner.literal, sure=inner.sure or inner.literal, grain=_multiple(inner))
 
     def _absolute(self, node: exp.Expression, scope: Scope) -> Value:
         inner = self.value(node.this, scope)
@@ -322,27 +393,45 @@ class _Walk:
             self.value(node.this, scope),
             named_type(node.to.sql(dialect=self.rules.dialect), self.rules.dialect),
         )
+        moment = moments.kind_of(node.to.sql(dialect=self.rules.dialect))
+        written = _bare(node.this)
+        if moment is not None:
+            return self._as_moment(node, moment, written, inner)
         if kind.family is OTHER:
             return Value(kind)
-        written = _bare(node.this)
         if isinstance(written, exp.Literal) and str(written.this).lower() not in _NO_FRACTION:
             exact = Fraction(str(written.this))
-            return self._checked(node, kind, exact, exact)
+            return replace(self._checked(node, kind, exact, exact), sure=True)
         if inner.type.family is OTHER:
             return self._checked(node, kind, -_FAR, _FAR)
-        return replace(self._checked(node, kind, inner.low, inner.high), per_row=inner.per_row, counts=inner.counts)
+        if kind.family is DOUBLE and inner.type.family is not DOUBLE:
+            self._not_too_small(node, self._least(node.this, scope))
+        found = self._checked(node, kind, inner.low, inner.high)
+        return replace(found, per_row=inner.per_row, counts=inner.counts, apart=inner.apart, grain=_multiple(inner))
 
     def _case(self, node: exp.Expression, scope: Scope) -> Value:
         branches = []
         for branch in node.args["ifs"]:
-            if node.args.get("this") is not None:
-                raise Unproved(f"not understood: {node.sql()[:300]}")
+            if node.args.get("this") is not None:  # a condition, made a number: nothing in it tells of numbers
+                if not isinstance(branch.this, exp.Boolean):
+                    raise Unproved(f"not understood: {node.sql()[:300]}")
+                self.value(node.this, scope)
+                branches.append(self.value(branch.args["true"], scope))
+                continue
             inside = scope.where(self._told(branch.this, scope, holds=True))
-            branches.append(self.value(branch.args["true"], inside))
+            if not self._is_never(_bare(branch.this), scope):
+                branches.append(self.value(branch.args["true"], inside))
             scope = scope.where(self._told(branch.this, scope, holds=False))
         if node.args.get("default") is not None:
             branches.append(self.value(node.args["default"], scope))
         return self._either(branches)
+
+    def _is_never(self, node: exp.Expression, scope: Scope) -> bool:
+        """Whether a number is looked for below anything that it can be."""
+        if not isinstance(node, exp.LT):
+            return False
+        left, right = self.value(node.this, scope), self.value(node.expression, scope)
+        return OTHER not in {left.type.family, right.type.family} and left.low >= right.high
 
     def _coalesce(self, node: exp.Expression, scope: Scope) -> Value:
         return self._either([self.value(part, scope) for part in (node.this, *node.expressions)])
@@ -355,12 +444,20 @@ class _Walk:
         for part in numbers[1:]:
             kind = self.rules.common(kind, part.type, literals=(literal, part.literal))
             literal = literal and part.literal
-        found = self._checked(exp.Null(), kind, min(p.low for p in numbers), max(p.high for p in numbers))
-        return replace(found, per_row=None)
+        low, high = min(p.low for p in numbers), max(p.high for p in numbers)
+        if kind.family is MOMENT:  # one that may be beyond the calendar is looked at where it is used
+            return Value(kind, low, high)
+        return replace(self._checked(exp.Null(), kind, low, high), grain=_grain_of(exp.Null(), *numbers))
 
     def _floored(self, node: exp.Expression, scope: Scope) -> Value:
         inner = self.value(node.this, scope)
-        return replace(inner, low=inner.low - 1, literal=False)
+        return replace(
+            inner,
+            low=Fraction(math.floor(inner.low)),
+            high=Fraction(math.floor(inner.high)),
+            literal=False,
+            grain=Fraction(1),
+        )
 
     def _summed(self, node: exp.Expression, scope: Scope) -> Value:
         inner = self.value(node.this, scope)
@@ -379,10 +476,12 @@ class _Walk:
         return replace(self.value(node.this, scope), literal=False, per_row=None)
 
     def _between(self, node: exp.Expression, scope: Scope) -> Value:
+        """LEAST and GREATEST leave out what is NULL; a constant never is."""
         parts = [self.value(part, scope) for part in (node.this, *node.expressions)]
-        found = self._either(parts)
-        pick = min if isinstance(node, exp.Least) else max
-        return replace(found, low=pick(p.low for p in parts), high=pick(p.high for p in parts))
+        found, sure = self._either(parts), [part for part in parts if part.literal or part.counts or part.sure]
+        if isinstance(node, exp.Least):
+            return replace(found, high=min([found.high, *(part.high for part in sure)]))
+        return replace(found, low=max([found.low, *(part.low for part in sure)]))
 
     def _window(self, node: exp.Expression, scope: Scope) -> Value:
         for part in [*(node.args.get("partition_by") or ()), *getattr(node.args.get("order"), "expressions", ())]:
@@ -397,17 +496,128 @@ class _Walk:
         inner = self.value(node.this, scope)
         return Value(Type(DOUBLE), Fraction(0), max(Fraction(1), inner.high))
 
+    def _log(self, node: exp.Expression, scope: Scope) -> Value:
+        inner = self.value(node.this, scope)
+        if inner.low <= 0:
+            raise Unproved(f"{self.rules.dialect}: a logarithm may be of zero: {node.sql()[:300]}")
+        return Value(Type(DOUBLE), *(Fraction(math.log(end)) for end in (inner.low, inner.high)))
+
+    def _exponential(self, node: exp.Expression, scope: Scope) -> Value:
+        inner = self.value(node.this, scope)
+        return self._raised(node, Value(Type(DOUBLE), *(Fraction(math.e),) * 2), inner)
+
+    def _cube_root(self, node: exp.Expression, scope: Scope) -> Value:
+        inner = self.value(node.this, scope)
+        most = max(abs(inner.low), abs(inner.high), Fraction(1))
+        return Value(Type(DOUBLE), -most, most)
+
+    def _raised(self, node: exp.Expression, base: Value, power: Value) -> Value:
+        """What PostgreSQL calls too large or too small is not proved."""
+        if base.low < 0 or (base.low == 0 and power.low <= 0):
+            raise Unproved(f"{self.rules.dialect}: a power may not be there: {node.sql()[:300]}")
+        ends = [math.log(b) * float(p) for b in (base.low, base.high) if b for p in (power.low, power.high)]
+        if not all(abs(end) < 690 for end in ends):
+            raise Unproved(f"{self.rules.dialect}: a power may be too large: {node.sql()[:300]}")
+        found = [Fraction(math.exp(end)) for end in ends] + ([Fraction(0)] if base.low == 0 else [])
+        return Value(Type(DOUBLE), min(found), max(found))
+
     def _part(self, node: exp.Expression, scope: Scope) -> Value:
-        self.value(node.expression, scope)
-        part = str(node.this.name).upper()
-        if part == "EPOCH":
-            return Value(Type(DOUBLE), Fraction(-(10**13)), Fraction(10**13))
-        kind = (
-            Type(FIXED)
-            if self.rules.dialect == "postgres"
-            else Type(INTEGER, 32 if self.rules.dialect == "spark" else 64)
+        """A part of a moment: EXTRACT(YEAR FROM x), YEAR(x)."""
+        extracted = isinstance(node, exp.Extract)
+        name = str(node.this.name).upper() if extracted else type(node).__name__.upper()
+        inner = self.value(node.expression if extracted else node.this, scope)
+        if self.rules.dialect == "duckdb" and name in moments.UNSAFE:
+            raise Unproved(f"duckdb: {name} may fail on a column's least cell: {node.sql()[:300]}")
+        found = moments.part(name, (inner.low, inner.high))
+        if found is None:
+            raise Unproved(f"{self.rules.dialect}: a part of a date may not be there: {node.sql()[:300]}")
+        if name == "EPOCH":
+            return Value(Type(DOUBLE), *found)
+        bits = 32 if self.rules.dialect == "spark" else 64
+        return Value(Type(FIXED) if self.rules.dialect == "postgres" else Type(INTEGER, bits), *found)
+
+    # ── moments ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _in_calendar(self, node: exp.Expression, kind: Type, ends: Ends | None) -> Value:
+        if ends is None or not moments.is_known(ends):
+            raise Unproved(f"{self.rules.dialect}: a date may be beyond the calendar: {node.sql()[:300]}")
+        return Value(kind, *ends)
+
+    def _as_moment(self, node: exp.Expression, kind: Type, written: exp.Expression, inner: Value) -> Value:
+        if isinstance(written, exp.Literal):
+            exact = moments.literal(str(written.this))
+            return Value(kind, exact, exact, sure=True)
+        if inner.type.family is not MOMENT:
+            raise Unproved(f"{self.rules.dialect}: not understood: {node.sql()[:300]}")
+        if kind == inner.type or (kind.size == 1 and not moments.is_known((inner.low, inner.high))):
+            return replace(inner, type=kind)
+        ends = inner.low, inner.high
+        return self._in_calendar(node, kind, moments.whole_days(ends) if kind.size == 1 else ends)
+
+    def _moved(self, node: exp.Expression, left: Value, right: Value) -> Value:
+        """A moment and a number of days, an interval, or another moment."""
+        ends, back = (left.low, left.high), isinstance(node, exp.Sub)
+        if right.type.family is MOMENT and back and left.type.size == right.type.size == 1:
+            self._in_calendar(node, left.type, ends)
+            self._in_calendar(node, right.type, (right.low, right.high))
+            bits = 32 if self.rules.dialect == "postgres" else 64
+            kind, days = moments.days_between(ends, (right.low, right.high), bits)
+            return self._checked(node, kind, *days)
+        span = moments.span_of(_bare(node.expression))
+        if span is not None and not back:
+            self._in_calendar(node, left.type, ends)
+            later = moments.each(ends, moments.months_later(span[0])) if span[0] else ends
+            if later is not None:
+                later = later[0] + span[1], later[1] + span[1] + (moments.DAY if span[0] and left.type.size > 1 else 0)
+            return self._in_calendar(node, left.type, later)
+        if right.type.family is INTEGER and not back:
+            unit = 1 if isinstance(_bare(node.expression), (exp.Anonymous, exp.MakeInterval)) else moments.DAY
+            return self._in_calendar(node, left.type, (left.low + right.low * unit, left.high + right.high * unit))
+        raise Unproved(f"{self.rules.dialect}: not understood: {node.sql()[:300]}")
+
+    def _truncated(self, node: exp.Expression, scope: Scope) -> Value:
+        inner, unit = self.value(node.this, scope), str(node.args["unit"].name).upper()
+        known = self._in_calendar(node, Type(MOMENT, 2), (inner.low, inner.high))
+        cut = moments.each((known.low, known.high), moments.start_of(unit))
+        late = moments.DAY - 1 if unit in {"HOUR", "MINUTE", "SECOND"} else 0
+        return self._in_calendar(node, known.type, None if cut is None else (cut[0], cut[1] + late))
+
+    def _day_of(self, node: exp.Expression, scope: Scope) -> Value:
+        return self._as_moment(node, Type(MOMENT, 1), exp.Null(), self.value(node.this, scope))
+
+    def _months_added(self, node: exp.Expression, scope: Scope) -> Value:
+        inner, by = self._day_of(node, scope), self.value(node.expression, scope)
+        self._in_calendar(node, inner.type, (inner.low, inner.high))
+        return self._in_calendar(
+            node, inner.type, moments.each((inner.low, inner.high), moments.months_later(int(by.low)))
         )
-        return Value(kind, Fraction(-(10**6) * 6), Fraction(10**6 * 6))
+
+    def _days_added(self, node: exp.Expression, scope: Scope) -> Value:
+        inner, by = self._day_of(node, scope), self.value(node.expression, scope)
+        ends = inner.low + by.low * moments.DAY, inner.high + by.high * moments.DAY
+        if f"WEEKDAY({node.this.sql()})" in node.expression.sql():  # back to its Monday
+            ends = moments.each((inner.low, inner.high), moments.start_of("WEEK")) or ends
+        return self._in_calendar(node, inner.type, ends)
+
+    def _days_between(self, node: exp.Expression, scope: Scope) -> Value:
+        one, other = (self.value(side, scope) for side in (node.this, node.expression))
+        for side in (one, other):
+            self._in_calendar(node, side.type, (side.low, side.high))
+        return self._checked(node, *_flat(moments.days_between((one.low, one.high), (other.low, other.high), 32)))
+
+    def _micros(self, node: exp.Expression, scope: Scope) -> Value:
+        inner = self.value(node.this, scope)
+        self._in_calendar(node, inner.type, (inner.low, inner.high))
+        return Value(Type(INTEGER, 64), inner.low * 10**6, inner.high * 10**6)
+
+    def _made_moment(self, node: exp.Expression, name: str, scope: Scope) -> Value:
+        parts = [self.value(part, scope) for part in node.expressions]
+        if name == "MAKE_DATE":
+            years = int(parts[0].low), int(parts[0].high)
+            ends = moments.literal(f"{years[0]:04}-01-01"), moments.literal(f"{years[1]:04}-12-31")
+            return self._in_calendar(node, Type(MOMENT, 1), ends)
+        per = {"TIMESTAMP_SECONDS": 1, "TIMESTAMP_MICROS": 10**6}[name]
+        return self._in_calendar(node, Type(MOMENT, 2), (parts[0].low / per, parts[0].high / per))
 
     def _known(self, node: exp.Expression, name: str, scope: Scope) -> Value:
         for child in node.iter_expressions():
@@ -421,11 +631,27 @@ class _Walk:
             return self._divided(exp.IntDiv(this=node.expressions[0], expression=node.expressions[1]), scope)
         if name == "PMOD":
             return self._remainder(exp.Mod(this=node.expressions[0], expression=node.expressions[1]), scope)
+        if name == "POWER":
+            return self._raised(node, *(self.value(part, scope) for part in node.expressions))
+        if name in {"MAKE_DATE", "TIMESTAMP_SECONDS", "TIMESTAMP_MICROS"}:
+            return self._made_moment(node, name, scope)
+        if name == "TO_SECONDS":  # an interval, which only a moment is moved by
+            return self.value(node.expressions[0], scope)
         if name in _KNOWN:
             return self._known(node, name, scope)
         for part in node.expressions:
             self.value(part, scope)
         return Value(Type(OTHER))
+
+    def _interval(self, node: exp.Expression, scope: Scope) -> Value:
+        """So many seconds, in PostgreSQL: a double, in which whole ones are exact."""
+        others = {name: part for name, part in node.args.items() if part is not None and name != "second"}
+        if any(str(part.this) != "0" for part in others.values()) or not isinstance(node.args["second"], exp.Cast):
+            raise Unproved(f"{self.rules.dialect}: not understood: {node.sql()[:300]}")
+        seconds = self.value(node.args["second"].this, scope)
+        if max(abs(seconds.low), abs(seconds.high)) >= 1 << 53:
+            raise Unproved(f"{self.rules.dialect}: seconds that no double holds: {node.sql()[:300]}")
+        return seconds
 
     def _member(self, node: exp.Expression, scope: Scope) -> Value:
         self.value(node.this, scope) if not isinstance(node, exp.Exists) else self.query(node.this, scope)
@@ -440,9 +666,37 @@ class _Walk:
         return Value(Type(OTHER))
 
 
+def _flat(found: tuple[Type, Ends]) -> tuple[Type, Fraction, Fraction]:
+    return found[0], *found[1]
+
+
 def _shown(end: Fraction) -> str:
     whole = int(end)
     return str(whole) if abs(whole) < 1 << 20 else f"{'-' if whole < 0 else ''}2^{abs(whole).bit_length() - 1}…"
+
+
+def _grain(kind: Type) -> Fraction:
+    """Of what every number of a type is a multiple; 0 where there is no such thing."""
+    if kind.family is DOUBLE:
+        return _LEAST_DOUBLE
+    return Fraction(1, 10**kind.scale) if kind.family in {INTEGER, DECIMAL} else Fraction(0)
+
+
+def _multiple(value: Value) -> Fraction:
+    """The same for a number: a double keeps to a grain that is a power of two, and to no other."""
+    exact = value.type.family is not DOUBLE or value.grain.denominator.bit_count() == 1
+    return max(value.grain if exact else Fraction(0), _grain(value.type))
+
+
+def _grain_of(node: exp.Expression, *parts: Value) -> Fraction:
+    """Of what a number is a multiple that is made of others: none of what is divided, one of whole quotients."""
+    grains = [_multiple(part) for part in parts]
+    if isinstance(node, (exp.Div, exp.IntDiv)):
+        return Fraction(isinstance(node, exp.IntDiv))
+    if isinstance(node, exp.Mul):
+        return grains[0] * grains[1]
+    below = math.lcm(*(grain.denominator for grain in grains))
+    return Fraction(math.gcd(*(int(grain * below) for grain in grains)), below) if all(grains) else Fraction(0)
 
 
 def _hull(ends: Iterator[Fraction]) -> Ends:
@@ -467,7 +721,10 @@ def _text(node: exp.Expression) -> str:
     node = _bare(node)
     if isinstance(node, exp.Column):
         return f"{node.table}.{node.name}" if node.table else node.name
-    return node.sql()
+    text = node.meta.get(_TEXT)
+    if text is None:
+        node.meta[_TEXT] = text = node.sql()
+    return str(text)
 
 
 _OPERATIONS = {
@@ -475,20 +732,25 @@ _OPERATIONS = {
     exp.Sub: lambda a, b: (a.low - b.high, a.high - b.low),
     exp.Mul: lambda a, b: _hull(x * y for x in (a.low, a.high) for y in (b.low, b.high)),
 }
+_LEAST_DOUBLE = Fraction(1, 1 << 1074)
+_MULTIPLES = {  # what of a number's parts tells how small it can be
+    exp.Neg: lambda walk, node, scope: walk._least(node.this, scope),
+    exp.Cast: lambda walk, node, scope: walk._least(node.this, scope),
+    exp.Mul: lambda walk, node, scope: walk._least(node.this, scope) * walk._least(node.expression, scope),
+    exp.Div: lambda walk, node, scope: walk._least_quotient(node, scope),
+    exp.Ln: lambda walk, node, scope: Fraction(1, 1 << 54),  # of the double next to one
+    exp.Sqrt: lambda walk, node, scope: min(walk._least(node.this, scope), Fraction(1)),
+}
 _NO_FRACTION = {"nan", "infinity", "-infinity", "inf", "-inf"}
 _OPPOSITE = {exp.LT: exp.GTE, exp.LTE: exp.GT, exp.GT: exp.LTE, exp.GTE: exp.LT}
 _MIRRORED = {exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE, exp.EQ: exp.EQ}
 _KNOWN = {  # bits, and the ends
     "LENGTH": (64, 0, 1 << 32),
+    "STR_POSITION": (64, 0, 1 << 32),
     "CHAR_LENGTH": (32, 0, (1 << 31) - 1),
-    "YEAR": (32, -300_000, 300_000),
-    "MONTH": (32, 1, 12),
     "WEEKDAY": (32, 0, 6),
     "DAYOFWEEK": (32, 1, 7),
     "DAY_OF_WEEK": (32, 1, 7),
-    "UNIX_MICROS": (64, 1 - (1 << 63), (1 << 63) - 1),
-    "DATEDIFF": (32, -(1 << 31), (1 << 31) - 1),
-    "DATE_DIFF": (32, -(1 << 31), (1 << 31) - 1),
 }
 _BUILDERS = {
     **dict.fromkeys(_OPERATIONS, _Walk._binary),
@@ -501,6 +763,7 @@ _BUILDERS = {
     exp.TryCast: _Walk._cast,  # so sqlglot reads the CAST of Spark; we write none for numbers
     exp.Case: _Walk._case,
     exp.Coalesce: _Walk._coalesce,
+    exp.Nullif: _Walk._or_null,
     exp.Floor: _Walk._floored,
     exp.Sum: _Walk._summed,
     exp.Count: _Walk._counted,
@@ -508,13 +771,28 @@ _BUILDERS = {
     exp.Max: _Walk._extreme,
     exp.Lag: _Walk._extreme,
     exp.Lead: _Walk._extreme,
+    exp.FirstValue: _Walk._extreme,
+    exp.LastValue: _Walk._extreme,
     exp.Least: _Walk._between,
     exp.Greatest: _Walk._between,
     exp.Window: _Walk._window,
     **dict.fromkeys((exp.RowNumber, exp.Rank, exp.DenseRank), _Walk._ranked),
     exp.Sqrt: _Walk._root,
-    exp.Extract: _Walk._part,
+    exp.Ln: _Walk._log,
+    exp.Exp: _Walk._exponential,
+    exp.Cbrt: _Walk._cube_root,
+    exp.Pow: lambda walk, node, scope: walk._raised(
+        node, walk.value(node.this, scope), walk.value(node.expression, scope)
+    ),
+    **dict.fromkeys((exp.Extract, exp.Year, exp.Month), _Walk._part),
+    **dict.fromkeys((exp.TimestampTrunc, exp.DateTrunc), _Walk._truncated),
+    exp.TsOrDsToDate: _Walk._day_of,
+    exp.AddMonths: _Walk._months_added,
+    exp.TsOrDsAdd: _Walk._days_added,
+    exp.DateDiff: _Walk._days_between,
+    exp.UnixMicros: _Walk._micros,
     exp.Anonymous: _Walk._called,
+    exp.MakeInterval: _Walk._interval,
     exp.In: _Walk._member,
     exp.Exists: _Walk._member,
     **dict.fromkeys((exp.And, exp.Or, exp.Not, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.EQ), _Walk._decided),

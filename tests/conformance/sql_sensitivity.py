@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conformance.sql_questions import Rng, question
+from conformance.sql_sources import over_another_source
 from conformance.sql_tables import Table, random_table
-from tacit.curator.bias import cell_counts, excess_totals, level_scores
-from tacit.curator.measure import KeyTuple, encoded, listed  # what is looked at is what is noised
-from tacit.curator.ranks import quantile_scores
+from tacit.curator.measuring.bias import cell_counts, excess_totals, level_scores
+from tacit.curator.measuring.measure import KeyTuple, encoded, listed  # what is looked at is what is noised
+from tacit.curator.measuring.ranks import quantile_scores
 from tacit.engines import Exact
-from tacit.engines.columns import fetch
+from tacit.engines.columns import readable
 from tacit.errors import QueryRefused, TacitError
 from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 from tacit.policy import TableDomain
@@ -48,9 +49,21 @@ class Tried:
 
 
 def fuzz(
-    seed: int, *, pairs: int, questions: int = 6, rows: int = 40, units: int = 14, bias: bool = False
+    seed: int,
+    *,
+    pairs: int,
+    questions: int = 6,
+    rows: int = 40,
+    units: int = 14,
+    bias: bool = False,
+    sources: bool = False,
+    rare: bool = False,
 ) -> Iterator[Tried]:
-    """Random tables and questions until `pairs` of question and unit were tried. Raises Violation."""
+    """Random tables and questions until `pairs` of question and unit were tried. Raises Violation.
+
+    With `sources`, questions are of what is made of the table: its windows, unions and patterns. With `rare`, one of
+    each table has an aggregate that is seldom drawn otherwise.
+    """
     tried = Tried()
     world_seed = seed
     while tried.pairs < pairs:
@@ -58,8 +71,9 @@ def fuzz(
         table = random_table(rng, rows=rows, units=units)
         connection = table.world.engine._connection.cursor()
         by_row = table.world.policy.tables[0].unit_column is None
-        for _ in range(questions):
-            text = question(rng, by_row=by_row, bias=bias)
+        for number in range(questions):
+            text = question(rng, by_row=by_row, bias=bias, rare=rare and not number)
+            text = over_another_source(rng, text, by_row=by_row) if sources else text
             try:
                 made = table.world.plan(text)
             except QueryRefused as error:
@@ -135,7 +149,7 @@ def _in_every_world(sql: str, connection: duckdb.DuckDBPyConnection, count: int)
     """One statement run in all worlds at once: each is a copy of the table, told apart by a lateral join."""
     one_world = "FROM (FROM alive WHERE alive.w = worlds.w)"
     lateral = f"SELECT worlds.w, found.* FROM worlds, LATERAL ({sql.replace(FROM_TABLE, one_world)}) AS found"
-    columns = fetch(connection, lateral)
+    columns = readable(connection, lateral).read(connection)
     worlds = np.asarray(columns.pop("w"))
     rows = [np.flatnonzero(worlds == world) for world in range(count)]
     return [
@@ -150,9 +164,11 @@ def agrees_with_the_engine(made: Plan, table: Table, *, connection: duckdb.DuckD
     gone = ", ".join(map(str, rids)) or "-1"
     one_world = f"FROM (FROM base WHERE rid NOT IN ({gone}))"
     for place_of, statement in enumerate(made.statements):
-        alone = fetch(connection, statement.sql("duckdb").replace(FROM_TABLE, one_world))
+        alone = readable(connection, statement.sql("duckdb").replace(FROM_TABLE, one_world)).read(connection)
         if statement.settled is not None and Exact(alone).integers(TIES).any():
-            alone = fetch(connection, statement.settled.sql("duckdb").replace(FROM_TABLE, one_world))
+            alone = readable(connection, statement.settled.sql("duckdb").replace(FROM_TABLE, one_world)).read(
+                connection
+            )
         among = _read(made, table, connection)[place][place_of]
         pairs = [
             list(zip(*(listed(list(side[name])) for name in sorted(alone)), strict=True))
@@ -306,9 +322,9 @@ def _scores_moved(measurement: Measurement, one: Counter[object], other: Counter
 
 
 def _histogram(asked: Quantile, tally: Counter[object]) -> NDArray[np.int64]:
-    counts = np.zeros(asked.grid.high - asked.grid.low + 1, dtype=np.int64)
+    counts = np.zeros(asked.cells, dtype=np.int64)
     for cell, count in tally.items():
-        place = int(str(cell)) - asked.grid.low
+        place = int(str(cell)) - asked.grid.low if asked.bins is None else asked.bins.place(int(str(cell)))
         if not 0 <= place < counts.size:
             raise Violation(f"{asked.label} has a value outside its grid")
         counts[place] += count

@@ -11,12 +11,12 @@ from sqlglot import exp
 from conformance.sql_sensitivity import Violation, compare
 from conformance.sql_world import World
 from tacit.engines import Exact, Limits
-from tacit.engines.columns import fetch
+from tacit.engines.columns import readable
 from tacit.engines.duckdb import build
 from tacit.engines.sources import Exposed
 from tacit.policy import Policy
 from tacit.sql import BoundQuery, Plan
-from tacit.sql.expressions.aliases import qualified
+from tacit.sql.expressions.names.aliases import qualified
 from tacit.sql.rules import GRID_RULES, Facts, apply, grids_of
 
 
@@ -31,7 +31,10 @@ class Database:
         """What every statement of a plan returns where one unit is not there."""
         self.connection.execute("UPDATE gone SET unit = ?", [without])
         try:
-            return [Exact(fetch(self.connection, statement.sql("duckdb"))) for statement in made.statements]
+            return [
+                Exact(readable(self.connection, statement.sql("duckdb")).read(self.connection))
+                for statement in made.statements
+            ]
         except duckdb.Error as error:
             raise Violation(f"the engine fails: {error}") from None
 

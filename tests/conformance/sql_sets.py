@@ -18,13 +18,14 @@ from conformance.sql_questions import _written as _filled
 from conformance.sql_sensitivity import Violation, _read, _within, check
 from conformance.sql_tables import LISTED, Table, random_table
 from conformance.sql_world import World, policy_of, world
-from tacit.core import Loss
-from tacit.curator.job import Job
-from tacit.curator.job_plan import plan_sets
-from tacit.curator.pieces import Joint, Lone
+from tacit.core import Loss, sqrt_above
+from tacit.curator.jobs.job import Job
+from tacit.curator.jobs.job_plan import plan_sets
+from tacit.curator.jobs.pieces import Joint, Lone
 from tacit.curator.reading import histograms
 from tacit.errors import TacitError
 from tacit.mechanisms import Laplace
+from tacit.mechanisms.calibration.gaussian_job import rho_of_job
 from tacit.mechanisms.strategy import StrategyNoise
 from tacit.policy import ColumnPolicy, TablePolicy
 from tacit.sql import AtEpsilon
@@ -157,10 +158,18 @@ def _check_strategy(joint: Joint, table: Table, connection: duckdb.DuckDBPyConne
         for noise, one, other in zip(joint.noises, before, histograms(joint, without[0]), strict=True):
             spent += _spent(noise, one, other)
         steps = joint.plan.unit.adjacency.steps
-        if joint.rho is None:
+        if isinstance(joint.noise.noises[0], Laplace):
             _within(spent * steps, joint.loss.epsilon, "the epsilon of a strategy")
         else:
-            _within(spent, joint.rho, "the rho of a strategy")
+            _within(spent, rho_paid_for(joint), "the rho of a strategy")
+
+
+def rho_paid_for(joint: Joint) -> Fraction:
+    """What Gaussian noise may cost between neighbours one step apart: from the price, not from what was drawn."""
+    steps = joint.plan.unit.adjacency.steps
+    norms = [(sqrt_above(Fraction(joint.strategy.squared_norm(part))), part.share) for part in joint.strategy.parts]
+    moves = [(steps * m.l1 * norm, m.share * share) for m in joint.plan.measurements for norm, share in norms]
+    return rho_of_job(joint.loss, moves) / steps**2
 
 
 def _spent(noise: StrategyNoise, one: np.ndarray, other: np.ndarray) -> Fraction:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date, timedelta
 from fractions import Fraction
 from typing import Any
 
+from conformance.sql_dates import BOUNDS, SECONDS
+from conformance.sql_dates import STEPS as DAYS
 from conformance.sql_world import World, policy_of, world
 from tacit.policy import BudgetPolicy, ColumnPolicy, TablePolicy
 
@@ -32,6 +35,7 @@ MOST = Fraction(10**13)  # what every one of them holds with four decimal places
 LISTED = ("CS", "Econ", "Bio")
 TEXTS = ("CS", "Econ", "Bio", "bio", " Bio", "", "ß", "ss", "<b>", "'; --", "é", "é", "x" * 300)
 DATES = ("'infinity'", "'-infinity'", "'5877642-06-25 (BC)'", "'5881580-07-10'", "'0001-01-01'", "'1969-12-31'")
+TIMES = ("00:00:00", "00:00:00", "23:59:59", "23:59:59.999999", "12:30:00.5", "02:30:00", "00:00:00.000001")
 STEPS = tuple(map(Fraction, ("1", "1", "1/2", "1/10", "1/100", "3", "1/4", "1/3")))
 FORMS = ("exact", "trim", "lower", "trim-lower")
 
@@ -50,7 +54,8 @@ def random_table(rng: Rng, *, rows: int, units: int) -> Table:
     kinds = {"n": rng.choice(list(INTEGERS)), "x": rng.choice(list(NUMBERS)), "y": "DOUBLE"}
     by_row = rng.random() < 0.2
     bounds = {"n": _bounds(rng, whole=rng.random() < 0.8), "x": _bounds(rng), "y": _bounds(rng)}
-    policy = _policy(rng, bounds, by_row=by_row, text_unit=(text_unit := rng.random() < 0.5))
+    dates = {name: rng.choice(BOUNDS) for name in ("e", "tb")}
+    policy = _policy(rng, bounds, dates, by_row=by_row, text_unit=(text_unit := rng.random() < 0.5))
     table = policy.tables[0]
     form, one = str(table.unit_form), str(table.null_unit) == "one"
     owners = [rng.randrange(units) for _ in range(rows)]
@@ -59,7 +64,7 @@ def random_table(rng: Rng, *, rows: int, units: int) -> Table:
     lines, owned, unowned = [], {}, []
     for rid, owner in enumerate(owners):
         spelled = None if rng.random() < 0.1 else _spelled(rng, owner, form) if text_unit else owner
-        lines.append(_row(rng, rid, spelled, kinds=kinds, bounds=bounds))
+        lines.append(_row(rng, rid, spelled, kinds=kinds, bounds=bounds, dates=dates))
         unit = rid if by_row else _canonical(spelled, form) if text_unit else spelled
         if unit is None and not one:
             unowned.append(rid)
@@ -78,7 +83,8 @@ def random_table(rng: Rng, *, rows: int, units: int) -> Table:
                 owned[owner_of_twin].append(rid)
     columns = (
         f"rid INTEGER, uid {'VARCHAR' if text_unit else 'BIGINT'}, n {kinds['n']}, x {kinds['x']}, y DOUBLE,"
-        " m INTEGER, q DOUBLE, flag BOOLEAN, g VARCHAR, s VARCHAR, d DATE, ts TIMESTAMP, id UUID"
+        " m INTEGER, q DOUBLE, flag BOOLEAN, g VARCHAR, s VARCHAR, d DATE, ts TIMESTAMP, id UUID,"
+        " e DATE, tb TIMESTAMP"
     )
     made = [f"CREATE TABLE base ({columns})", f"INSERT INTO base VALUES {', '.join(lines)}"]
     made.append("CREATE VIEW t AS FROM base")
@@ -100,7 +106,23 @@ def _bounds(rng: Rng, *, whole: bool = False) -> tuple[Fraction, Fraction, Fract
     return low * step, (low + rng.randrange(1, 20)) * step, step
 
 
-def _policy(rng: Rng, bounds: dict[str, tuple[Fraction, ...]], *, by_row: bool, text_unit: bool) -> Any:
+def _dated(rng: Rng, name: str, first: str, last: str, *, step: timedelta) -> ColumnPolicy:
+    kind, time = ("timestamp", "T00:00:00") if name == "tb" else ("date", "")
+    on_grid = all((date.fromisoformat(end) - date(1970, 1, 1)) % step == timedelta() for end in (first, last))
+    given: dict[str, Any] = {"step": step} if on_grid else {}
+    if rng.random() < 0.2:
+        given["null"] = first + time
+    return ColumnPolicy(name, type=kind, lower=first + time, upper=last + time, **given)
+
+
+def _policy(
+    rng: Rng,
+    bounds: dict[str, tuple[Fraction, ...]],
+    dates: dict[str, tuple[str, str]],
+    *,
+    by_row: bool,
+    text_unit: bool,
+) -> Any:
     def bounded(name: str, **more: Any) -> ColumnPolicy:
         low, high, step = bounds[name]
         return ColumnPolicy(name, lower=low, upper=high, step=step, **more)
@@ -120,6 +142,8 @@ def _policy(rng: Rng, bounds: dict[str, tuple[Fraction, ...]], *, by_row: bool, 
         ColumnPolicy("s"),
         ColumnPolicy("d", type="date", lower="2020-01-01", upper="2020-03-31", domain="range"),
         ColumnPolicy("ts"),
+        _dated(rng, "e", *dates["e"], step=timedelta(days=rng.choice(DAYS))),
+        _dated(rng, "tb", *dates["tb"], step=timedelta(seconds=rng.choice(SECONDS))),
         ColumnPolicy("id"),
     ]
     caps: dict[str, Any] = {}
@@ -158,7 +182,15 @@ def _canonical(spelled: str | None, form: str) -> str | None:
     return trimmed.lower() if form in ("lower", "trim-lower") else trimmed
 
 
-def _row(rng: Rng, rid: int, owner: object, *, kinds: dict[str, str], bounds: dict[str, tuple[Fraction, ...]]) -> str:
+def _row(
+    rng: Rng,
+    rid: int,
+    owner: object,
+    *,
+    kinds: dict[str, str],
+    bounds: dict[str, tuple[Fraction, ...]],
+    dates: dict[str, tuple[str, str]],
+) -> str:
     least, most = INTEGERS[kinds["n"]]
     whole = [str(least), str(most), "0"]
     near_n = str(max(least, min(most, int(_near(rng, bounds["n"])))))
@@ -176,6 +208,12 @@ def _row(rng: Rng, rid: int, owner: object, *, kinds: dict[str, str], bounds: di
         _odd(rng, DATES, lambda: f"DATE '2020-01-01' + {rng.randrange(91)}"),
         _odd(rng, ("'infinity'", "'290309-12-22 (BC) 00:00:00'"), lambda: "TIMESTAMP '2021-02-03 04:05:06.7'"),
         _odd(rng, (), lambda: f"'00000000-0000-0000-0000-00000000000{rng.randrange(4)}'"),
+        _odd(rng, DATES, lambda: f"DATE '{_day(rng, dates['e'])}'"),
+        _odd(
+            rng,
+            ("'infinity'", "'290309-12-22 (BC) 00:00:00'", "'9999-12-31 23:59:59.999999'"),
+            lambda: f"TIMESTAMP '{_day(rng, dates['tb'])} {rng.choice(TIMES)}'",
+        ),
     ]
     return f"({', '.join(cells)})"
 
@@ -185,6 +223,14 @@ def _near(rng: Rng, bounds: tuple[Fraction, ...]) -> Fraction:
     low, high, step = bounds
     inside = low + (high - low) * Fraction(rng.randrange(0, 101), 100)
     return rng.choice((inside, inside, low, high, low - step * Fraction(3, 2), high + step * 2, high - step / 2))
+
+
+def _day(rng: Rng, ends: tuple[str, str]) -> date:
+    """A day within two ends, at one of them, or a little outside."""
+    first, last = map(date.fromisoformat, ends)
+    inside = first + timedelta(days=rng.randrange((last - first).days + 1))
+    outside = rng.choice((first.replace(year=max(first.year - 1, 1), day=1), last.replace(month=12, day=31)))
+    return rng.choice((first, last, inside, inside, outside))
 
 
 def _odd(rng: Rng, odd: Any, usual: Callable[[], str]) -> str:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 INTEGER, DECIMAL, FIXED, DOUBLE, OTHER = "integer", "decimal", "numeric", "double", "no number"
+MOMENT = "moment"  # a DATE (of size 1) or a TIMESTAMP (of size 2)
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,8 @@ class Rules:
         families = {one.family, other.family}
         if OTHER in families:
             return Type(OTHER)
+        if MOMENT in families:
+            return Type(MOMENT, max(one.size, other.size)) if len(families) == 1 else Type(OTHER)
         for family in (DOUBLE, FIXED):
             if family in families:
                 return Type(family)

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.audit import audit
 from conformance.collect_cases import CASES, Case, named
 from conformance.collect_laws import Law, law_of
 from support.laws import FALSE_ALARM, p_value_of_counts
 from support.sources import Seeded
 from tacit import collect
+from tacit.attack import audit
 from tacit.collect.descriptions import PROTOCOLS
 from tacit.collect.ratios import price
 from tacit.core import Loss
@@ -102,7 +102,9 @@ def leaked(case: Case, protocol: Any, *, draws: int) -> float:
     def event(bodies: Any) -> Any:
         return np.array([row.tobytes() in told for row in bodies])
 
-    return audit(lambda side, times: case.encode(protocol, case.values[side], times, source), event, draws=draws)
+    return audit(
+        lambda side, times: case.encode(protocol, case.values[side], times, source), event, draws=draws
+    ).epsilon
 
 
 @pytest.mark.parametrize("name", ["direct", "local hash", "Hadamard", "piecewise", "one bit", "Hadamard sketch"])

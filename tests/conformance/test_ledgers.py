@@ -27,7 +27,7 @@ from tacit.ledger import (
     SqliteLedger,
     Zcdp,
 )
-from tacit.ledger.postgres import PostgresLedger
+from tacit.ledger.postgres.ledger import PostgresLedger
 
 DAY = 86_400
 CANARY = "canary-Alice-1987"
@@ -389,12 +389,21 @@ def put(ledger: Ledger, epsilon: object, answer: bytes = b"42", *, kept: Keep | 
 
 
 def test_kept_answers_come_with_the_largest_epsilon_first(ledger: Ledger) -> None:
-    for epsilon in ("1/3", "0.5", "2", "10", "0.5"):
-        put(ledger, epsilon, epsilon.encode())
+    for epsilon, plan in (("1/3", "0"), ("0.5", "0"), ("2", "0"), ("10", "0"), ("0.5", "1")):
+        put(ledger, epsilon, epsilon.encode(), plan_hash=plan * 64)
     found = ledger.kept(shelf(), key="k")
     assert [kept.loss.epsilon for kept in found] == [10, 2, Fraction(1, 2), Fraction(1, 2), Fraction(1, 3)]
     assert found[2].seq > found[3].seq
     assert [ledger.answer(kept) for kept in found[:2]] == [b"10", b"2"]
+
+
+def test_of_answers_that_serve_alike_the_newest_alone_is_found(ledger: Ledger) -> None:
+    for body in (b"first", b"second", b"third"):
+        put(ledger, "0.5", body)
+    put(ledger, "0.5", b"other facts", kept=keep(facts='{"by": ["dept"]}'))
+    found = ledger.kept(shelf(), key="k")
+    assert [ledger.answer(kept) for kept in found] == [b"other facts", b"third"]
+    assert [ledger.answer(kept) for kept in ledger.kept(shelf(), family="f")] == [b"other facts", b"third"]
 
 
 def test_answers_are_found_by_key_or_by_family(ledger: Ledger) -> None:

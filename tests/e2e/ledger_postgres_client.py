@@ -25,7 +25,7 @@ from ledger_race import client
 from tacit.core import Budget, Loss
 from tacit.errors import LedgerError
 from tacit.ledger import Answer, BudgetLimits, Charge, Keep, Reservation
-from tacit.ledger.postgres import PostgresLedger
+from tacit.ledger.postgres.ledger import PostgresLedger
 
 CAPS = BudgetLimits(total=Budget(10**6), analyst=Budget(10**6), window=None, groups=(("staff", Budget(10**6)),))
 KEEP = Keep(key="key", family="family", data_version="1", audience=None, facts="{}")
@@ -61,7 +61,7 @@ def race(url: str, clients: str, epsilon: str, twin: str) -> None:
 def ask(url: str, released: str, twin: str) -> None:
     """Ask until the ledger fails: nothing is released for a charge that may not be on record."""
     if twin == "unsynced":
-        from tacit.ledger import postgres_desk
+        from tacit.ledger.postgres import desk as postgres_desk
 
         postgres_desk._SETTINGS["synchronous_commit"] = "off"
         postgres_desk._refuse_weak = lambda row: None

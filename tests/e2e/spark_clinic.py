@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 
-from tacit.engines.spark_client import connect, disconnect
+from tacit.engines.spark.client import connect, disconnect
 
 PARTS = 3  # files a table is cut into: more than one worker has something to read
 POLICY = """\

@@ -13,7 +13,7 @@ from typing import Any
 from e2e.cli_clinic import here
 from support.sources import Seeded
 from tacit import collect
-from tacit.faces.survey.questionnaire import Survey, load
+from tacit.collect.surveys.questionnaire import Survey, load
 from tacit.faces.survey.server import SurveyServer
 
 
@@ -38,7 +38,7 @@ def collected(survey: Survey, values: Any, *, rejected: int = 0) -> None:
 @contextmanager
 def served(survey: Survey, **options: Any) -> Iterator[SurveyServer]:
     with SurveyServer(survey, **{"host": "127.0.0.1", "port": 0, **options}) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
             yield server

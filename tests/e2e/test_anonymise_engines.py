@@ -20,7 +20,8 @@ from support.sqlite import copy_into
 from tacit.engines import Exact
 from tacit.errors import EngineError, InvalidParameter
 from tacit.policy import BudgetPolicy, ColumnPolicy, Dataset, Policy, TablePolicy
-from tacit.release.anonymise import Bands, Prefix, anonymise, check, remote
+from tacit.release.anonymise import Bands, Prefix, anonymise, check
+from tacit.release.anonymise.reading import remote
 
 ROWS = 600
 TOWNS = ("Oslo", "Moss", "Zürich", "o'Brien", "", "🏔", "e\u0301")

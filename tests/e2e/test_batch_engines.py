@@ -12,8 +12,8 @@ from conformance.sql_world import policy_of, world
 from e2e.people_with_gaps import COLUMNS
 from tacit.core import Loss
 from tacit.curator import Session
-from tacit.curator.job_plan import plan_batch
-from tacit.curator.pieces import Joint
+from tacit.curator.jobs.job_plan import plan_batch
+from tacit.curator.jobs.pieces import Joint
 from tacit.curator.reading import histograms
 from tacit.sql.rules import Spread
 

@@ -68,7 +68,7 @@ def test_an_explanation_prints_price_errors_and_sql_and_costs_nothing(clinic: Pa
 @pytest.mark.parametrize(
     ("run", "sql", "code", "said"),
     [
-        (here, "DP-SELECT 0.1 city FROM visits", 3, "city is refused in the select list"),
+        (here, "DP-SELECT 0.1 city FROM visits", 3, "synthetic rows need a delta"),
         (here, "DROP TABLE visits", 3, "DROP is refused"),
         (tacit, "DP-SELECT 0.1 SUM(secret) FROM visits", 3, "unknown column 'secret'"),
         (tacit, "DP-SELECT 9 COUNT(*) FROM visits", 4, "does not cover this question"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from e2e.cli_clinic import here, tacit
-from tacit.faces.cli import ledger_admin, registering, survey
+from tacit.faces.cli import analysts, ledger_admin, registering, survey
 from tacit.faces.cli.app import DEMO, FAMILIES
 from tacit.faces.commands import Command, by_name
 from tacit.faces.shell import commands as shell
@@ -18,6 +18,7 @@ ALONE = {command.name: command for family in FAMILIES for command in family.COMM
 WITHIN = {
     **{f"ledger {command.name}": command for command in ledger_admin.LEDGER},
     **{f"survey {command.name}": command for command in survey.COMMANDS},
+    **{f"analyst {command.name}": command for command in analysts.COMMANDS},
 }
 COMMANDS = {**ALONE, **WITHIN}
 
@@ -25,7 +26,7 @@ COMMANDS = {**ALONE, **WITHIN}
 def test_the_first_page_names_every_command(tmp_path: Path) -> None:
     ran = tacit("--help", cwd=tmp_path)
     assert (ran.code, ran.err) == (0, "")
-    assert all(f"\n  {command}" in ran.out for command in (*ALONE, "ledger", "survey"))
+    assert all(f"\n  {command}" in ran.out for command in (*ALONE, "ledger", "survey", "analyst"))
     assert here(cwd=tmp_path).out == ran.out, "no command at all shows the same page"
 
 
@@ -55,7 +56,12 @@ def test_there_is_one_way_to_register_a_command() -> None:
     found = {path.relative_to(faces).as_posix(): ways.findall(path.read_text("utf-8")) for path in faces.rglob("*.py")}
     assert {name: used for name, used in found.items() if used} == {
         "cli/registering.py": ["command", "callback"],
-        "cli/app.py": ["callback", "add_typer", "add_typer"],  # of the whole: its version, and the two families
+        "cli/app.py": [
+            "callback",
+            "add_typer",
+            "add_typer",
+            "add_typer",
+        ],  # of the whole: its version, and the families
     }
 
 

@@ -27,7 +27,7 @@ def test_it_tells_its_whole_story(demo: tuple[Path, Ran]) -> None:
     assert "How many politicians are there?" in ran.out
     assert "true politicians" in ran.out
     assert "reused: rolled up from a finer answer, free" in ran.out
-    assert "* is refused in the select list" in ran.out
+    assert "people.name has no public domain" in ran.out
     assert "the budget of 'ana' for 'tax' does not cover this question: ε = 0.5 was asked, ε = 0.4 is left" in ran.out
     assert "kuru" not in ran.out, "a disease of one patient is not shown"
     assert "Both ledgers are whole." in ran.out

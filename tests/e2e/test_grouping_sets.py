@@ -25,7 +25,7 @@ from e2e.cli_clinic import CANARY, build, here
 from e2e.people_with_gaps import COLUMNS, PEOPLE
 from support.sources import Seeded
 from tacit.curator import Curator, Session
-from tacit.curator import pieces as batch_pieces
+from tacit.curator.jobs import pieces as batch_pieces
 from tacit.ledger import SqliteLedger
 from tacit.mechanisms import Laplace
 from tacit.mechanisms.strategy import StrategyNoise
@@ -174,7 +174,7 @@ def _mirrored_bits(patch: pytest.MonkeyPatch) -> None:
 
 
 def _sorted_axes(patch: pytest.MonkeyPatch) -> None:
-    from tacit.curator import members
+    from tacit.curator.jobs import members
 
     patch.setattr(members, "_order", lambda joint, member: tuple(range(len(joint.cells.classes))))
 
@@ -366,7 +366,7 @@ def test_explain_of_a_batch_shows_the_strategy_its_gain_and_every_question(clini
     assert found["questions"][3]["how"] == "alone"
     assert found["sql"].count("SELECT") >= 2
     text = here(*arguments, cwd=clinic)
-    for word in ("price        ε = 1 for 4 questions", "answers      ", "question     SELECT", "runs         SELECT"):
+    for word in ("price        ε = 1 for 4 questions", "answers      ", "question     SELECT"):
         assert word in text.out, word
     assert spent(clinic) == before
     assert CANARY not in ran.out + text.out

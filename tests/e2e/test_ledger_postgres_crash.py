@@ -19,7 +19,7 @@ from support.postgres import Server, discard, fresh_server, server
 from tacit.core import Budget
 from tacit.errors import LedgerError
 from tacit.ledger import BudgetLimits
-from tacit.ledger.postgres import PostgresLedger
+from tacit.ledger.postgres.ledger import PostgresLedger
 
 PROGRAM = Path(__file__).with_name("ledger_postgres_client.py")
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(tacit.ledger.__file__).parents[2])}

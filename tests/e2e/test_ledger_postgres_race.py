@@ -9,7 +9,7 @@ from pathlib import Path
 
 import tacit.ledger
 from support.postgres import server
-from tacit.ledger.postgres import verify_database
+from tacit.ledger.postgres.ledger import verify_database
 
 PROCESSES, CLIENTS = 8, 8
 PROGRAM = Path(__file__).with_name("ledger_postgres_client.py")

@@ -24,8 +24,8 @@ from tacit.ledger import (
     open_ledger,
     verify_ledger,
 )
-from tacit.ledger.postgres import PostgresLedger
-from tacit.ledger.postgres_schema import FIRST_LOCK, LOCK
+from tacit.ledger.postgres.ledger import PostgresLedger
+from tacit.ledger.postgres.schema import FIRST_LOCK, LOCK
 
 CAPS = BudgetLimits(total=Budget(10), analyst=None, window=None, groups=())
 
@@ -69,7 +69,7 @@ def behind_its_back(url: str, *statements: str) -> None:
 
 @pytest.mark.parametrize("row", ["fsync", "pages", "synced", "standby", "path"])
 def test_a_server_that_may_forget_a_commit_is_refused(row: str) -> None:
-    from tacit.ledger.postgres_desk import _PATH, _refuse_weak
+    from tacit.ledger.postgres.desk import _PATH, _refuse_weak
 
     strong = {"fsync": "on", "pages": "on", "synced": "on", "standby": False, "encoding": "UTF8", "path": _PATH}
     _refuse_weak(strong)
@@ -217,7 +217,7 @@ def test_a_table_that_belongs_to_somebody_else_is_refused(url: str, mark: Path, 
 def test_a_trigger_is_refused_though_the_seal_was_renewed(
     ledger: PostgresLedger, url: str, mark: Path, change: str
 ) -> None:
-    from tacit.ledger import postgres_schema
+    from tacit.ledger.postgres import schema as postgres_schema
 
     behind_its_back(url, change)
     with psycopg.connect(url) as owner:
@@ -327,7 +327,7 @@ def test_a_ledger_relies_on_no_setting_that_a_pooler_could_lose(
     url: str, mark: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in transaction mode: every transaction begins on a backend that knows nothing of the one before."""
-    from tacit.ledger import postgres_desk
+    from tacit.ledger.postgres import desk as postgres_desk
 
     begun = postgres_desk._begun
 

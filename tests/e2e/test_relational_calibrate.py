@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from conformance.sql_relational import family
 from tacit.core import Loss
-from tacit.curator.calibrate import Quantity, Step, Target, plan_calibration
+from tacit.curator.calibrate import CalibrationStep, Quantity, Target, plan_calibration
 from tacit.faces.owner.grids import bound_edges, cap_edges
 from tacit.policy import ColumnType
 from tacit.sql.relations import parts
@@ -22,7 +22,7 @@ TARGETS = (
 )
 
 
-def counts(step: Step, found) -> Counter[int]:
+def counts(step: CalibrationStep, found) -> Counter[int]:
     return Counter(dict(found.world.engine._connection.execute(step.sql[0]).fetchall()))
 
 

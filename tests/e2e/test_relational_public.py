@@ -11,7 +11,7 @@ from conformance.sql_noiseless import switch_off
 from conformance.sql_world import World, policy_of, world
 from tacit.curator import Release, Session
 from tacit.policy import ColumnPolicy, TablePolicy
-from tacit.sql.expressions import numerics
+from tacit.sql.expressions.numeric import numerics
 from tacit.sql.relations import correlated
 
 POLICY = policy_of(
@@ -235,7 +235,7 @@ def test_what_the_policy_says_of_empty_cells_holds_in_every_condition(clinic, tm
 
 
 def test_counting_rows_without_a_match_as_that_value_would_be_noticed(clinic, tmp_path, monkeypatch):
-    monkeypatch.setattr("tacit.sql.expressions.scope.Scope.matched", lambda scope, name: None)
+    monkeypatch.setattr("tacit.sql.expressions.names.scope.Scope.matched", lambda scope, name: None)
     ((total,),) = answer(clinic, tmp_path, monkeypatch, f"SUM(cost) {LEFT}")
     (wanted,) = clinic.engine._connection.execute(f"SELECT SUM({WITH}) {LEFT}").fetchone()
     assert float(total) > wanted

@@ -24,7 +24,7 @@ from e2e.cli_clinic import tacit as command
 from e2e.test_engine_agreement import ASKED_OF_LETTERS, ASKED_OF_NUMBERS, disagreement, letters, numbers, planned
 from support.spark import cluster
 from tacit.engines import UNLIMITED
-from tacit.engines.spark import Spark, open_spark
+from tacit.engines.spark.engine import Spark, open_spark
 from tacit.policy import Dataset, Schema
 from tacit.sql import Plan
 from tacit.sql.emitting import dialects

@@ -19,10 +19,9 @@ from support.postgres import server
 from support.sources import Seeded
 from tacit import collect
 from tacit.collect import Tally
+from tacit.collect.surveys.questionnaire import Survey, load
+from tacit.engines.reports import report_sql, tally
 from tacit.errors import EngineError, InvalidParameter, PolicyError
-from tacit.faces.survey import report_sql
-from tacit.faces.survey.aggregate import tally
-from tacit.faces.survey.questionnaire import Survey, load
 
 PROTOCOLS = ("direct", "unary", "local-hash", "hadamard", "subset", "projective")
 ANSWERS = 13  # so that a report of `unary` has three bits to spare
@@ -173,7 +172,7 @@ def test_a_bit_read_from_the_wrong_end_is_noticed(tmp_path, protocol, engine, mo
 
 
 def test_a_table_of_spark_is_added_up_as_well(tmp_path, monkeypatch):
-    from tacit.engines import spark
+    from tacit.engines.spark import engine as spark
 
     survey = survey_of(tmp_path, "direct")
     reports = messages(survey, np.arange(100) % ANSWERS)

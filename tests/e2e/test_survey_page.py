@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,31 +11,24 @@ import numpy as np
 import pytest
 
 from e2e.survey_box import make, served
+from support.chromium import chromium, new_context
 from support.laws import FALSE_ALARM, p_value_of_successes
 from tacit import collect
-from tacit.faces.survey.aggregate import tally
-from tacit.faces.survey.findings import findings
-from tacit.faces.survey.server import SurveyServer, public
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+from tacit.collect.surveys.findings import findings
+from tacit.engines.reports import tally
+from tacit.faces.survey.server import SurveyServer
+from tacit.faces.survey.site import public
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    drive = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: the page was not opened")
-    if CHROMIUM is None:
-        pytest.skip("chromium is not on this machine: the page was not opened")
-    with drive.sync_playwright() as play:
-        opened = play.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
-        )
+    with chromium() as opened:
         yield opened
-        opened.close()
 
 
 def answer(browser: Any, server: SurveyServer, place: int) -> dict[str, Any]:
     """Answer once, in a browser that has never been here; everything it sent, and what the page says."""
-    context = browser.new_context()
+    context = new_context(browser)
     page = context.new_page()
     sent: list[tuple[str, str, bytes]] = []
     troubles: list[str] = []
@@ -60,7 +52,7 @@ def answer(browser: Any, server: SurveyServer, place: int) -> dict[str, Any]:
 def test_the_browser_randomises_and_posts_only_the_noisy_answer(tmp_path: Path, browser: Any) -> None:
     survey = make(tmp_path)
     with served(survey) as server:
-        answers = [answer(browser, server, 1) for _ in range(3)]
+        answers = [answer(browser, server, 1) for _ in range(2)]
         local = f"http://127.0.0.1:{server.server_address[1]}/"
     assert all(one["troubles"] == [] for one in answers)
     posted = set()
@@ -75,21 +67,21 @@ def test_the_browser_randomises_and_posts_only_the_noisy_answer(tmp_path: Path, 
     known = collect.messages(survey.protocol, np.array([[0], [1]], np.uint8), topic=survey.topic)
     assert posted <= {message.hex() for message in known}
     counted = tally(survey)
-    assert (counted.reports, counted.dropped) == (3, 0)
-    assert findings(survey, counted, confidence="0.95").reports == 3
+    assert (counted.reports, counted.dropped) == (2, 0)
+    assert findings(survey, counted, confidence="0.95").reports == 2
 
 
 def test_the_browsers_own_coins_follow_the_law(tmp_path: Path, browser: Any) -> None:
     survey = make(tmp_path)
     with served(survey) as server:
-        page = browser.new_page()
+        page = new_context(browser).new_page()
         page.goto(f"http://127.0.0.1:{server.server_address[1]}/")
         yes = page.evaluate("""async () => {
           const { encode } = await import("/tacit-collect.mjs");
           const { description } = await (await fetch("survey.json")).json();
           return Array.from({ length: 8000 }, () => encode(description, 1)[5]).reduce((sum, bit) => sum + bit, 0);
         }""")
-        page.close()
+        page.context.close()
     assert p_value_of_successes(yes, 8000, 0.75) > FALSE_ALARM
     assert p_value_of_successes(yes, 8000, 0.5) < FALSE_ALARM, "the test has power"
 
@@ -97,19 +89,19 @@ def test_the_browsers_own_coins_follow_the_law(tmp_path: Path, browser: Any) -> 
 def test_a_number_is_randomised_in_the_browser_too(tmp_path: Path, browser: Any) -> None:
     survey = make(tmp_path, "-q", "How old are you?", "--number", "0:100:1", "--epsilon", "2", name="age.toml")
     with served(survey) as server:
-        page = browser.new_page()
+        page = new_context(browser).new_page()
         page.goto(f"http://127.0.0.1:{server.server_address[1]}/")
         page.locator("input[name=answer]").fill("40")
         page.get_by_role("button").click()
         page.locator("#sent").wait_for(state="visible")
-        page.close()
+        page.context.close()
     assert tally(survey).reports == 1
 
 
 def test_without_the_survey_the_page_says_that_nothing_was_sent(tmp_path: Path, browser: Any) -> None:
     survey = make(tmp_path)
     with served(survey) as server:
-        page = browser.new_context().new_page()
+        page = new_context(browser).new_page()
         page.goto(f"http://127.0.0.1:{server.server_address[1]}/")
         page.route("**/report", lambda route: route.fulfill(status=507))
         page.locator("input[name=answer]").nth(0).check()
@@ -132,7 +124,7 @@ def test_without_the_survey_the_page_says_that_nothing_was_sent(tmp_path: Path, 
 def test_a_browser_that_answered_one_survey_has_not_answered_another(tmp_path: Path, browser: Any) -> None:
     """Both are served at the same address, one after the other, with the same coins."""
     doping, tax = make(tmp_path), make(tmp_path, "-q", "Have you ever evaded tax?", name="tax.toml")
-    page = browser.new_context().new_page()
+    page = new_context(browser).new_page()
     with served(doping) as server:
         port = server.server_address[1]
         page.goto(f"http://127.0.0.1:{port}/")
@@ -153,33 +145,33 @@ def test_a_browser_that_answered_one_survey_has_not_answered_another(tmp_path: P
     assert (tally(doping).reports, tally(tax).reports) == (1, 1)
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"question": "Something else?"}, "does not fit its own description"),
-        ({"lie": "0/1"}, "strictly between 0 and 1"),
-        ({"lie": "1/1000"}, "fingerprint"),
-    ],
+TAMPERED = (
+    ({"question": "Something else?"}, "does not fit its own description"),
+    ({"lie": "0/1"}, "strictly between 0 and 1"),
+    ({"lie": "1/1000"}, "fingerprint"),
 )
-def test_a_page_that_was_tampered_with_sends_nothing(
-    tmp_path: Path, browser: Any, change: dict[str, str], said: str
-) -> None:
+
+
+def test_a_page_that_was_tampered_with_sends_nothing(tmp_path: Path, browser: Any) -> None:
     survey = make(tmp_path)
-    told = public(survey)
-    if "question" in change:
-        told.update(change)
-    else:
-        told["description"].update(change)
-        if change["lie"] == "0/1":  # with a fingerprint that fits
-            del told["description"]["id"]
     with served(survey) as server:
-        page = browser.new_context().new_page()
-        page.route("**/survey.json", lambda route: route.fulfill(json=told))
-        page.goto(f"http://127.0.0.1:{server.server_address[1]}/")
-        page.locator("#trouble").wait_for(state="visible")
-        assert said in page.locator("#trouble").inner_text()
-        assert not page.locator("#form").is_visible()
+        page = new_context(browser).new_page()
+        for change, said in TAMPERED:
+            told = public(survey)
+            if "question" in change:
+                told.update(change)
+            else:
+                told["description"].update(change)
+                if change["lie"] == "0/1":  # with a fingerprint that fits
+                    del told["description"]["id"]
+            body = json.dumps(told)
+            page.route("**/survey.json", lambda route, *, body=body: route.fulfill(body=body))
+            page.goto(f"http://127.0.0.1:{server.server_address[1]}/")
+            page.locator("#trouble").wait_for(state="visible")
+            assert said in page.locator("#trouble").inner_text()
+            assert not page.locator("#form").is_visible()
         page.context.close()
+    assert tally(survey).reports == 0
 
 
 def test_the_page_works_out_the_price_itself(tmp_path: Path, browser: Any) -> None:
@@ -188,7 +180,7 @@ def test_the_page_works_out_the_price_itself(tmp_path: Path, browser: Any) -> No
     dear = make(tmp_path, "--epsilon", "9", name="dear.toml")
     for asked, price, warned in ((survey, "ε = 1.099", False), (dear, "ε = 9", True)):
         with served(asked) as server:
-            page = browser.new_context().new_page()
+            page = new_context(browser).new_page()
             page.goto(f"http://127.0.0.1:{server.server_address[1]}/")
             page.locator("#form").wait_for(state="visible")  # it has the description by then
             page.locator("summary").click()

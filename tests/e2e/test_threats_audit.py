@@ -18,13 +18,13 @@ import numpy as np
 import pytest
 from sqlglot import exp
 
-from conformance.audit import certified
 from conformance.sql_world import World, policy_of, world
 from support.sources import Seeded
+from tacit.attack import certified
 from tacit.core import Adjacency
 from tacit.curator import Session
 from tacit.curator.answer import answer
-from tacit.curator.measure import measure
+from tacit.curator.measuring.measure import measure
 from tacit.engines import Exact
 from tacit.mechanisms import Exponential, Laplace, PermuteAndFlip
 from tacit.policy import ColumnPolicy, TablePolicy

@@ -16,7 +16,7 @@ import pytest
 from conformance.sql_world import World, policy_of, world
 from support.sources import Seeded
 from tacit.curator import Curator, Explanation, Release, Session
-from tacit.curator.measure import measure
+from tacit.curator.measuring.measure import measure
 from tacit.errors import EngineError, TacitError
 from tacit.policy import AnalystPolicy, BudgetPolicy, ColumnPolicy, TablePolicy
 
@@ -188,9 +188,9 @@ def _fails_with_a_cell(*_):
     raise duckdb.ConversionException(f"Could not convert string '{TEXT}-name-0' to INT32 ({NUMBER}, {DAY})")
 
 
-@pytest.mark.parametrize("where", ["fetch", "measure"])
+@pytest.mark.parametrize("where", ["read", "measure"])
 def test_a_failure_after_the_charge_says_nothing_and_stays_charged(curator, monkeypatch, analysts_log, where):
-    target = "tacit.engines.duckdb.fetch" if where == "fetch" else "tacit.curator.reading.measure"
+    target = "tacit.engines.columns.Readable.read" if where == "read" else "tacit.curator.reading.measure"
 
     def fails(*args, **named):
         _fails_with_a_cell()
@@ -234,7 +234,7 @@ def test_a_timeout_is_the_one_generic_error_whatever_the_data_hold(tmp_path, mon
             raise duckdb.InterruptException(f"INTERRUPT Error: Interrupted! {TEXT}")
 
         with monkeypatch.context() as patch:
-            patch.setattr("tacit.engines.duckdb.fetch", times_out)
+            patch.setattr("tacit.engines.columns.Readable.read", times_out)
             error = outcome(curator, "DP-SELECT 0.5 COUNT(*) FROM people")
         assert isinstance(error, EngineError)
         messages.add(error.explain())

@@ -13,7 +13,7 @@ from conformance.sql_noiseless import switch_off
 from conformance.sql_world import policy_of, world
 from support.sources import Seeded
 from tacit.curator.answer import answer
-from tacit.curator.measure import measure
+from tacit.curator.measuring.measure import measure
 from tacit.engines import Limits
 from tacit.engines.duckdb import build
 from tacit.engines.sources import Exposed

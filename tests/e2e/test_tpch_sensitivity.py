@@ -40,6 +40,9 @@ FROM customer FULL JOIN orders ON c_custkey = o_custkey GROUP BY c_mktsegment;
 DP-SELECT 1 DELTA 1e-7 l_suppkey, COUNT(DISTINCT o_custkey), SUM(l_quantity)
 FROM lineitem JOIN orders ON l_orderkey = o_orderkey GROUP BY l_suppkey;
 
+DP-SELECT 1 a.o_orderpriority, COUNT(*)
+FROM orders a JOIN orders b ON a.o_orderkey = b.o_orderkey WHERE b.o_totalprice < 1000 GROUP BY a.o_orderpriority;
+
 DP-SELECT 1 MEDIAN(l_quantity) FROM lineitem JOIN part ON l_partkey = p_partkey WHERE p_size > 2;
 
 DP-SELECT 1 r_name, COUNT(*)
@@ -163,7 +166,7 @@ def test_nor_does_anybody_however_heavy_customers_are_bounded(bounding: str, del
 def keys_believed(patch: pytest.MonkeyPatch) -> None:
     """Equal keys are taken to mean equal owners."""
     right = joins.Same.sql
-    patch.setattr(joins.Same, "sql", lambda same: right(same)[:1])
+    patch.setattr(joins.Same, "sql", lambda same, owner: right(same, owner)[:1])
 
 
 def membership_across_units(patch: pytest.MonkeyPatch) -> None:
@@ -209,6 +212,30 @@ def test_an_outer_join_does_not_make_one_owner_of_two(odd: Database, monkeypatch
     check(odd.world.plan(unfiltered), odd, units=CUSTOMERS)
     with pytest.raises(Violation, match="units change"):
         check_others(odd.world.bound(unfiltered), odd, units=CUSTOMERS)
+
+
+STRANGERS = (
+    "DP-SELECT 1 COUNT(*) FROM customer c WHERE EXISTS (SELECT 1 FROM lineitem l WHERE l.l_orderkey = c.c_custkey)"
+)
+
+
+def test_a_key_of_something_else_says_nothing_of_the_owner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Line items that are held to an order need no look-up; held to a customer's number they are anybody's."""
+    policy = parse_policy(tpch.policy())
+    plain = database(policy, lambda connection: tpch.fill(connection, tpch.TINY), owned=tpch.owned())
+    with pytest.raises(tacit.QueryRefused, match="different keys"):
+        plain.world.plan(STRANGERS)
+
+    def believed(inner: correlated.Correlated, part: parts.NamedTable) -> list[exp.Expression]:
+        assert part.tied
+        relation = inner.asker.relation
+        (name, (outside, _)) = inner.ties[0]
+        inside = correlated._of(parts.key_column(name))
+        return [exp.EQ(this=inside, expression=correlated._outside(relation.held(outside)))]
+
+    monkeypatch.setattr(correlated.Correlated, "_same_owner", believed)
+    with pytest.raises(Violation, match="without"):
+        check(plain.world.plan(STRANGERS), plain, units=range(1, tpch.TINY.customers + 1))
 
 
 PLANTED = (keys_believed, membership_across_units, every_order_a_unit, half_the_reach)

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.errors import InvalidParameter
-from tacit.release.anonymise import METHODS, Bands, Hierarchy, Tree, anonymise, tuples
+from tacit.release.anonymise import METHODS, Bands, Hierarchy, Tree, anonymise
 from tacit.release.anonymise.methods import refining
+from tacit.release.anonymise.values import tuples
 
 pd = pytest.importorskip("pandas")
 

@@ -10,18 +10,20 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from conformance.charges import Moves, Paid, is_charged, longest_columns, overheard, priced
+from conformance.charges import Moves, Paid, columns_of, is_charged, overheard, priced
 from conformance.sql_clinic import clinic
 from tacit.accounting import Zcdp
 from tacit.core import ComposedEvent, Loss
-from tacit.curator import Session, pricing
+from tacit.curator import Session
 from tacit.curator.calibrate import Quantity, Target, calibrate, plan_calibration
-from tacit.curator.job import Job
-from tacit.curator.job_plan import plan_batch
-from tacit.curator.pieces import Joint
+from tacit.curator.jobs import pricing
+from tacit.curator.jobs.job import Job
+from tacit.curator.jobs.job_plan import plan_batch
+from tacit.curator.jobs.pieces import Joint
+from tacit.curator.jobs.plan_cache import PlanCache
 from tacit.curator.within import PILOT
 from tacit.errors import QueryRefused
 from tacit.ledger import SqliteLedger
@@ -57,8 +59,17 @@ QUESTIONS = (
     Asked("SUM(age) FROM visits WHERE insured", (Moves(90),), row=True),
     Asked("AVG(amount) FROM visits", (Moves(1), Moves(25_000)), row=True),
     Asked("COUNT(*), SUM(age) FROM visits", (Moves(3), Moves(270))),
+    Asked("SUM(amount / age) FROM visits", (Moves(277_777_777_777),), row=True),
+    Asked("SUM(LEAST(amount / age, 2)) FROM visits", (Moves(20_000_000_000),), row=True),
+    Asked("SUM(SQRT(amount)) FROM visits", (Moves(223_606_798),), row=True),
+    Asked("REGR_COUNT(amount, age) FROM visits", (Moves(3),)),
+    Asked("COVAR_POP(amount, age) FROM visits", (Moves(1), Moves(900_000), Moves(36), Moves(25_000)), row=True),
+    Asked("MEDIAN(amount * amount) FROM visits", (Moves(3),)),
     Asked("dept, COUNT(*) FROM visits GROUP BY dept", (Moves(1),), row=True),
     Asked("dept, COUNT(*) FROM visits GROUP BY dept", (Moves(6 * WEIGHT, 2),)),
+    Asked("dept, COUNT(*), RANK() OVER (ORDER BY COUNT(*)) FROM visits GROUP BY dept", (Moves(1),), row=True),
+    Asked("SUM(n) FROM (SELECT dept, COUNT(*) AS n FROM visits GROUP BY dept)", (Moves(6 * WEIGHT, 2),)),
+    Asked("MAX(m) FROM (SELECT AVG(amount) AS m FROM visits) UNION SELECT 1", (Moves(1), Moves(25_000)), row=True),
     Asked("MEDIAN(age) FROM visits", (Moves(1),), row=True),
     Asked("QUANTILE_DISC(age, 0.9) FROM visits", (Moves(9 * 3),)),
     Asked("dept, MEDIAN(age) FROM visits GROUP BY dept", (Moves(6),)),
@@ -85,6 +96,16 @@ def curators(tmp_path_factory):
     yield made
     for curator in made.values():
         curator._ledger.close()
+
+
+@pytest.fixture
+def unplanned(curators):
+    """Curators that remember no plan from before a bug was planted, and none that it made."""
+    for curator in curators.values():
+        curator._plans = PlanCache()
+    yield curators
+    for curator in curators.values():
+        curator._plans = PlanCache()
 
 
 def keys_delta(paid: Paid, typed: Loss, *, private: bool, steps: int) -> Fraction:
@@ -145,6 +166,7 @@ BATCHES = (
 
 
 @given(KINDS, st.sampled_from(BATCHES), EPSILONS, DELTAS)
+@example(EVERY_KIND[0], BATCHES[2], Fraction(1, 1000), Fraction(0))  # weighted sums beside the cells, under Laplace
 @ALL
 def test_a_batch_is_charged_what_its_noise_costs(curators, kind, batch, epsilon, delta):
     questions, move = batch
@@ -156,12 +178,59 @@ def test_a_batch_is_charged_what_its_noise_costs(curators, kind, batch, epsilon,
     is_charged(paid, priced(paid, moves, steps=STEPS[kind[0]]), typed=typed, keys_delta=Fraction(0))
 
 
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**6)], ids=["pure", "with delta"])
+@pytest.mark.parametrize("kind", EVERY_KIND, ids=" ".join)
+def test_a_batch_of_which_some_is_known_is_charged_what_the_noise_of_the_rest_costs(tmp_path, kind, delta):
+    """One of three questions is known: two thirds of the price, and the noise of two others."""
+    world = WORLDS[(*kind, True)]
+    curator = world.curator(tmp_path)
+    (first, known, last), move = BATCHES[1]
+    curator.ask(known.replace("SELECT", "DP-SELECT 5", 1), session=ANA)
+    typed = Loss(Fraction(3, 7), delta)
+    with overheard() as heard:
+        batch = curator.batch([first, known, last], session=ANA, epsilon=typed.epsilon, delta=delta or None)
+    (paid,) = heard
+    part = typed * Fraction(2, 3)
+    assert (batch.cost, paid.charge.loss) == (part, part)
+    moves = list(batch_moves(world, [first, last], part, move))
+    is_charged(paid, priced(paid, moves, steps=STEPS[kind[0]]), typed=part, keys_delta=Fraction(0))
+    curator._ledger.close()
+
+
+COMPUTED = (
+    """dept, n * 100.0 / m AS pct FROM (SELECT dept, COUNT(*) AS n FROM visits GROUP BY dept),
+       (SELECT COUNT(*) AS m FROM visits WHERE insured)""",
+    "dept, COUNT(*), (SELECT MEDIAN(age) FROM visits) AS age FROM visits GROUP BY dept HAVING COUNT(*) > 1",
+    "COUNT(*) FROM visits WHERE insured UNION ALL SELECT COUNT(*) FROM visits WHERE dept = 'CS'",
+)
+
+
+@given(KINDS, st.sampled_from(COMPUTED), EPSILONS, DELTAS)
+@ALL
+def test_several_questions_of_a_statement_are_charged_what_their_noise_costs(curators, kind, body, epsilon, delta):
+    """What is computed from the answers, and the noise that is drawn again for its error bars, costs nothing."""
+    typed = Loss(epsilon, delta)
+    curator = curators[(*kind, True)]
+    text = f"DP-SELECT {epsilon} {f'DELTA {delta} ' if delta else ''}FRESH {body}"
+    with overheard() as heard:
+        found = curator.ask(text, session=ANA)
+    (paid,) = heard
+    moves = list(piece_moves(curator.prepare(text, session=ANA), 1))
+    is_charged(paid, priced(paid, moves, steps=STEPS[kind[0]]), typed=typed, keys_delta=Fraction(0))
+    assert found.cost == typed
+
+
 def batch_moves(made, questions, price, move):
     """How far one row moves each number; where whole multiples of cells are measured, by how much they lengthen it."""
     planned = plan_batch(questions, made.policy, schema=made.engine.schema(), session=ANA, price=price)
+    yield from piece_moves(planned, move)
+
+
+def piece_moves(planned, move):
     for piece in planned.pieces:
         if isinstance(piece, Joint):
-            yield from (Moves(move, longest=longest) for noise in piece.noises for longest in longest_columns(noise))
+            columns = (each for noise in piece.noises for each in columns_of(noise))
+            yield from (Moves(move, longest=longest, heaviest=heaviest) for longest, heaviest in columns)
         else:
             yield from [Moves(move)] * len(piece.plan.measurements)
 
@@ -285,11 +354,11 @@ PLANTED = [
 
 
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.__name__)
-def test_a_planted_wrong_charge_is_caught(curators, planted, monkeypatch):
+def test_a_planted_wrong_charge_is_caught(unplanned, planted, monkeypatch):
     planted(monkeypatch)
     with pytest.raises(AssertionError):  # noqa: PT012 - whichever question shows it
         for kind, asked in product(EVERY_KIND, QUESTIONS):
-            ask(curators, kind, asked, Loss(Fraction(1, 3), Fraction(1, 10**6)))
+            ask(unplanned, kind, asked, Loss(Fraction(1, 3), Fraction(1, 10**6)))
 
 
 def a_bias_for_nothing(patch):
@@ -304,21 +373,21 @@ def a_replaced_bias_as_cheap_as_a_removed_one(patch):
 @pytest.mark.parametrize(
     "planted", [a_bias_for_nothing, a_replaced_bias_as_cheap_as_a_removed_one, half_the_noise_of_a_sum]
 )
-def test_a_planted_wrong_charge_for_a_bias_is_caught(curators, planted, monkeypatch):
+def test_a_planted_wrong_charge_for_a_bias_is_caught(unplanned, planted, monkeypatch):
     planted(monkeypatch)
     with pytest.raises(AssertionError):  # noqa: PT012 - whichever question shows it
         for kind in EVERY_KIND:
-            ask_with_bias(curators, kind, Loss(Fraction(1, 3)))
+            ask_with_bias(unplanned, kind, Loss(Fraction(1, 3)))
 
 
 @pytest.mark.parametrize("lost", [0, 1])
-def test_a_batch_that_forgets_a_piece_is_caught(curators, lost, monkeypatch):
+def test_a_batch_that_forgets_a_piece_is_caught(unplanned, lost, monkeypatch):
     whole = Job.event.fget
     epsilon, kept = Fraction(1, 7 + lost), slice(1 - lost, 2 - lost)
     forgetful = property(lambda self: ComposedEvent(whole(self).parts[kept]))
     monkeypatch.setattr(Job, "event", forgetful)
     with overheard() as heard:
-        curators["add/remove", "zcdp", True].batch(BATCHES[1][0], session=ANA, epsilon=epsilon, fresh=True)
+        unplanned["add/remove", "zcdp", True].batch(BATCHES[1][0], session=ANA, epsilon=epsilon, fresh=True)
     (paid,) = heard
     price = priced(paid, [Moves(1)] * len({id(drawn) for drawn in paid.drawn}), steps=1)
     with pytest.raises(AssertionError):

@@ -238,7 +238,7 @@ def test_private_dates_beyond_the_calendar_are_put_in_order(order, kind, unguard
 
 def test_an_unforeseen_fault_in_planning_is_a_refusal_and_free(monkeypatch, tmp_path):
     curator = clinic().curator(tmp_path)
-    monkeypatch.setattr("tacit.curator.curator.bind", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr("tacit.curator.curator.bind_statement", lambda *a, **k: 1 / 0)
     with pytest.raises(QueryRefused, match="did not foresee"):
         curator.ask("DP-SELECT 1 COUNT(*) FROM visits", session=ANA)
     assert curator.balance("ana").total.spent.epsilon == 0

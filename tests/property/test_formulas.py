@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from support.releases import release
 from tacit.curator.forms.cells import neutral
-from tacit.release.anonymise.formulas import harmless
+from tacit.release.anonymise.writing.formulas import harmless
 
 STARTS = ["=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", " ", "\xa0", "\v", "\u2003", "\ufeff", "'", ""]
 TEXTS = st.builds(

@@ -13,9 +13,10 @@ import pytest
 from conformance.sql_clinic import clinic, row_clinic
 from conformance.sql_noiseless import switch_off
 from tacit.core import Loss
-from tacit.curator import Session, derive, reuse
-from tacit.curator.job import Job
-from tacit.errors import InvalidParameter, QueryRefused
+from tacit.curator import Session
+from tacit.curator.jobs.job import Job
+from tacit.curator.reusing import derive, rest, reuse
+from tacit.errors import InvalidParameter, QueryRefused, RequestConflict
 
 ANA = Session("ana")
 RANGES = [f"SELECT COUNT(*) FROM visits WHERE age < {age}" for age in range(20, 90, 10)]
@@ -71,7 +72,8 @@ def mixed(seed, made, directory):
             seen["batches"] += any(answer.reused for answer in answers)
         for text, found in zip(texts, answers, strict=True):
             seen["served"] += found.reused is not None
-            if found.reused is not None and (exact or found.reused == "the same question"):
+            narrower = any("are not in it" in note for note in found.notes)  # and said to be
+            if found.reused is not None and not narrower and (exact or found.reused == "the same question"):
                 fresh = curator.ask(f"DP-SELECT {epsilon} FRESH {text}", session=ANA)
                 assert alike(found, fresh) or not exact, f"{text}: {found.rows} {fresh.rows} ({found.reused})"
     curator._ledger.close()
@@ -137,7 +139,172 @@ def test_after_its_questions_alone_a_batch_is_free(by_row):
     assert [answer.receipt.entry for answer in batch] == [answer.receipt.entry for answer in alone]
     assert all(any("was given" in note for note in answer.notes) for answer in batch)
     more = by_row.batch([*(f"SELECT {text}" for text in texts), "SELECT SUM(age) FROM visits"], session=ANA, epsilon=1)
-    assert (more.cost, more.reused) == (Loss(1), None)
+    assert (more.cost, more.reused) == (Loss(Fraction(1, 3)), None)
+    assert [answer.rows for answer in more[:2]] == [answer.rows for answer in alone]
+
+
+KNOWN = ["SELECT MEDIAN(age) FROM visits", "SELECT dept, COUNT(*) AS n FROM visits GROUP BY dept"]
+NEW = [
+    "SELECT SUM(amount) AS s FROM visits",
+    "SELECT dept, n * 2 AS twice FROM (SELECT dept, MAX(age) AS n FROM visits GROUP BY dept)",
+]
+
+
+def partly(curator, *, delta=None):
+    """Two questions alone at a high price, then a batch that has them among others."""
+    alone = [curator.ask(text.replace("SELECT", "DP-SELECT 3", 1), session=ANA) for text in KNOWN]
+    texts = [NEW[0], KNOWN[0], NEW[1], KNOWN[1]]
+    return alone, texts, curator.explain_batch(texts, session=ANA, epsilon=2, delta=delta)
+
+
+def test_a_batch_pays_for_what_is_not_known_and_says_so(by_row):
+    alone, texts, shown = partly(by_row)
+    before = by_row.balance("ana").total.spent.epsilon
+    batch = by_row.batch(texts, session=ANA, epsilon=2)
+    assert batch.cost == Loss(1) == Loss(by_row.balance("ana").total.spent.epsilon - before)
+    assert [batch[1].rows, batch[3].rows] == [answer.rows for answer in alone]
+    assert [batch[1].errors, batch[3].errors] == [answer.errors for answer in alone]
+    assert [answer.reused for answer in batch] == [None, "the same question", None, "the same question"]
+    assert "2 questions from earlier answers, free" in batch.strategies
+    assert "2 questions from earlier answers, free: asked now, the rest costs ε = 1" in shown.notes
+    assert shown.loss == Loss(2)
+    charge, settled = reversed(by_row.log("ana", limit=2))
+    assert len(charge.asked.questions) == 2
+    assert batch.receipt.entry == batch[0].receipt.entry == settled.hash
+    assert (batch.receipt.plan, batch.receipt.guarantee[:5]) == (charge.plan_hash, "ε = 1")
+    assert batch.receipt.guarantee.endswith("for 2 of 4 questions")
+    assert [batch[1].receipt.entry, batch[3].receipt.entry] == [answer.receipt.entry for answer in alone]
+    assert "one of 2 questions of a batch, which is charged once" in batch[0].notes
+    assert batch[2].columns == ("dept", "twice")
+
+
+def test_what_was_paid_of_a_batch_is_planned_again_shown_again_and_free_the_next_time(by_row):
+    _, texts, _ = partly(by_row)
+    batch = by_row.batch(texts, session=ANA, epsilon=2, request_id="r")
+    charge, settled = reversed(by_row.log("ana", limit=2))
+    assert by_row.replay(charge).agrees
+    assert [answer.rows for answer in by_row.given(settled.hash, session=ANA)] == [batch[0].rows, batch[2].rows]
+    again = by_row.batch(texts, session=ANA, epsilon=2, request_id="r")
+    assert again.cost == Loss(0)
+    assert [answer.rows for answer in again] == [answer.rows for answer in batch]
+    assert "4 questions from earlier answers, free: asked now, it is free" in (
+        by_row.explain_batch(texts, session=ANA, epsilon=2).notes
+    )
+    assert by_row.batch(texts, session=ANA, epsilon=2, fresh=True).cost == Loss(2)
+
+
+@pytest.fixture
+def changing(monkeypatch):
+    """Lets the data change: the states that answers are kept of have this name from then on."""
+    return lambda name: monkeypatch.setattr(reuse, "data_version", lambda policy, engine: name)
+
+
+def same(one, other) -> bool:
+    return [(each.rows, each.errors) for each in one] == [(each.rows, each.errors) for each in other]
+
+
+def test_a_batch_that_was_paid_in_part_is_given_again_by_its_id_after_the_data_changed(by_row, changing):
+    _, texts, _ = partly(by_row)
+    batch = by_row.batch(texts, session=ANA, epsilon=2, request_id="r")
+    spent = by_row.balance("ana").total.spent
+    for name in ("two", "three"):
+        changing(name)
+        again = by_row.batch(texts, session=ANA, epsilon=2, request_id="r")
+        assert same(again, batch)
+        assert again.cost == Loss(0)
+    assert by_row.balance("ana").total.spent == spent
+
+
+def test_a_batch_that_was_paid_whole_is_given_again_by_its_id_whatever_is_kept_since(by_row, changing):
+    _, texts, _ = partly(by_row)
+    changing("two")
+    batch = by_row.batch(texts, session=ANA, epsilon=2, request_id="r")
+    assert batch.cost == Loss(2)
+    changing("three")
+    partly(by_row)
+    spent = by_row.balance("ana").total.spent
+    assert same(by_row.batch(texts, session=ANA, epsilon=2, request_id="r"), batch)
+    assert by_row.balance("ana").total.spent == spent
+
+
+def test_an_id_that_stands_for_other_questions_is_refused_whatever_is_kept_of_any_state(by_row, changing):
+    _, texts, _ = partly(by_row)
+    by_row.batch(texts, session=ANA, epsilon=2, request_id="r")
+    spent = by_row.balance("ana").total.spent
+    changing("two")
+    for others in (texts[:3], [*texts, POOL[4].replace("insured,", "SELECT insured,", 1)], KNOWN, NEW[::-1]):
+        with pytest.raises(RequestConflict):
+            by_row.batch(others, session=ANA, epsilon=2, request_id="r")
+    with pytest.raises(RequestConflict):
+        by_row.batch(texts, session=ANA, epsilon=3, request_id="r")
+    with pytest.raises(RequestConflict):
+        by_row.ask("DP-SELECT 1 COUNT(*) FROM visits WHERE age < 30", session=ANA, request_id="r")
+    assert by_row.balance("ana").total.spent == spent
+
+
+def test_one_question_that_is_left_is_charged_alone(by_row):
+    by_row.ask("DP-SELECT 3 MEDIAN(age) FROM visits", session=ANA)
+    batch = by_row.batch(["SELECT MEDIAN(age) FROM visits", "SELECT SUM(age) FROM visits"], session=ANA, epsilon=2)
+    assert batch.cost == Loss(1)
+    assert "charged alone" in batch[1].notes
+    assert "1 question from earlier answers, free" in batch.strategies
+
+
+def worse(batch, shown) -> list[int]:
+    """The answers of a batch with a larger error than was said of the whole beforehand."""
+    return [
+        place
+        for place, (answer, told) in enumerate(zip(batch, shown.questions, strict=True))
+        for errors in answer.errors
+        for error, most in zip(errors, told.errors, strict=True)
+        if error is not None and most is not None and error > most * (1 + 1e-9)
+    ]
+
+
+def tried_in_part(tmp_path, seeds):
+    """Random batches of which some questions are known: how many were paid in part, and which came out noisier."""
+    found = {"in part": 0, "worse": []}
+    linear = [text for text in POOL if "AVG" not in text and "MEDIAN" not in text]  # whose errors are known beforehand
+    for seed in seeds:
+        rng = random.Random(seed)
+        made = (row_clinic, clinic)[seed % 2]()
+        (tmp_path / str(seed)).mkdir()
+        curator = made.curator(tmp_path / str(seed))
+        texts = rng.sample(linear, rng.randint(3, 8))
+        for text in rng.sample(texts, rng.randint(1, 3)):
+            curator.ask(f"DP-SELECT {rng.choice(['1/2', '2', '8'])} {text}", session=ANA)
+        delta = rng.choice([None, Fraction(1, 10**6)])
+        asked = [f"SELECT {text}" for text in texts]
+        shown = curator.explain_batch(asked, session=ANA, epsilon=1, delta=delta)
+        before = curator.balance("ana").total.spent.epsilon
+        batch = curator.batch(asked, session=ANA, epsilon=1, delta=delta)
+        assert batch.cost.epsilon == curator.balance("ana").total.spent.epsilon - before <= 1
+        if 0 < batch.cost.epsilon < 1:
+            found["in part"] += 1
+            charge = curator.log("ana", limit=2)[1]
+            assert curator.replay(charge).agrees
+        found["worse"] += [(seed, texts[place]) for place in worse(batch, shown)]
+        curator._ledger.close()
+    return found
+
+
+def test_no_answer_of_a_batch_paid_in_part_is_noisier_than_in_the_whole(tmp_path):
+    found = tried_in_part(tmp_path, range(10))
+    assert found["in part"] >= 3
+    assert found["worse"] == []
+
+
+@pytest.mark.parametrize("careless", [False, True])
+def test_what_shares_a_histogram_is_given_so_much_that_it_loses_nothing(by_row, careless, monkeypatch):
+    """Six of seven ranges are known; the planted bug asks the seventh for its share, at which it is noisier."""
+    for text in RANGES[:6]:
+        by_row.ask(f"DP-SELECT 9 {text[7:]}", session=ANA)
+    shown = by_row.explain_batch(RANGES, session=ANA, epsilon=1)
+    if careless:
+        monkeypatch.setattr(rest, "_no_noisier", lambda job, wanted: True)
+    batch = by_row.batch(RANGES, session=ANA, epsilon=1)
+    assert (Fraction(1, 7) < batch.cost.epsilon < 1) is not careless
+    assert (worse(batch, shown) == []) is not careless
 
 
 def test_the_cells_of_a_rollup_serve_group_by_and_its_total_the_count(by_row):

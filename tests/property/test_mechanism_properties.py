@@ -30,9 +30,9 @@ from tacit.mechanisms import (
     RandomisedResponse,
     Thresholdout,
 )
-from tacit.mechanisms.gaussian_profile import delta_above, epsilon_above, mu_within
-from tacit.mechanisms.normal import tail
-from tacit.mechanisms.tails import share
+from tacit.mechanisms.accuracy.geometric import share
+from tacit.mechanisms.calibration.gaussian_profile import delta_above, epsilon_above, mu_within
+from tacit.mechanisms.calibration.normal import tail
 
 TEN_THOUSAND = 10_000
 ADD, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE

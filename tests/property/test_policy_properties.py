@@ -26,7 +26,7 @@ from tacit.policy import (
     read_policy,
 )
 from tacit.policy.amend import Change, amend_policy
-from tacit.policy.lines import key_lines
+from tacit.policy.reading.lines import key_lines
 from tacit.policy.write import header, toml_key, toml_value
 
 calm = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

@@ -14,7 +14,7 @@ from tacit.curator import Session
 from tacit.errors import QueryRefused
 from tacit.sql import Additive
 from tacit.sql.expressions import keys, measures
-from tacit.sql.expressions.printing import text_of
+from tacit.sql.expressions.names.printing import text_of
 
 ANA = Session("ana")
 FACTORS = ("", "", "", "", " * 10", " * -1", " / 4", " + 5", " * 0.5", " - 0.25")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tacit.errors import QueryRefused
 from tacit.policy import TablePolicy
 from tacit.sql import parse
-from tacit.sql.expressions.scope import Scope
+from tacit.sql.expressions.names.scope import Scope
 
 PARAMETERS = {"day": date(2024, 1, 31), "n": 3, "at": datetime(2024, 1, 31, 10)}  # noqa: DTZ001 - zoneless
 SCOPE = Scope(TablePolicy("t", "row"), (), PARAMETERS)

@@ -17,7 +17,7 @@ from tacit.core import Bounds
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, TablePolicy
 from tacit.sql import Additive
-from tacit.sql.expressions import grid
+from tacit.sql.expressions.numeric import grid
 
 COLUMNS = (
     Column("n", Fraction(-3), Fraction(4), Fraction(1)),

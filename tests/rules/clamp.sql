@@ -91,3 +91,21 @@ SELECT
 FROM "staff"
 WHERE
   GRID(CASE WHEN "pay" < 0 THEN 0 WHEN "pay" > 9 THEN 9 ELSE "pay" END, "pay") > 3
+
+-- case: a decimal whose cells are whole steps is clamped in its own type
+-- facts: {"grids": {"pay": {"lower": "0", "upper": "9", "step": "0.01", "kind": "number", "sql_type": "decimal(15,2)"}}}
+-- before
+SELECT GRID("pay") AS v0 FROM "staff"
+-- after
+SELECT
+  GRID(
+    CASE
+      WHEN "pay" < CAST('0.00' AS DECIMAL(15, 2))
+      THEN CAST('0.00' AS DECIMAL(15, 2))
+      WHEN "pay" > CAST('9.00' AS DECIMAL(15, 2))
+      THEN CAST('9.00' AS DECIMAL(15, 2))
+      ELSE "pay"
+    END,
+    "pay"
+  ) AS v0
+FROM "staff"

@@ -7,7 +7,9 @@ SELECT
   "dept" AS k0
 FROM "staff"
 WHERE
-  "dept" IN ('CS', 'Econ')
+  (
+    "dept" IN ('CS', 'Econ')
+  ) IS TRUE
 
 -- case: every mark adds to the condition that is there
 -- facts: {"keys": ["k0", "k1"]}
@@ -20,7 +22,9 @@ SELECT
 FROM "staff"
 WHERE
   (
-    "pay" > 3 AND "dept" IN ('CS')
+    "pay" > 3 AND (
+      "dept" IN ('CS')
+    ) IS TRUE
   ) AND "age" BETWEEN 18 AND 90
 
 -- case: without a mark nothing changes

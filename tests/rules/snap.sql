@@ -73,3 +73,25 @@ SELECT
     ) + 0.5) AS BIGINT)
   END AS v0
 FROM "staff"
+
+-- case: a decimal whose cells are whole steps becomes no double
+-- facts: {"grids": {"pay": {"lower": "0", "upper": "9", "step": "0.01", "kind": "number", "sql_type": "decimal(15,2)"}}}
+-- before
+SELECT GRID(CASE WHEN "pay" < 0 THEN 0 ELSE "pay" END, "pay") AS v0 FROM "staff"
+-- after
+SELECT
+  CAST((
+    CASE WHEN "pay" < 0 THEN 0 ELSE "pay" END
+  ) * 100 AS BIGINT) AS v0
+FROM "staff"
+
+-- case: a decimal finer than steps of one is rounded as a decimal
+-- facts: {"grids": {"pay": {"lower": "0", "upper": "9", "step": "1", "kind": "number", "sql_type": "decimal(15,2)"}}}
+-- before
+SELECT GRID(CASE WHEN "pay" < 0 THEN 0 ELSE "pay" END, "pay") AS v0 FROM "staff"
+-- after
+SELECT
+  CAST(FLOOR((
+    CASE WHEN "pay" < 0 THEN 0 ELSE "pay" END
+  ) + 0.5) AS BIGINT) AS v0
+FROM "staff"

@@ -21,8 +21,8 @@ from support.sources import Seeded
 from tacit.core import Loss
 from tacit.curator import Session
 from tacit.curator.answer import answer
-from tacit.curator.job_plan import plan_batch
-from tacit.curator.members import estimated, served
+from tacit.curator.jobs.job_plan import plan_batch
+from tacit.curator.jobs.members import estimated, served
 from tacit.curator.reading import histograms
 from tacit.mechanisms import Laplace
 from tacit.mechanisms.strategy import (

@@ -21,9 +21,10 @@ import pytest
 
 from conformance.sql_world import World, policy_of, world
 from support.laws import FALSE_ALARM
-from tacit.curator import Session, bias
+from tacit.curator import Session
 from tacit.curator.answer import answer
-from tacit.curator.measure import measure
+from tacit.curator.measuring import bias
+from tacit.curator.measuring.measure import measure
 from tacit.curator.reading import execute
 from tacit.noise import SYSTEM
 from tacit.policy import BudgetPolicy, ColumnPolicy, TablePolicy

@@ -14,8 +14,8 @@ from scipy import stats
 from support.sources import Seeded
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Gaussian, Laplace
+from tacit.mechanisms.accuracy.geometric import difference_reach
 from tacit.mechanisms.sums import sum_reach
-from tacit.mechanisms.tails import difference_reach
 
 FALSE_ALARM = 1e-9
 SUMS = 60_000

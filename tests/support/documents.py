@@ -49,7 +49,7 @@ def run(path: Path) -> int:
             elif block.label == "python":
                 said = io.StringIO()
                 with contextlib.redirect_stdout(said):
-                    exec(compile("\n" * block.line + block.body, str(path), "exec"), namespace)
+                    exec(compile("\n" * block.line + block.body, str(path), "exec", dont_inherit=True), namespace)
                 ran, printed = ran + 1, said.getvalue()
             elif block.label == "sh":
                 printed = None

@@ -16,7 +16,7 @@ import psycopg
 
 from support import sail
 from support.postgres import server
-from tacit.policy.dataset import SourceLike
+from tacit.policy.sources.dataset import SourceLike
 
 NAMES = ("id", "name", "n", "whole", "day", "moment", "ok", "undeclared")
 Row = Sequence[str | None]  # one text for each name

@@ -245,3 +245,11 @@ def test_a_sample_of_a_sample_is_one_sample():
     event = SampledEvent(Fraction(1, 2), SampledEvent(Fraction(1, 5), PureEvent(Fraction(1))))
     assert plain(event) == (Fraction(1, 10), PureEvent(Fraction(1)))
     assert float(loss_of(event).epsilon) == pytest.approx(math.log(1 + 0.1 * (math.e - 1)), rel=1e-14)
+
+
+def test_a_group_fails_with_probability_one_at_most_and_no_more_than_its_members_do():
+    assert group_loss(Loss(0, Fraction(1, 2)), 3).delta == 1
+    assert group_loss(Loss(0, Fraction(1, 9)), 3).delta == Fraction(1, 3)
+    barely = group_loss(Loss(Fraction(1, 10**400), Fraction(1, 10**9)), 5).delta  # too little for e^-ε to be below one
+    assert Fraction(5, 10**9) <= barely <= Fraction(5, 10**9) * Fraction(1001, 1000)
+    assert group_loss(Loss(Fraction(1), Fraction(1, 7)), 1).delta == Fraction(1, 7)

@@ -7,12 +7,12 @@ import sys
 import numpy as np
 import pytest
 
-from tacit.release.anonymise.coding import column
-from tacit.release.anonymise.columns import Column
 from tacit.release.anonymise.methods import compiled, greedy
-from tacit.release.anonymise.models import KAnonymity, Rules
+from tacit.release.anonymise.models.family import KAnonymity, Rules
 from tacit.release.anonymise.partition import Partition
-from tacit.release.anonymise.tuples import Tuples, whole
+from tacit.release.anonymise.values.coding import column
+from tacit.release.anonymise.values.columns import Column
+from tacit.release.anonymise.values.tuples import Tuples, whole
 
 
 def table(rows: int, number: int) -> tuple[Tuples, list[Column]]:

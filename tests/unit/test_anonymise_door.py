@@ -156,7 +156,7 @@ def test_a_row_under_a_wrong_cell_publishes_nothing(monkeypatch: pytest.MonkeyPa
 def test_a_method_that_forgets_the_secrets_publishes_nothing(
     asked: dict[str, float], model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tacit.release.anonymise.models import Rules
+    from tacit.release.anonymise.models.family import Rules
 
     monkeypatch.setattr(Rules, "only_sizes", property(lambda _: True))
     with pytest.raises(TacitError, match=f"do not satisfy {model}"):

@@ -15,9 +15,9 @@ import pytest
 from tacit.errors import InvalidParameter
 from tacit.policy import BudgetPolicy, Dataset, Policy, TablePolicy
 from tacit.release.anonymise import Bands, Order, Request, Roles, Tree, Wanted, anonymise, check
+from tacit.release.anonymise.checks.risk import risk
 from tacit.release.anonymise.recording import said
-from tacit.release.anonymise.risk import risk
-from tacit.release.anonymise.tuples import ClassTally
+from tacit.release.anonymise.values.tuples import ClassTally
 
 pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from tacit.errors import InvalidParameter
 from tacit.release.anonymise import METHODS, Bands, Calendar, Order, Prefix, Tree, anonymise
-from tacit.release.anonymise.coding import FREE, Ends, column
-from tacit.release.anonymise.columns import Column
+from tacit.release.anonymise.values.coding import FREE, Ends, column
+from tacit.release.anonymise.values.columns import Column
 
 pd = pytest.importorskip("pandas")
 DAYS = [datetime.date(2024, 1, day) for day in range(1, 30)]

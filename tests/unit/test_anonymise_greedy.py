@@ -7,12 +7,12 @@ import itertools
 import numpy as np
 import pytest
 
-from tacit.release.anonymise.coding import column
-from tacit.release.anonymise.columns import Column
 from tacit.release.anonymise.methods import halving, refining
 from tacit.release.anonymise.methods.greedy import greedy
-from tacit.release.anonymise.models import KAnonymity, LDiversity, Rules
-from tacit.release.anonymise.tuples import SecretSpread, Tuples, tally, whole
+from tacit.release.anonymise.models.family import KAnonymity, LDiversity, Rules
+from tacit.release.anonymise.values.coding import column
+from tacit.release.anonymise.values.columns import Column
+from tacit.release.anonymise.values.tuples import SecretSpread, Tuples, tally, whole
 
 
 def table(rows: int, sizes: tuple[int, ...], *, rng: np.random.Generator) -> tuple[Tuples, list[Column]]:

@@ -11,10 +11,10 @@ import pytest
 
 from tacit.errors import InvalidParameter
 from tacit.release.anonymise import Bands, Calendar, Hierarchy, Order, Prefix, Tree, load_hierarchies, load_tree
-from tacit.release.anonymise.coding import FREE, Ends, column
-from tacit.release.anonymise.columns import Column
-from tacit.release.anonymise.hierarchy import range_label
-from tacit.release.anonymise.hierarchy_files import parse_bands
+from tacit.release.anonymise.values.coding import FREE, Ends, column
+from tacit.release.anonymise.values.columns import Column
+from tacit.release.anonymise.values.hierarchy import range_label
+from tacit.release.anonymise.values.hierarchy_files import parse_bands
 
 
 def made(values: list[object], hierarchy: Hierarchy | None = None, ends: Ends = FREE) -> tuple[Column, list[int]]:

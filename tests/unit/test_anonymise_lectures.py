@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from tacit.release.anonymise import Bands, Prefix, Tree, anonymise, check
-from tacit.release.anonymise.coding import column
 from tacit.release.anonymise.methods.mondrian import relaxed, strict
-from tacit.release.anonymise.models import KAnonymity, Rules
+from tacit.release.anonymise.models.family import KAnonymity, Rules
 from tacit.release.anonymise.partition import Partition
-from tacit.release.anonymise.tuples import Tuples, whole
+from tacit.release.anonymise.values.coding import column
+from tacit.release.anonymise.values.tuples import Tuples, whole
 
 PEOPLE = (
     ("06/07", "Li Pu", 190, 80, "60+", "1001", "Politician"),

@@ -9,14 +9,14 @@ import pytest
 
 from tacit.errors import InvalidParameter
 from tacit.release.anonymise import Bands, Tree
-from tacit.release.anonymise.coding import column
-from tacit.release.anonymise.columns import Column
 from tacit.release.anonymise.methods import lattice
 from tacit.release.anonymise.methods.lattice import optimal
 from tacit.release.anonymise.methods.microaggregation import microaggregate
 from tacit.release.anonymise.methods.recoding import local
-from tacit.release.anonymise.models import KAnonymity, LDiversity, Model, Rules, TCloseness
-from tacit.release.anonymise.tuples import SecretSpread, Tuples, tally, whole
+from tacit.release.anonymise.models.family import KAnonymity, LDiversity, Model, Rules, TCloseness
+from tacit.release.anonymise.values.coding import column
+from tacit.release.anonymise.values.columns import Column
+from tacit.release.anonymise.values.tuples import SecretSpread, Tuples, tally, whole
 
 
 def table(seed: int, rows: int = 200) -> tuple[Tuples, list[Column]]:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tacit.errors import InvalidParameter
-from tacit.release.anonymise.distance import Ground, distance
-from tacit.release.anonymise.models import (
+from tacit.release.anonymise.models.distance import Ground, distance
+from tacit.release.anonymise.models.family import (
     AlphaAnonymity,
     BetaLikeness,
     DeltaPresence,
@@ -23,7 +23,7 @@ from tacit.release.anonymise.models import (
     Rules,
     TCloseness,
 )
-from tacit.release.anonymise.tuples import ClassTally, SecretSpread, Tuples, chosen, tally, whole
+from tacit.release.anonymise.values.tuples import ClassTally, SecretSpread, Tuples, chosen, tally, whole
 
 EQUAL, ORDERED = Ground("equal"), Ground("ordered")
 

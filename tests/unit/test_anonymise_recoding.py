@@ -11,8 +11,8 @@ from tacit.release.anonymise import Bands, Hierarchy, Tree, anonymise, load_tree
 from tacit.release.anonymise.methods import recoding
 from tacit.release.anonymise.methods.joining import joined
 from tacit.release.anonymise.methods.recoding import local
-from tacit.release.anonymise.models import KAnonymity, Rules
-from tacit.release.anonymise.tuples import Tuples, whole
+from tacit.release.anonymise.models.family import KAnonymity, Rules
+from tacit.release.anonymise.values.tuples import Tuples, whole
 
 pd = pytest.importorskip("pandas")
 LANDS = {f"c{i}": (f"land {i // 6}",) for i in range(24)}
@@ -97,7 +97,7 @@ def _one_column(sizes: list[int]) -> Tuples:
 
 
 def test_somebody_left_over_joins_the_nearest_class() -> None:
-    from tacit.release.anonymise.coding import column
+    from tacit.release.anonymise.values.coding import column
 
     tuples = _one_column([5, 5, 1, 5, 5])
     made, _ = column("c", [0, 50, 60, 99, 100], counts=tuples.size, hierarchy=None)
@@ -106,7 +106,7 @@ def test_somebody_left_over_joins_the_nearest_class() -> None:
 
 
 def test_a_table_smaller_than_any_group_is_one_class() -> None:
-    from tacit.release.anonymise.coding import column
+    from tacit.release.anonymise.values.coding import column
 
     tuples = _one_column([1, 1, 1])
     made, _ = column("c", ["a", "b", "c"], counts=tuples.size, hierarchy=Tree(dict.fromkeys("abc", ())))

@@ -14,8 +14,8 @@ from tacit.faces.anonymise.findings import plain_report, risk_rows
 from tacit.faces.anonymise.page import page
 from tacit.faces.anonymise.pictures import class_sizes, losses
 from tacit.release.anonymise import Anonymised, Bands, anonymise
-from tacit.release.anonymise.risk import risk
-from tacit.release.anonymise.tuples import ClassTally
+from tacit.release.anonymise.checks.risk import risk
+from tacit.release.anonymise.values.tuples import ClassTally
 
 pd = pytest.importorskip("pandas")
 

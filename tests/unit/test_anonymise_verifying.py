@@ -9,9 +9,9 @@ import pytest
 
 from tacit.errors import TacitError
 from tacit.release.anonymise import anonymise, door
-from tacit.release.anonymise.auditing import Classes, verify
-from tacit.release.anonymise.models import KAnonymity, KMap
-from tacit.release.anonymise.tuples import ClassTally
+from tacit.release.anonymise.checks.auditing import Classes, verify
+from tacit.release.anonymise.models.family import KAnonymity, KMap
+from tacit.release.anonymise.values.tuples import ClassTally
 
 pd = pytest.importorskip("pandas")
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.errors import InvalidParameter
-from tacit.release.anonymise import anonymise, tuples
-from tacit.release.anonymise.distance import EQUAL, HIERARCHICAL, ORDERED
-from tacit.release.anonymise.models import (
+from tacit.release.anonymise import anonymise
+from tacit.release.anonymise.models.distance import EQUAL, HIERARCHICAL, ORDERED
+from tacit.release.anonymise.models.family import (
     AlphaAnonymity,
     BetaLikeness,
     EntropyDiversity,
@@ -19,7 +19,8 @@ from tacit.release.anonymise.models import (
     RecursiveDiversity,
     TCloseness,
 )
-from tacit.release.anonymise.tuples import ClassTally, SecretSpread
+from tacit.release.anonymise.values import tuples
+from tacit.release.anonymise.values.tuples import ClassTally, SecretSpread
 
 pd = pytest.importorskip("pandas")
 VALUES = 7

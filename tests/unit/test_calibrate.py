@@ -21,8 +21,8 @@ from tacit.curator.calibrate import (
     ACCOUNT,
     Calibration,
     CalibrationPlan,
+    CalibrationStep,
     Quantity,
-    Step,
     Target,
     calibrate,
     plan_calibration,
@@ -114,13 +114,13 @@ class Databases:
             self._known[text] = self.connection.execute(text).fetchall()
         return self._known[text]
 
-    def counts(self, step: Step, without: int | None = None) -> IntArray:
+    def counts(self, step: CalibrationStep, without: int | None = None) -> IntArray:
         found = np.zeros(len(step.target.edges) + 1, dtype=np.int64)
         for cell, count in self.rows(step.sql[0], without):
             found[cell] = count
         return found
 
-    def law(self, step: Step, without: int | None = None) -> NDArray[np.float64]:
+    def law(self, step: CalibrationStep, without: int | None = None) -> NDArray[np.float64]:
         """The exact law of the choice: the logarithms of all probabilities."""
         assert step.noise is not None
         scores = room._scores(self.counts(step, without), step.share)

@@ -11,14 +11,15 @@ import pytest
 
 from conformance.sql_clinic import clinic
 from tacit.core import Loss
-from tacit.curator import Session, cuts
+from tacit.curator import Session
 from tacit.curator.calibrate import Quantity, Target, plan_calibration
-from tacit.curator.cuts import COLUMNS, MANY
+from tacit.curator.measuring import cuts
+from tacit.curator.measuring.cuts import COLUMNS, MANY
 from tacit.errors import PolicyError
 from tacit.faces.owner.calibrating import CalibrationRequest, run_calibration
 from tacit.policy import parse_policy
 from tacit.policy.amend import amend_policy
-from tacit.policy.cut import CutShares
+from tacit.policy.tables.cut import CutShares
 
 ANA = Session("ana")
 ROWS = [

@@ -12,7 +12,7 @@ import pytest
 from support.laws import FALSE_ALARM, p_value, two_sided_cells
 from support.sources import Seeded
 from tacit import collect
-from tacit.collect.windows import Window, lie_for
+from tacit.collect.numbers.windows import Window, lie_for
 from tacit.core import Bounds, Loss
 from tacit.errors import InvalidParameter
 

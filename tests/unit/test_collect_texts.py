@@ -10,8 +10,8 @@ import pytest
 
 from support.sources import Seeded
 from tacit import collect
-from tacit.collect.hashing import place, places
-from tacit.collect.prefix_tree import Round
+from tacit.collect.texts.hashing import place, places
+from tacit.collect.texts.prefix_tree import Round
 from tacit.core import Loss
 from tacit.errors import InvalidParameter
 

@@ -15,7 +15,7 @@ from tacit import collect
 from tacit.accounting.shuffle import shuffle
 from tacit.accounting.shuffle_numerical import shuffle_numerically
 from tacit.collect.estimates import nearest_on_simplex
-from tacit.collect.linear_hash import LinearHash, is_field_size
+from tacit.collect.frequencies.linear_hash import LinearHash, is_field_size
 from tacit.core import Bounds, Loss
 from tacit.errors import InvalidParameter
 

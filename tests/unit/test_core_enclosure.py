@@ -1,13 +1,16 @@
 """Interval arithmetic and running sums: whatever rounds, rounds outwards."""
 
+import math
 import random
 from decimal import Decimal
 from fractions import Fraction
 
 import mpmath
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tacit.core.enclosure import FINEST, Enclosure, fraction_above
+from tacit.core.enclosure import FINEST, Enclosure, double_above, fraction_above
 from tacit.core.running_sum import GRID, added
 from tacit.errors import InvalidParameter
 
@@ -111,3 +114,10 @@ def test_a_running_sum_of_hostile_denominators_stays_small_and_never_falls_short
         assert total.denominator <= GRID
         assert true <= total <= true + Fraction(300, GRID)
     assert true.denominator.bit_length() > 2 * GRID.bit_length()  # the guard was needed
+
+
+@given(st.fractions())
+def test_a_double_above_is_no_lower_and_the_one_before_it_is(value):
+    found = double_above(value)
+    assert Fraction(found) >= value
+    assert Fraction(math.nextafter(found, -math.inf)) < value

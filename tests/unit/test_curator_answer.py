@@ -72,7 +72,7 @@ def test_an_average_whose_count_may_be_more_than_nothing_keeps_its_error_bar(tmp
 def test_null_is_last_in_order_and_no_comparison_holds_for_it(tmp_path, monkeypatch):
     switch_off(monkeypatch)
     curator = clinic().curator(tmp_path)
-    asked = "DP-SELECT 400 dept, AVG(amount) AS x FROM visits WHERE dept <> 'Econ' GROUP BY dept"
+    asked = "DP-SELECT 400 dept, AVG(amount) AS x FROM visits WHERE dept <> 'Econ' OR age < 0 GROUP BY dept"
     ordered = curator.ask(f"{asked} ORDER BY x", session=ANA)
     assert [row[0] for row in ordered.rows][-1] == "Econ"
     assert [row[0] for row in curator.ask(f"{asked} ORDER BY x DESC", session=ANA).rows][-1] == "Econ"

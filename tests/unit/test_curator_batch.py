@@ -13,9 +13,9 @@ from conformance.sql_clinic import HALF, clinic, row_clinic, visits
 from conformance.sql_world import ANALYSTS, policy_of, world
 from tacit.core import Loss
 from tacit.curator import Session
-from tacit.curator import pieces as batch_pieces
-from tacit.curator.job_plan import plan_batch
-from tacit.curator.pieces import Joint, Lone
+from tacit.curator.jobs import pieces as batch_pieces
+from tacit.curator.jobs.job_plan import plan_batch
+from tacit.curator.jobs.pieces import Joint, Lone
 from tacit.curator.reading import histograms
 from tacit.errors import BudgetExceeded, EngineError, InvalidParameter, QueryRefused
 from tacit.mechanisms import Gaussian, Laplace
@@ -70,7 +70,12 @@ def test_the_noise_of_a_workload_costs_what_is_charged(made):
     (piece,) = planned(made, RANGES, HALF).pieces
     measured = piece.plan.measurements[0]
     steps = made.policy.adjacency.steps
-    assert sum((noise.loss(measured.l1).epsilon for noise in piece.noise.noises), Fraction(0)) * steps == HALF
+    strategy = piece.noise.strategy
+    moved = [
+        measured.l1 * strategy.absolute_norm(part) for part in strategy.parts
+    ]  # a unit moves weighted sums further
+    costs = [noise.loss(by).epsilon for noise, by in zip(piece.noise.noises, moved, strict=True)]
+    assert sum(costs, Fraction(0)) * steps == HALF
 
 
 @pytest.mark.parametrize("adjacency", ["add/remove", "replace"])

@@ -10,8 +10,8 @@ from conformance.sql_clinic import COLUMNS, HALF, clinic, row_clinic
 from conformance.sql_world import policy_of, world
 from tacit.core import Loss
 from tacit.curator import Session
-from tacit.curator.job_plan import plan_batch
-from tacit.curator.pieces import Joint
+from tacit.curator.jobs.job_plan import plan_batch
+from tacit.curator.jobs.pieces import Joint
 from tacit.policy import ColumnPolicy, TablePolicy
 from tacit.sql.workloads import workload
 
@@ -102,7 +102,7 @@ def test_groups_come_in_the_order_of_a_single_question(people, tmp_path):
         assert [row[-1] for row in answer.rows] == pytest.approx([row[-1] for row in single.rows], abs=0.6)
 
 
-def test_what_where_leaves_out_is_exactly_nothing(people, tmp_path):
+def test_what_where_leaves_out_is_not_shown(people, tmp_path):
     batch = people.curator(tmp_path).batch(
         [
             "SELECT age, COUNT(*) FROM people WHERE age IN (20, 21) GROUP BY age",
@@ -112,8 +112,7 @@ def test_what_where_leaves_out_is_exactly_nothing(people, tmp_path):
         epsilon=1,
     )
     rows = dict(zip([row[0] for row in batch[0].rows], zip(batch[0].rows, batch[0].errors, strict=True), strict=True))
-    assert rows[30][0][1] == 0
-    assert rows[30][1][1] is None
+    assert sorted(rows) == [20, 21]
     assert rows[20][1][1] > 0
 
 
@@ -156,7 +155,7 @@ def test_answers_that_should_add_up_do(by_row):
 
 @pytest.mark.parametrize(
     "condition",
-    ["age = 17", "age < 10", "age > 95", "age IN (20, 99)", "dept = 'Law'", "dept < 'D'", "floor < 3", "floor = 2",
+    ["age = 17", "age < 10", "age > 95", "age IN (20, 99)", "dept < 'D'", "floor < 3", "floor = 2",
      "name = 'n1'", "age < 30 OR insured", "dept LIKE 'C%'"],
 )  # fmt: skip
 def test_a_condition_that_cuts_a_cell_in_two_is_not_taken_for_one(people, condition):

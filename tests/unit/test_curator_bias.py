@@ -10,8 +10,8 @@ import pytest
 from conformance.sql_clinic import clinic, row_clinic
 from conformance.sql_noiseless import switch_off
 from tacit.curator import Session, reading
-from tacit.curator.bias import level_scores, taken_by_bounds
-from tacit.curator.noisy import Noisy
+from tacit.curator.measuring.bias import level_scores, taken_by_bounds
+from tacit.curator.measuring.noisy import Noisy
 from tacit.errors import QueryRefused, QuerySyntaxError
 from tacit.policy import ColumnPolicy
 from tacit.sql import parse

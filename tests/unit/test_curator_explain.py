@@ -118,12 +118,23 @@ def test_a_person_reads_the_same_sql_laid_out_and_a_program_on_one_line(blind, t
     shown = curator.explain(text, session=ANA)
     assert ["".join(sql.split()) for sql in shown.pretty] == ["".join(sql.split()) for sql in shown.sql]
     assert "\n" not in shown.to_dict()["sql"].replace(";\n", "")
-    read = str(shown).splitlines()
+    read = shown.text(sql=True).splitlines()
     starts = [place for place, line in enumerate(read) if line.startswith("runs ")]
     assert len(starts) == len(shown.sql)
     assert max(map(len, read[starts[0] :])) < max(map(len, shown.sql))
     laid_out = [line[13:] for line in read[starts[0] :]]
     assert "\n".join(laid_out) == "\n".join(shown.pretty)
+
+
+@pytest.mark.parametrize("text", QUESTIONS)
+def test_price_and_error_come_first_and_the_sql_only_where_it_is_asked_for(blind, text):
+    curator, _ = blind
+    shown = curator.explain(text, session=ANA)
+    words = [line.split()[0] for line in str(shown).splitlines() if not line.startswith(" ")]
+    assert words[0] == "price"
+    assert set(words[1 : 1 + len(shown.outputs)]) <= {"error"}
+    assert "runs" not in words
+    assert shown.text(sql=True).startswith(str(shown))
 
 
 def test_explain_refuses_what_the_question_refuses(blind):

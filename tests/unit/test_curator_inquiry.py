@@ -26,7 +26,7 @@ QUESTIONS = [
     ("SELECT COUNT(*) FROM visits", ()),
     ("DP-SELECT 0.5 CONFIDENCE 0.9 dept, AVG(age) FROM visits GROUP BY dept ORDER BY 2 DESC LIMIT 2", ()),
     ("DP-SELECT ? SUM(amount) FROM visits WHERE age BETWEEN ? AND ?", (0.25, 20, Decimal("40.5"))),
-    ("DP-SELECT 0.2 COUNT(*) FROM visits WHERE dept = :d AND insured = :i", {"d": "it's; -- \u00e9", "i": True}),
+    ("DP-SELECT 0.2 COUNT(*) FROM visits WHERE city = :d AND insured = :i", {"d": "it's; -- \u00e9", "i": True}),
     ("DP-SELECT 0.2 COUNT(*) FROM visits WHERE dept IN (?, 'Bio') OR dept IS NULL", ("CS",)),
     ("DP-SELECT 0.3 DELTA 1e-6 city, COUNT(DISTINCT patient_id) AS n FROM visits GROUP BY city HAVING n > 3", ()),
     ("DP-SELECT 0.3 city, COUNT(*) FROM visits GROUP BY city", ()),
@@ -149,7 +149,7 @@ def test_every_kind_of_value_comes_back(value):
 
 
 def test_a_question_too_long_for_the_record_is_refused_at_no_charge(curator):
-    long = "SELECT COUNT(*) FROM visits WHERE dept = '" + "x" * 2000 + "'"
+    long = "SELECT COUNT(*) FROM visits WHERE city = '" + "x" * 2000 + "'"
     with pytest.raises(QueryRefused, match="put on record"):
         curator.batch([f"{long} AND age > {n % 90}" for n in range(600)], session=ANA, epsilon="0.5")
     assert curator.log("ana") == ()

@@ -15,8 +15,8 @@ from conformance.sql_clinic import clinic, row_clinic
 from conformance.sql_noiseless import switch_off
 from conformance.sql_world import policy_of, world
 from support.sources import Seeded
-from tacit.curator.measure import measure
-from tacit.curator.noisy import Noisy, NoisyColumn
+from tacit.curator.measuring.measure import measure
+from tacit.curator.measuring.noisy import Noisy, NoisyColumn
 from tacit.engines import Exact
 from tacit.policy import ColumnPolicy, TablePolicy
 

@@ -85,7 +85,7 @@ def test_a_larger_question_costs_what_dominates_it_and_says_what_is_left(curator
     assert answer.left is not None
     assert 0 < answer.left.epsilon < Fraction(5, 2)
     shown = budget_status("clinic", {"bob": balance})
-    assert shown.to_dict()["total"]["spent"] == {"grains": str(spent), "delta": "0"}
+    assert shown.to_dict()["total"]["spent"] == {"grains": str(spent), "grain": "0.1", "delta": "0"}
     assert f"{spent} grains" in str(shown)
     assert isinstance(shown.left, Grains)
 

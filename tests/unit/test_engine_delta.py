@@ -12,14 +12,15 @@ import pytest
 
 from support import sail
 from tacit.curator import Curator, Release, Session
-from tacit.engines import advice_on, mark_of, open_engine, spark
+from tacit.engines import advice_on, mark_of, open_engine
 from tacit.engines.delta import delta_tables, is_delta, version
-from tacit.engines.spark_client import connect, disconnect
-from tacit.engines.spark_tables import files_under
+from tacit.engines.spark import engine as spark
+from tacit.engines.spark.client import connect, disconnect
+from tacit.engines.spark.tables import files_under
 from tacit.engines.watching import mark_of_files
 from tacit.ledger import SqliteLedger
 from tacit.policy import AnalystPolicy, BudgetPolicy, ColumnPolicy, Dataset, Policy, TablePolicy
-from tacit.policy.dataset import SourceLike
+from tacit.policy.sources.dataset import SourceLike
 
 
 def committed(table: Path, number: int, *actions: dict[str, object]) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 import tacit.engines.duckdb as adapter
 from tacit.engines import Limits, open_engine
+from tacit.engines.columns import Readable
 from tacit.errors import EngineError, InvalidParameter, PolicyError
 from tacit.policy import BudgetPolicy, Dataset, Policy, TablePolicy
 
@@ -81,11 +82,11 @@ def test_a_memory_limit_that_is_none_is_refused_at_open(tmp_path):
 def test_the_transaction_of_a_question_cannot_write(tmp_path, monkeypatch):
     run(tmp_path / "c.duckdb", "CREATE TABLE visits AS SELECT 1 AS x")
     engine = open_engine(policy_over("c.duckdb", tmp_path))
-    monkeypatch.setattr(
-        adapter, "fetch", lambda cursor, _: {"n": cursor.execute("CREATE TABLE t AS SELECT 1").fetchall()}
-    )
-    with pytest.raises(EngineError):
-        engine.execute("SELECT 1 AS n")
+    engine.execute("SELECT 1 AS n")
+    monkeypatch.setattr(Readable, "read", lambda _, cursor: cursor.execute("CREATE TABLE t AS SELECT 1").fetchall())
+    for known_or_new in ("SELECT 1 AS n", "SELECT 2 AS n"):
+        with pytest.raises(EngineError):
+            engine.execute(known_or_new)
     engine.close()
 
 
@@ -143,3 +144,26 @@ assert len(run_owner_sql(policy, "SELECT * FROM visits")[1]) == 1
     subprocess.run(
         [sys.executable, "-c", script], check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     )
+
+
+def test_what_was_learnt_of_a_statement_is_forgotten_when_the_files_change(tmp_path):
+    def write(sql):
+        with duckdb.connect() as owner:
+            owner.execute(f"COPY ({sql}) TO '{tmp_path / 'new'}' (FORMAT parquet)")
+        os.replace(tmp_path / "new", tmp_path / "visits.parquet")
+
+    write("SELECT 1 AS x")
+    sql = "SELECT x AS k0, COUNT(*) AS n FROM visits GROUP BY x"
+    with closing(open_engine(policy_over({"visits": "visits.parquet"}, tmp_path))) as engine:
+        for _ in range(3):
+            assert engine.execute(sql).integers("n").tolist() == [1]
+        assert list(engine._known) == [sql]
+        write("SELECT 1 AS x UNION ALL SELECT 1")
+        engine.mark()
+        assert engine._known == {}
+        assert engine.execute(sql).integers("n").tolist() == [2]
+        for number in range(300):
+            engine.execute(f"SELECT COUNT(*) + {number} AS n FROM visits")
+        assert len(engine._known) <= 256, "it is bounded"
+        with pytest.raises(EngineError):
+            engine.execute("SELECT 1 AS n; SELECT 2 AS n")

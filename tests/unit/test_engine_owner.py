@@ -13,7 +13,7 @@ import tacit.engines
 from tacit.engines import open_engine, owner, run_owner_sql
 from tacit.errors import EngineError, PolicyError
 from tacit.policy import BudgetPolicy, Dataset, Policy, TablePolicy
-from tacit.policy.dataset import SourceLike
+from tacit.policy.sources.dataset import SourceLike
 
 
 def policy_over(source: SourceLike, base: Path) -> Policy:

@@ -13,7 +13,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from support.postgres import OWNER, server
 from tacit.engines import Engine, open_engine, read_schema
-from tacit.engines.postgres import Postgres, _address, open_postgres
+from tacit.engines.postgres.engine import Postgres, _address, open_postgres
 from tacit.errors import EngineError, LedgerError, PolicyError
 from tacit.ledger import open_ledger
 from tacit.policy import BudgetPolicy, ColumnPolicy, Dataset, Policy, TablePolicy, check_policy
@@ -56,7 +56,7 @@ def test_the_schema_speaks_of_types_as_every_engine_does_and_of_names_as_the_pol
     assert odd.schema() == {
         "Odd": {
             "ID": "INTEGER", "small": "SMALLINT", "amount": "NUMERIC(12,2)", "free": "DOUBLE", "rough": "FLOAT",
-            "price": "DOUBLE", "feeling": "VARCHAR", "code": "VARCHAR", "who": "UUID", "at": "TIMESTAMP",
+            "price": "DOUBLE", "feeling": "VARCHAR", "code": "VARCHAR", "who": "UUID", "at": "TIMESTAMP WITH TIME ZONE",
             "seen": "TIMESTAMP", "doc": "JSONB", "raw": "BYTEA", "tags": "TEXT[]", "span": "INTERVAL",
         }
     }  # fmt: skip
@@ -188,9 +188,9 @@ def test_a_connection_lost_amid_a_question_fails_like_anything_else(odd):
 
 
 def test_without_the_extra_its_name_is_told(monkeypatch):
-    monkeypatch.setitem(sys.modules, "tacit.engines.postgres", None)
-    monkeypatch.setitem(sys.modules, "tacit.ledger.postgres", None)
-    monkeypatch.delattr("tacit.ledger.postgres", raising=False)
+    monkeypatch.setitem(sys.modules, "tacit.engines.postgres.engine", None)
+    monkeypatch.setitem(sys.modules, "tacit.ledger.postgres.ledger", None)
+    monkeypatch.delattr("tacit.ledger.postgres.ledger", raising=False)
     with pytest.raises(EngineError, match="not installed") as caught:
         read_schema(Dataset("d", "postgresql://host/db", engine="postgres"))
     assert "tacit[postgres]" in caught.value.hint

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.sql_world import World, policy_of, world
 from support.postgres import server
-from tacit.engines.postgres import Postgres, open_postgres
+from tacit.engines.postgres.engine import Postgres, open_postgres
 from tacit.policy import ColumnPolicy, Dataset, TablePolicy
 
 WHOLE = {"int2": (-(2**15), 2**15 - 1), "int4": (-(2**31), 2**31 - 1), "int8": (-(2**40), 2**40)}

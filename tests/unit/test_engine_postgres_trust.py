@@ -14,8 +14,8 @@ from support.postgres import server
 from tacit.core import Loss
 from tacit.curator import Curator, Session
 from tacit.engines import UNLIMITED, Exact, Limits, one_state
-from tacit.engines.postgres import Postgres, PostgresState, open_postgres
-from tacit.engines.postgres_tables import find_tables
+from tacit.engines.postgres.engine import Postgres, PostgresState, open_postgres
+from tacit.engines.postgres.tables import find_tables
 from tacit.errors import EngineError, PolicyError
 from tacit.ledger import SqliteLedger
 from tacit.policy import AnalystPolicy, BudgetPolicy, ColumnPolicy, Dataset, Policy, TablePolicy

@@ -8,10 +8,10 @@ import pytest
 from support.postgres import server
 from tacit.engines import UNLIMITED, Limits
 from tacit.engines.duckdb import _read_back, instance
-from tacit.engines.postgres import Postgres, _hold, open_postgres
-from tacit.engines.postgres_settings import differing, milliseconds_text, settings
-from tacit.engines.spark import _SETTINGS as SPARK
-from tacit.engines.spark import _settle
+from tacit.engines.postgres.engine import Postgres, _hold, open_postgres
+from tacit.engines.postgres.settings import differing, milliseconds_text, settings
+from tacit.engines.spark.engine import _SETTINGS as SPARK
+from tacit.engines.spark.engine import _settle
 from tacit.errors import EngineError, InvalidParameter
 from tacit.policy import ColumnPolicy, Dataset, TablePolicy
 

@@ -13,7 +13,7 @@ import pytest
 from tacit.engines import advice_on, files, open_engine, read_schema, unreadable_tables
 from tacit.errors import EngineError, PolicyError
 from tacit.policy import BudgetPolicy, ColumnPolicy, Dataset, Policy, TablePolicy, parse_policy
-from tacit.policy.dataset import SourceLike
+from tacit.policy.sources.dataset import SourceLike
 
 CANARY = "canary"
 

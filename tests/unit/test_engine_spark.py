@@ -15,8 +15,8 @@ import pytest
 from support import sail
 from tacit.core import Loss
 from tacit.engines import UNLIMITED, Limits, read_schema
-from tacit.engines.spark import Spark, open_spark
-from tacit.engines.spark_tables import SparkTables
+from tacit.engines.spark.engine import Spark, open_spark
+from tacit.engines.spark.tables import SparkTables
 from tacit.errors import EngineError, PolicyError, QueryRefused
 from tacit.policy import BudgetPolicy, ColumnPolicy, Dataset, Policy, TablePolicy
 from tacit.sql import bind, parse, plan
@@ -46,7 +46,7 @@ def test_the_schema_speaks_of_types_as_every_engine_does_and_of_names_as_the_pol
     assert engine.schema() == {
         "t": {
             "id": "BIGINT", "AMOUNT": "DECIMAL(8,2)", "rough": "FLOAT", "s": "VARCHAR", "b": "BOOLEAN", "d": "DATE",
-            "ts": "TIMESTAMP", "tz": "TIMESTAMP",
+            "ts": "TIMESTAMP", "tz": "TIMESTAMP WITH TIME ZONE",
         }
     }  # fmt: skip
     engine.close()
@@ -192,7 +192,7 @@ def test_a_wide_division_that_would_be_written_out_too_often_is_refused():
 def test_the_client_loads_where_python_runs_a_text():
     """As in `python -c` and in workers, where it would end the process."""
     loaded = subprocess.run(
-        [sys.executable, "-c", "import tacit.engines.spark; print('loaded')"],
+        [sys.executable, "-c", "import tacit.engines.spark.engine; print('loaded')"],
         capture_output=True,
         text=True,
         check=False,

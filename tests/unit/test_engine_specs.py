@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import pytest
 
 from conformance.engine_words import ENGINES as TRIED
 from tacit.engines import opener_of
 from tacit.errors import EngineError, PolicyError
 from tacit.policy import Dataset
-from tacit.policy.engine_specs import ENGINES, engine_at
 from tacit.policy.keys import keys_markdown
+from tacit.policy.sources.engine_specs import ENGINES, engine_at
+from tacit.sql.emitting import dialects
 from tacit.sql.emitting.dialects import _REWRITES
 
 PLACES = {
@@ -50,7 +54,26 @@ def test_an_address_tells_its_engine():
 
 
 def test_what_is_not_installed_is_named_with_how_to_get_it(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "tacit.engines.spark", None)
+    monkeypatch.setitem(__import__("sys").modules, "tacit.engines.spark.engine", None)
     with pytest.raises(EngineError, match="Spark is not installed") as told:
         opener_of("spark")
     assert told.value.hint == "pip install 'tacit[spark]'"
+
+
+def overwritten(source: str) -> list[str]:
+    """The keys that stand twice in one literal dictionary: of two rewrites of a node, the first would be forgotten."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Dict):
+            keys = [ast.unparse(key) for key in node.keys if key is not None]
+            found += [key for key in set(keys) if keys.count(key) > 1]
+    return found
+
+
+def test_no_rewrite_of_a_node_is_forgotten_for_a_later_one():
+    room = Path(dialects.__file__).parent
+    assert {path.name: twice for path in room.glob("*.py") if (twice := overwritten(path.read_text("utf-8")))} == {}
+
+
+def test_a_rewrite_that_is_forgotten_for_a_later_one_is_noticed():
+    assert overwritten("{exp.Anonymous: called, exp.Cast: cast, exp.Anonymous: other_words}") == ["exp.Anonymous"]

@@ -12,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tacit.engines import Limits, advice_on, one_state, open_engine, read_schema, sqlite, sqlite_programs, sqlite_tables
-from tacit.engines.sqlite import SQLite, open_sqlite
+from tacit.engines import Limits, advice_on, one_state, open_engine, read_schema
+from tacit.engines.sqlite import engine as sqlite
+from tacit.engines.sqlite import programs as sqlite_programs
+from tacit.engines.sqlite import tables as sqlite_tables
+from tacit.engines.sqlite.engine import SQLite, open_sqlite
 from tacit.errors import EngineError, InvalidParameter, PolicyError
 from tacit.policy import BudgetPolicy, ColumnPolicy, Dataset, Policy, TablePolicy
 

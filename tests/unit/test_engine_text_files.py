@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tacit.engines import open_engine, text_lines, unfit_in
+from tacit.engines import open_engine, unfit_in
 from tacit.engines.columns import quoted
+from tacit.engines.text import lines as text_lines
 from tacit.errors import PolicyError
 from tacit.policy import BudgetPolicy, ColumnPolicy, Dataset, Policy, TablePolicy
 

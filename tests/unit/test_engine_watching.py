@@ -30,7 +30,7 @@ from tacit.policy import (
     load_policy,
     policy_text,
 )
-from tacit.policy.dataset import SourceLike
+from tacit.policy.sources.dataset import SourceLike
 
 QUESTION = "DP-SELECT 1 COUNT(*) FROM t"
 Change = Callable[[], None]
@@ -177,7 +177,7 @@ def test_other_columns_are_noticed_before_anything_is_charged(kind, tmp_path):
 
 def test_a_source_that_cannot_tell_says_so(tmp_path, monkeypatch):
     source, engine, *_ = _duckdb(tmp_path)
-    monkeypatch.setattr("tacit.curator.reuse.mark_of", lambda _: None)
+    monkeypatch.setattr("tacit.curator.reusing.reuse.mark_of", lambda _: None)
     with closing(opened(policy_over(source, engine, tmp_path), tmp_path)) as curator:
         ask(curator)
         assert any("whether the data changed since is not known" in note for note in ask(curator).notes)

@@ -7,7 +7,8 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 from tacit.faces.catalogue import Catalogue, CatalogueColumn, CatalogueTable
-from tacit.faces.shell.completion import KEYWORDS, completer
+from tacit.faces.completions import KEYWORDS
+from tacit.faces.shell.completion import completer
 from tacit.faces.shell.reading import is_complete, statements
 
 

@@ -142,6 +142,20 @@ def test_a_new_module_that_adds_no_arrow_leaves_the_picture_alone(import_map: Mo
     assert _draw(import_map, house, "--check") == 0
 
 
+def test_the_folders_of_a_room_stand_in_it_importers_first(import_map: ModuleType, house: Path) -> None:
+    _draw(import_map, house)
+    before = (house / "docs" / "map.svg").read_text()
+    _write(house, "hall/coats/__init__.py", '"""Coats."""')
+    _write(house, "hall/bells/__init__.py", '"""Bells."""')
+    _write(house, "hall/desk/__init__.py", '"""A desk."""')
+    _write(house, "hall/desk/book.py", "from house.hall.coats import hook\nfrom house.hall.bells.small import ring")
+    _write(house, "hall/coats/hook.py", "from house.hall.bells import ring")
+    assert _draw(import_map, house, "--check") == 1
+    assert _draw(import_map, house) == 0
+    picture = (house / "docs" / "map.svg").read_text()
+    assert "desk · coats · bells" in _words(picture) - _words(before)
+
+
 def test_our_own_rooms_are_in_order(import_map: ModuleType) -> None:
     root = SCRIPT.parents[1]
     house = import_map.read_house(root / "src" / "tacit", import_map.read_layers(root / "pyproject.toml"))

@@ -18,9 +18,9 @@ from support.sources import Seeded
 from tacit.core import Adjacency, Loss
 from tacit.errors import InvalidParameter, QueryRefused
 from tacit.mechanisms import Gaussian, Laplace, RandomisedResponse, Thresholdout
+from tacit.mechanisms.accuracy.geometric import share
+from tacit.mechanisms.calibration.gaussian_profile import delta_above, mu_within
 from tacit.mechanisms.gaussian import classic_sigma
-from tacit.mechanisms.gaussian_profile import delta_above, mu_within
-from tacit.mechanisms.tails import share
 
 REPLACE = Adjacency.REPLACE
 TWO_COIN = RandomisedResponse.two_coin()

@@ -26,12 +26,12 @@ from tacit.ledger import (
     SqliteLedger,
     accept_ledger,
     accept_rollback,
-    postgres_schema,
     schema,
     verify_file,
     verify_ledger,
 )  # fmt: skip
-from tacit.ledger.postgres import PostgresLedger
+from tacit.ledger.postgres import schema as postgres_schema
+from tacit.ledger.postgres.ledger import PostgresLedger
 
 FIRST = Path(__file__).with_name("data") / "ledger_format_1.sql"
 WIDE = Budget(10, "1e-5")

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from tacit.ledger.chain import SEALED, Field, canonical, digest, leaf, seal, state
+from tacit.ledger.entries.chain import SEALED, Field, canonical, digest, leaf, seal, state
+from tacit.ledger.entries.totals import COLUMNS
 from tacit.ledger.schema import TABLES
-from tacit.ledger.totals import COLUMNS
 
 ENTRY: dict[str, Field] = {name: f"value of {name}" for name in SEALED} | {"seq": 4, "at": 5, "charge": None}
 FIRST: dict[str, Field] = ENTRY | {"asked": None, "state": ""}  # as the first format wrote it

@@ -18,8 +18,9 @@ import pytest
 
 from tacit.core import Budget, Loss
 from tacit.errors import BudgetExceeded, LedgerError
-from tacit.ledger import Answer, BudgetLimits, Charge, Reservation, SqliteLedger, accounts, verify_file
+from tacit.ledger import Answer, BudgetLimits, Charge, Reservation, SqliteLedger, verify_file
 from tacit.ledger import desk as desk_module
+from tacit.ledger.entries import accounts
 
 CAPS = BudgetLimits(total=Budget(1000), analyst=Budget(1000), window=None, groups=())
 CANARY = "canary-Alice-1987"
@@ -229,7 +230,7 @@ def test_a_full_disk_is_called_so_and_the_advice_fits(
         raise OSError(getattr(errno, error), CANARY)
 
     with monkeypatch.context() as broken:
-        broken.setattr("tacit.ledger.book.reserve", fail)
+        broken.setattr("tacit.ledger.entries.book.reserve", fail)
         broken.setattr("tacit.ledger.sqlite._is_full", lambda _: True)
         with pytest.raises(LedgerError) as refused:
             ledger.reserve(charge(), CAPS)
@@ -248,7 +249,7 @@ def test_a_disk_with_room_is_not_called_full(ledger: SqliteLedger, monkeypatch: 
         failed.sqlite_errorname = "SQLITE_IOERR_READ"
         raise failed
 
-    monkeypatch.setattr("tacit.ledger.book.reserve", fail)
+    monkeypatch.setattr("tacit.ledger.entries.book.reserve", fail)
     with pytest.raises(LedgerError, match="its database failed") as refused:
         ledger.reserve(charge(), CAPS)
     assert "make room" not in refused.value.hint
@@ -312,7 +313,7 @@ def test_a_refusal_that_left_a_trace_takes_its_batch_down(
         raise BudgetExceeded("after the fact")
 
     ledger.reserve(charge(), CAPS)
-    monkeypatch.setattr("tacit.ledger.book.accounts.after", late)
+    monkeypatch.setattr("tacit.ledger.entries.book.accounts.after", late)
     with pytest.raises(LedgerError, match="nothing of its batch is kept"):
         ledger.reserve(charge(), CAPS)
     ledger.close()
@@ -325,7 +326,7 @@ def test_neither_error_nor_log_repeats_the_databases_words(
     def chatty(*_: object, **__: object) -> None:
         raise sqlite3.OperationalError(f"near {CANARY!r}: syntax error")
 
-    monkeypatch.setattr("tacit.ledger.book.reserve", chatty)
+    monkeypatch.setattr("tacit.ledger.entries.book.reserve", chatty)
     with caplog.at_level(logging.DEBUG), pytest.raises(LedgerError) as refused:
         ledger.reserve(charge(), CAPS)
     assert CANARY not in "".join(traceback.format_exception(refused.value))

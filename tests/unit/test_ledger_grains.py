@@ -10,9 +10,10 @@ import pytest
 
 from tacit.core import Budget, Loss
 from tacit.errors import BudgetExceeded, LedgerError
-from tacit.ledger import BudgetLimits, Charge, Grains, SqliteLedger, book, grain_totals
-from tacit.ledger.links import head
-from tacit.ledger.totals import Totals
+from tacit.ledger import BudgetLimits, Charge, Grains, SqliteLedger
+from tacit.ledger.entries import book, grain_totals
+from tacit.ledger.entries.links import head
+from tacit.ledger.entries.totals import Totals
 
 GRAIN = Fraction(1, 10)
 

@@ -29,7 +29,7 @@ from tacit.ledger import (
     verify_file,
 )
 from tacit.ledger.group_commit import GroupCommit, Take, Ticket
-from tacit.ledger.postgres import PostgresLedger
+from tacit.ledger.postgres.ledger import PostgresLedger
 
 OURS = str(Path(tacit.ledger.__file__).parent)
 CAPS = BudgetLimits(total=Budget(1000), analyst=None, window=None, groups=())

@@ -23,7 +23,7 @@ from tacit.ledger import (
     accept_rollback,
     verify_file,
 )
-from tacit.ledger.chain import SEALED, seal
+from tacit.ledger.entries.chain import SEALED, seal
 
 WIDE = Budget(10, "1e-6")
 CAPS = BudgetLimits(total=WIDE, analyst=WIDE, window=86_400, groups=(("staff", WIDE),))

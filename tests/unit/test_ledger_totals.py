@@ -14,9 +14,10 @@ import pytest
 
 from tacit.core import Budget, Loss
 from tacit.errors import BudgetExceeded, LedgerError
-from tacit.ledger import Answer, BudgetLimits, Charge, Reservation, SqliteLedger, totals, verify_file
-from tacit.ledger.chain import seal
-from tacit.ledger.totals import COLUMNS
+from tacit.ledger import Answer, BudgetLimits, Charge, Reservation, SqliteLedger, verify_file
+from tacit.ledger.entries import totals
+from tacit.ledger.entries.chain import seal
+from tacit.ledger.entries.totals import COLUMNS
 
 ONE = BudgetLimits(total=Budget(1), analyst=Budget(1), window=3600, groups=(("staff", Budget(1)),))
 FLIPS = 400  # bits turned over, each in a fresh copy

@@ -14,10 +14,10 @@ from tacit.core import GaussianEvent, Loss, sqrt_above
 from tacit.core.concentrated import epsilon_of_rho, rho_within
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Gaussian
+from tacit.mechanisms.calibration.gaussian_cost import epsilon_of, lost_by_rounding
+from tacit.mechanisms.calibration.gaussian_discrete import SummedWeights
+from tacit.mechanisms.calibration.gaussian_profile import delta_above, epsilon_above, mu_within
 from tacit.mechanisms.gaussian import classic_sigma
-from tacit.mechanisms.gaussian_calibration import epsilon_of, lost_by_rounding
-from tacit.mechanisms.gaussian_discrete import SummedWeights
-from tacit.mechanisms.gaussian_profile import delta_above, epsilon_above, mu_within
 from tacit.noise import MAX_SIGMA, MAX_WIDE_SCALE
 
 ONE_IN_1E5 = Fraction(1, 10**5)

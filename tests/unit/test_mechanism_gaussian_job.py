@@ -12,10 +12,11 @@ from tacit.accounting import zcdp_of, zcdp_to_dp
 from tacit.core import ComposedEvent, Loss
 from tacit.core.concentrated import rho_within
 from tacit.errors import InvalidParameter
-from tacit.mechanisms import Gaussian, gaussian_job
-from tacit.mechanisms.gaussian_calibration import epsilon_of, moved_values
-from tacit.mechanisms.gaussian_job import rho_of_job
-from tacit.mechanisms.gaussian_profile import mu_within
+from tacit.mechanisms import Gaussian
+from tacit.mechanisms.calibration import gaussian_job
+from tacit.mechanisms.calibration.gaussian_cost import epsilon_of, moved_values
+from tacit.mechanisms.calibration.gaussian_job import rho_of_job
+from tacit.mechanisms.calibration.gaussian_profile import mu_within
 
 HALF = Fraction(1, 2)
 PAIRS = [

@@ -13,7 +13,7 @@ from support.sources import Seeded
 from tacit.core import LaplaceEvent, Loss
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Laplace, on_grid
-from tacit.mechanisms.tails import difference_reach, geometric_reach, share
+from tacit.mechanisms.accuracy.geometric import difference_reach, geometric_reach, share
 from tacit.noise import MAX_SCALE, MAX_WIDE_SCALE
 
 SCALES = [Fraction(1, 50), Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(1000), Fraction(MAX_SCALE)]

@@ -30,9 +30,17 @@ def test_nothing_takes_a_seed() -> None:
     assert {_name(path): found for path in MODULES if (found := seeds(path.read_text()))} == {}
 
 
-def test_the_package_has_no_source_but_the_systems() -> None:
+def test_the_package_has_no_source_of_noise_but_the_systems() -> None:
     found = {(_name(path), name) for path in MODULES for name in sources(path.read_text())}
-    assert found == {("noise/source.py", "Source"), ("noise/source.py", "SystemSource")}
+    repeatable = ("noise/redrawing.py", "RepeatableBits")
+    assert found == {("noise/source.py", "Source"), ("noise/source.py", "SystemSource"), repeatable}
+
+
+def test_bits_that_repeat_are_used_where_released_numbers_are_redrawn_and_nowhere_else() -> None:
+    naming = {_name(path) for path in MODULES if "RepeatableBits" in path.read_text()}
+    assert naming == {"noise/redrawing.py", "curator/computing/computing.py", "release/synthesise/model.py"}
+    redrawing = (PACKAGE / "curator/computing/computing.py").read_text()
+    assert "curator.measuring" not in redrawing
 
 
 @pytest.mark.parametrize(

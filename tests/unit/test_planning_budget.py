@@ -6,10 +6,12 @@ import random
 
 import pytest
 
-from conformance.sql_hostile import WIDTH, counted_nodes, hostile, wide_world
-from tacit.curator import Session, job_plan
+from conformance.sql_hostile import WIDTH, counted_nodes, hostile, nested, nested_world, wide_world
+from tacit.curator import Session
+from tacit.curator.jobs import job_plan
 from tacit.errors import QueryRefused, TacitError
 from tacit.sql import bind, parse
+from tacit.sql.expressions.names import scope, written
 from tacit.sql.parsing import planning_budget
 from tacit.sql.planning import planner
 from tacit.sql.planning.work import work_of
@@ -116,3 +118,45 @@ def test_no_text_makes_planning_work_without_end(curator):
 def test_without_the_budget_a_small_sibling_of_those_texts_takes_a_tenth_of_all_nodes_already(curator, monkeypatch):
     monkeypatch.setattr(planning_budget.PlanningBudget, "spend", lambda self, nodes: None)
     assert explained(curator, cube("b", 4, where=" AND ".join(f"n0 <> {i}" for i in range(200)))) > MOST_NODES / 10
+
+
+def doubled(times):
+    return f"DP-SELECT 1 SUM({'NULLIF(' * times}x{', 3)' * times}) FROM t"
+
+
+def test_functions_in_each_other_are_refused_before_they_have_doubled_too_often(tmp_path):
+    curator = nested_world().curator(tmp_path)
+    assert explained(curator, doubled(4)) < MOST_NODES / 50
+    with counted_nodes() as made, pytest.raises(QueryRefused, match="too long: it would be written out again"):
+        curator.explain(doubled(12), session=ANA)
+    assert made[0] < MOST_NODES / 50
+
+
+def test_no_short_text_makes_long_sql_without_end(tmp_path):
+    curator = nested_world().curator(tmp_path)
+    rng, planned = random.Random("nested"), 0
+    for _ in range(40):
+        text = f"DP-SELECT 1 DELTA 1e-6 {nested(rng)} FROM t"
+        with counted_nodes() as made:
+            try:
+                curator.explain(text, session=ANA)
+                planned += 1
+            except TacitError:
+                pass
+        assert made[0] < MOST_NODES, text
+    assert planned > 5
+
+
+def test_what_forgets_that_it_writes_twice_ends_all_the_same(tmp_path, monkeypatch):
+    """The limit of one expression, seen from below: nothing that is known reaches it."""
+    monkeypatch.setattr(written, "MOST_WRITTEN", 20)
+    curator = nested_world().curator(tmp_path)
+    curator.explain("DP-SELECT 1 SUM(n) FROM t", session=ANA)
+    for long in ("SUM(NULLIF(NULLIF(x, 1), 3) + n)", "COUNT(DISTINCT DATE_TRUNC('month', d) + INTERVAL 40 DAY)"):
+        with pytest.raises(QueryRefused, match=LARGE):
+            curator.explain(f"DP-SELECT 1 {long} FROM t", session=ANA)
+
+
+def test_a_planted_doubling_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.setattr(scope, "_MAX_NULLIFS", 99)
+    assert explained(nested_world().curator(tmp_path), doubled(7)) > MOST_NODES / 50

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tacit.policy.lines import Origin, key_lines
+from tacit.policy.reading.lines import Origin, key_lines
 
 TEXT = '''\
 # a comment with [brackets] and = signs

@@ -1,7 +1,7 @@
 """The policy as Python objects: the same rules, the same errors, lookups that do not mind the case."""
 
 from dataclasses import FrozenInstanceError, fields, replace
-from datetime import timedelta
+from datetime import date, timedelta
 from fractions import Fraction
 
 import pytest
@@ -159,6 +159,13 @@ def test_nan_counts_as_the_value_in_range_nearest_to_zero(lower, upper, nan):
 def test_a_number_given_as_float_text_or_fraction_is_the_same_number():
     columns = [ColumnPolicy("a", lower=0, upper=1, step=step) for step in (0.1, "0.1", "1/10", Fraction(1, 10))]
     assert len(set(columns)) == 1
+
+
+def test_a_day_bounds_a_timestamp_from_its_first_moment():
+    days = ColumnPolicy("at", type="timestamp", lower=date(2024, 1, 1), upper=date(2025, 1, 1))
+    moments = ColumnPolicy("at", type="timestamp", lower="2024-01-01T00:00:00", upper="2025-01-01T00:00:00")
+    assert days == moments
+    assert days.bounds == moments.bounds
 
 
 def test_values_are_frozen_and_replaceable():

@@ -91,6 +91,8 @@ REFUSED = [
     ("epsilon = 2", "epsilon = nan", 8, "[groups.students] epsilon: is not finite", ""),
     ("max_groups = 10", "max_groups = 0", 14, "max_groups: must be at least 1: got 0", ""),
     ("max_rows = 20", "max_rows = -3", 15, "max_rows: must be at least 1: got -3", ""),
+    ("max_rows = 20", 'rules = "age > 1"', 15, "rules: must be a list of texts", 'write rules = ["age >= 18"]'),
+    ("max_rows = 20", "rules = [1]", 15, "rules", "write it in quotes"),
     ("max_rows = 20", "max_distinct = 99999999999", 15, "max_distinct: must be at most", ""),
     ("step = 0.01", "step = 0", 17, "amount: step must be greater than zero: got 0", ""),
     ("step = 0.01", "step = -1", 17, "amount: step must be greater than zero: got -1", ""),

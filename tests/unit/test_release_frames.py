@@ -14,6 +14,7 @@ import pyarrow
 import pytest
 
 from support.releases import release
+from tacit.curator.forms.shape import ColumnShape
 from tacit.errors import InvalidParameter
 
 FIRST, LAST = date(1, 1, 1), date(9999, 12, 31)
@@ -26,6 +27,26 @@ def test_every_noisy_column_is_followed_by_its_half_width():
     assert list(frame.columns) == table.column_names == ["key", "n", "n_error"]
     assert frame["n_error"].tolist() == table["n_error"].to_pylist() == [1.5, 1.5]
     assert frame.attrs == {"cost": "ε = 0.5", "covers": "the noise alone", "notes": ["<i>note</i>"]}
+
+
+def test_an_answer_without_rows_has_the_columns_and_types_that_it_would_have_had():
+    kinds = [("text", False), ("date", False), ("boolean", False), ("integer", True), ("number", True)]
+    shapes = (
+        *(ColumnShape(kind, noisy=noisy) for kind, noisy in kinds),
+        ColumnShape("number", noisy=True, stated=False),
+    )
+    made = release((), errors=(), columns=("w", "d", "b", "n", "s", "median"), shapes=shapes)
+    names = ["w", "d", "b", "n", "n_error", "s", "s_error", "median"]
+    frame, table = made.to_pandas(), made.to_arrow()
+    assert (
+        list(frame.columns)
+        == table.column_names
+        == made.to_polars().columns
+        == made.to_csv().strip().split(",")
+        == names
+    )
+    assert [str(kind) for kind in frame.dtypes][1:] == ["datetime64[s]", "bool", "int64", *["float64"] * 4]
+    assert [str(kind) for kind in table.schema.types] == ["string", "date32[day]", "bool", "int64", *["double"] * 4]
 
 
 @pytest.mark.parametrize("names", [("n", "n_error"), ("n_error", "n"), ("n", "n"), ("n_error_2", "n")])

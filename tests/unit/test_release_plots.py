@@ -13,6 +13,7 @@ import pytest
 from matplotlib import pyplot
 
 from support.releases import release
+from tacit.curator.forms.shape import ColumnShape
 from tacit.errors import InvalidParameter
 
 
@@ -39,6 +40,20 @@ def test_every_aggregate_has_a_picture_of_its_own():
     assert [axes.get_ylabel() for axes in figure.axes] == ["n", "cost"]
     assert [[bar.get_height() for bar in axes.patches] for axes in figure.axes] == [[3, 5], [0.5, 0.25]]
     assert [axes.get_xlabel() for axes in figure.axes] == ["", "ward"]
+
+
+def test_a_column_that_is_neither_key_nor_measured_is_drawn_where_it_is_named_only():
+    """GROUPING() says which rows are totals."""
+    shapes = (ColumnShape("text", noisy=False), ColumnShape("integer", noisy=False), ColumnShape("integer", noisy=True))
+    made = release(
+        (("a", 0, 3), (None, 1, 5)),
+        errors=((None, None, 1.0), (None, None, 2.0)),
+        columns=("ward", "total", "n"),
+        shapes=shapes,
+        keys=(0,),
+    )
+    assert [axes.get_ylabel() for axes in made.plot().axes] == ["n"]
+    assert [axes.get_ylabel() for axes in made.plot("total").axes] == ["total"]
 
 
 def test_bars_have_their_keys_and_their_error_bars():

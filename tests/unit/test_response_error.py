@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from tacit.errors import InvalidParameter
-from tacit.mechanisms import KaryResponse, RandomisedResponse, response_error
-from tacit.mechanisms.response_error import _Bound, _Chances, _Table, response_reach
+from tacit.mechanisms import KaryResponse, RandomisedResponse
+from tacit.mechanisms.accuracy import response as response_error
+from tacit.mechanisms.accuracy.response import _Bound, _Chances, _Table, response_reach
 
 Law = dict[int, Fraction]
 

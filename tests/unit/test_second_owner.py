@@ -8,9 +8,9 @@ import pytest
 from tacit.faces.owner.examining import examine
 from tacit.policy import Severity, TablePolicy, check_policy
 from tacit.policy.budget import BudgetPolicy
-from tacit.policy.column import ColumnPolicy
-from tacit.policy.dataset import Dataset
 from tacit.policy.model import Policy
+from tacit.policy.sources.dataset import Dataset
+from tacit.policy.tables.column import ColumnPolicy
 
 
 def suspected(schema, *tables):

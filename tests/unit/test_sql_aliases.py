@@ -20,10 +20,10 @@ from tacit.engines.duckdb import build
 from tacit.engines.sources import Exposed
 from tacit.errors import EngineError, PolicyError, QueryRefused, TacitError
 from tacit.policy import ColumnPolicy, TablePolicy, parse_policy
-from tacit.policy.names import RESERVED
+from tacit.policy.reading.names import RESERVED
 from tacit.sql import Plan, parse
 from tacit.sql.emitting.dialects import values_of
-from tacit.sql.expressions.aliases import OUTSIDE, qualified
+from tacit.sql.expressions.names.aliases import OUTSIDE, qualified
 from tacit.sql.planning import statements
 
 TABLES = ("people", "visits", "cities")

@@ -61,47 +61,48 @@ def refusal(over, body, kind=QueryRefused, parameters=()):
         ("* FROM visits", "* is refused in the select list"),
         ("age, dept FROM visits", "age is refused in the select list"),
         ("dept FROM visits GROUP BY dept", "rows are refused"),
-        ("age, COUNT(*) FROM visits GROUP BY dept", "age is refused in the select list"),
+        ("age, COUNT(*) FROM visits GROUP BY dept", "age is refused beside aggregates: it is neither grouped"),
         ("'x', COUNT(*) FROM visits", "a bare text or date"),
         ("SUM(dept) FROM visits", "the column dept is text"),
         ("SUM(seen) FROM visits", "the column seen is date"),
-        ("AVG(age / amount) FROM visits", "a division by a column"),
+        ("AVG(age / amount) FROM visits", "divisor may be zero"),
         ("SUM(age / 0) FROM visits", "a division by zero"),
-        ("SUM(age // amount) FROM visits", "// is refused"),
-        ("SUM(age % -3) FROM visits", "% is refused"),
-        ("SUM((age - 30) // 2) FROM visits", "// is refused"),
-        ("SUM(SQRT(age)) FROM visits", "SQRT is refused"),
-        ("SUM(LN(age)) FROM visits", "LN is refused"),
+        ("SUM(age // amount) FROM visits", "divisor may be zero"),
+        ("SUM(age % 0) FROM visits", "% needs a constant other than 0"),
+        ("SUM(age % amount) FROM visits", "% needs a constant other than 0"),
+        ("SUM(NULLIF(age, dept)) FROM visits", "tacit does not convert cells"),
+        ("SUM(WIDTH_BUCKET(age, 3, 3, 2)) FROM visits", "WIDTH_BUCKET needs two different numbers"),
+        ("SUM(WIDTH_BUCKET(age, 3, 9, 1.5)) FROM visits", "WIDTH_BUCKET needs two different numbers"),
         ("SUM(CAST(dept AS INTEGER)) FROM visits", "the column dept is text"),
         ("SUM(CAST(amount AS INTEGER)) FROM visits", "this cast is refused"),
         ("SUM(TRY_CAST(amount AS INTEGER)) FROM visits", "TRY_CAST is refused"),
         ("SUM(CASE WHEN TRUE THEN NULL END) FROM visits", "every branch is NULL"),
-        ("COUNT(*) FROM visits WHERE RANDOM() < 0.5", "RAND is refused"),
+        ("COUNT(*) FROM visits WHERE RANDOM() < 0.5", "RANDOM is refused"),
         ("COUNT(*) FROM visits WHERE CAST(dept AS INTEGER) = 1", "the column dept is text"),
         ("COUNT(*) FROM visits WHERE ERROR(dept)", "ERROR is refused in a condition"),
         ("COUNT(*) FROM visits WHERE dept = 3", "is compared with"),
         ("COUNT(*) FROM visits WHERE age = '3'", "is compared with"),
-        ("COUNT(*) FROM visits WHERE seen > TIMESTAMP '2024-01-01 00:00:01'", "is compared with"),
-        ("COUNT(*) FROM visits WHERE seen = at", "is compared with"),
+        ("COUNT(*) FROM visits WHERE seen = TIMESTAMP '2024-01-01 00:00:01'", "is compared with"),
+        ("COUNT(*) FROM visits WHERE seen = at", "at has no bounds"),
         ("COUNT(*) FROM visits WHERE seen > 'yesterday'", "is not a date"),
         ("COUNT(*) FROM visits WHERE dept LIKE city", "a constant is needed"),
         ("COUNT(*) FROM visits WHERE dept LIKE 'a\\'", "backslash"),
-        ("COUNT(*) FROM visits WHERE dept SIMILAR TO 'a'", "is refused in a condition"),
-        ("COUNT(*) FROM visits WHERE REGEXP_MATCHES(dept, 'a')", "is refused in a condition"),
-        ("COUNT(*) FROM visits WHERE age IS DISTINCT FROM 3", "is refused in a condition"),
+        ("COUNT(*) FROM visits WHERE dept SIMILAR TO 'a('", "a parenthesis is not closed"),
+        ("COUNT(*) FROM visits WHERE REGEXP_MATCHES(dept, city)", "REGEXP_MATCHES needs a constant pattern"),
+        ("COUNT(*) FROM visits WHERE age IS DISTINCT FROM '3'", "is compared with"),
         ("COUNT(*) FROM visits WHERE insured IS 3", "IS needs NULL, TRUE or FALSE"),
         ("COUNT(*) FROM visits WHERE age IN (age)", "a constant is needed"),
-        ("COUNT(*) FROM visits WHERE SUBSTRING(dept, 0, 1) = 'C'", "SUBSTRING needs whole numbers"),
-        ("COUNT(*) FROM visits WHERE SUBSTRING(dept, 1, TRUE) = 'C'", "SUBSTRING needs whole numbers"),
-        ("COUNT(*) FROM visits WHERE age BETWEEN SYMMETRIC 3 AND 1", "BETWEEN is refused with SYMMETRIC"),
+        ("COUNT(*) FROM visits WHERE SUBSTRING(dept, -3, 1) = 'C'", "SUBSTRING from the end"),
+        ("COUNT(*) FROM visits WHERE SUBSTRING(dept, 1, TRUE) = 'C'", "SUBSTRING needs a whole number"),
+        ("COUNT(*) FROM visits WHERE age BETWEEN SYMMETRIC 3 AND 'x'", "is compared with"),
         ("SUM(ROUND(amount, TRUE)) FROM visits", "ROUND needs a whole number"),
-        ("COUNT(*) FROM visits WHERE TRIM(LEADING 'x' FROM dept) = 'C'", "TRIM is refused with"),
-        ("COUNT(*) FROM visits WHERE EXTRACT(EPOCH FROM seen) > 1", "EPOCH is refused"),
+        ("COUNT(*) FROM visits WHERE TRIM(LEADING city FROM dept) = 'C'", "TRIM needs a constant text"),
+        ("COUNT(*) FROM visits WHERE EXTRACT(MILLENNIUM FROM seen) > 1", "MILLENNIUM is refused"),
         ("COUNT(*) FROM visits WHERE DATE_TRUNC('century', seen) > '2024-01-01'", "DATE_TRUNC to CENTURY is refused"),
         ("COUNT(*) FROM visits WHERE COALESCE(dept, 3) = 'x'", "COALESCE needs"),
         ("COUNT(age, dept) FROM visits", "COUNT takes one argument"),
-        ("COUNT(DISTINCT age, dept) FROM visits", "takes one column"),
         ("SUM(DISTINCT age) FROM visits", "DISTINCT is refused in SUM"),
+        ("COUNT(*) FROM visits WHERE age * 2 > '3'", "number is compared with text"),
         ("SUM(*) FROM visits", "SUM needs a column"),
         ("QUANTILE(age, 2) FROM visits", "a quantile lies between 0 and 1"),
         ("QUANTILE(age, -0.1) FROM visits", "a quantile lies between 0 and 1"),
@@ -109,12 +110,10 @@ def refusal(over, body, kind=QueryRefused, parameters=()):
         ("QUANTILE(age, amount) FROM visits", "a constant is needed"),
         ("QUANTILE(age) FROM visits", "needs a share"),
         ("MEDIAN(amount * 1000) FROM visits WHERE FALSE", None),
-        ("MEDIAN(amount * amount) FROM visits", "too fine a grid"),
         ("MODE(city) FROM visits", "needs a public domain"),
         ("TOP_K(dept, 4) FROM visits", "more values than the domain has"),
         ("TOP_K(dept, 0) FROM visits", "TOP_K needs"),
         ("TOP_K(dept) FROM visits", "TOP_K needs"),
-        ("PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age DESC) FROM visits", "WITHIN GROUP is refused"),
         ("AVG(5) FROM visits", "nothing is measured"),
         ("COUNT(*) FROM visits LIMIT 10%", "LIMIT needs a whole number"),
         ("COUNT(*) FROM visits LIMIT 5 BY dept", "LIMIT needs a whole number"),
@@ -122,7 +121,7 @@ def refusal(over, body, kind=QueryRefused, parameters=()):
         ("COUNT(*) FROM visits LIMIT -1", "LIMIT needs a whole number"),
         ("COUNT(*) FROM visits LIMIT 1.5", "LIMIT needs a whole number"),
         ("COUNT(*) FROM visits OFFSET age", "a constant is needed"),
-        ("COUNT(*) FROM visits ORDER BY age", "age is refused in the select list"),
+        ("COUNT(*) FROM visits ORDER BY age", "age is refused beside aggregates"),
         ("COUNT(*) FROM visits ORDER BY 1 NULLS FIRST", "NULLS FIRST"),
         ("dept, COUNT(*) FROM visits GROUP BY dept HAVING dept = 'CS'", "refused in HAVING"),
         ("COUNT(*) FROM visits HAVING insured", "refused in HAVING"),
@@ -155,24 +154,15 @@ def test_what_cannot_be_answered_is_refused_by_name(over, body, word):
             "ARRAY_AGG(age)",
             "STRING_AGG(dept, ',')",
             "GROUP_CONCAT(dept)",
-            "APPROX_COUNT_DISTINCT(age)",
         ),
         *(
-            "APPROX_QUANTILE(age, 0.5)",
             "BIT_AND(age)",
             "BOOL_AND(insured)",
             "PRODUCT(age)",
             "ENTROPY(age)",
             "MAX_BY(age, amount)",
         ),
-        *(
-            "KURTOSIS(age)",
-            "SKEWNESS(age)",
-            "CORR(age, amount)",
-            "COVAR_POP(age, amount)",
-            "REGR_SLOPE(age, amount)",
-            "MAD(age)",
-        ),
+        *("MAD(age)",),
         *(
             "CHECKSUM(age)",
             "COUNT_STAR_EXACT()",
@@ -313,10 +303,10 @@ def test_two_columns_of_one_name_are_told_apart(over):
     ],
 )
 def test_a_text_parameter_is_a_literal_and_never_sql(over, value, written):
-    where = bound(over, "COUNT(*) FROM visits WHERE dept = ?", [value]).where
+    where = bound(over, "COUNT(*) FROM visits WHERE city = ?", [value]).where
     assert where is not None
-    assert where.sql(dialect="duckdb") == f'"dept" = {written}'
-    plan = over.plan("DP-SELECT 1 COUNT(*) FROM visits WHERE dept = ?", [value])
+    assert where.sql(dialect="duckdb") == f'"city" = {written}'
+    plan = over.plan("DP-SELECT 1 COUNT(*) FROM visits WHERE city = ?", [value])
     assert over.exact(plan)[0].rows == 1
 
 
@@ -438,3 +428,11 @@ def test_not_like_is_not_like(over):
     for words in ("dept NOT LIKE 'C%'", "dept NOT ILIKE 'c%'", "NOT dept LIKE 'C%'"):
         where = bound(over, f"COUNT(*) FROM visits WHERE {words}").where
         assert where.sql(dialect="duckdb").startswith("NOT "), words
+
+
+@pytest.mark.parametrize("call", ["PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY age)", "VAR_SAMP(age)", "STDEV(age)"])
+def test_an_aggregate_is_called_as_it_was_typed(over, call):
+    labels = [measure.label for measure in bound(over, f"{call} FROM visits").measures]
+    said = " ".join([*labels, *bound(over, f"{call} FROM visits").notes])
+    assert call.partition("(")[0] in said
+    assert "QUANTILE_CONT" not in said

@@ -64,6 +64,8 @@ COUNT(*) FROM people, cities b WHERE EXISTS (SELECT 1 FROM cities a WHERE a.city
 COUNT(*) FROM people, cities b WHERE people.city IN (SELECT city FROM streets)
 COUNT(*) FROM people JOIN (SELECT a.city AS x FROM cities a, cities b WHERE a.size = b.size) q ON x = city, cities c
 COUNT(*) FROM visits a JOIN visits b ON a.id = b.id JOIN visits c ON c.id = a.id JOIN people d ON d.id = a.id
+COUNT(*) FROM people JOIN visits v ON v.id = people.id, cities
+COUNT(*) FROM (SELECT p.id, p.pay FROM people p, streets s) q JOIN cities c ON c.size = q.pay
 """.strip().splitlines()
 BEYOND = (
     """
@@ -82,6 +84,11 @@ COUNT(*) FROM people WHERE EXISTS (SELECT 1 FROM cities a, cities b, cities c WH
 COUNT(*) FROM people WHERE pay IN (SELECT a.size FROM cities a, cities b, cities c)
 COUNT(*) FROM visits a JOIN visits b ON a.id = b.id JOIN visits c ON c.id = a.id JOIN visits d ON d.id = a.id \
 JOIN visits e ON e.id = a.id
+COUNT(*) FROM (SELECT people.id, people.name FROM people, cities a) q, cities b
+COUNT(*) FROM (SELECT id FROM people, cities a UNION ALL SELECT id FROM people, cities b) q, streets s
+COUNT(*) FROM (SELECT x.id FROM (SELECT id FROM people, cities a) x) y, (SELECT a.city FROM cities a) b
+COUNT(*) FROM (SELECT a.id FROM visits a JOIN visits b ON a.id = b.id JOIN visits c ON a.id = c.id) q \
+JOIN (SELECT id FROM visits) r ON r.id = q.id JOIN visits d ON d.id = q.id
 COUNT(*) FROM people WHERE EXISTS (SELECT 1 FROM visits a JOIN visits b ON a.id = b.id JOIN visits c ON c.id = a.id \
 JOIN visits d ON d.id = a.id JOIN visits e ON e.id = a.id WHERE a.id = people.id)
 """.strip()

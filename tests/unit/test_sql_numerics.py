@@ -12,8 +12,8 @@ from sqlglot import exp
 from conformance.sql_world import policy_of, world
 from tacit.core import decimal_text
 from tacit.policy import ColumnPolicy, TablePolicy
-from tacit.sql.expressions import numerics
-from tacit.sql.expressions.numerics import numeric
+from tacit.sql.expressions.numeric import numerics
+from tacit.sql.expressions.numeric.numerics import numeric
 
 CELLS = {
     "DECIMAL(4,1)": ("-999.9", "-0.1", "0", "0.1", "0.5", "999.9"),

@@ -204,9 +204,10 @@ def test_a_trailing_semicolon_and_comments_are_no_harm():
 
 
 @pytest.mark.parametrize("kind", ["UNION", "UNION ALL", "INTERSECT", "EXCEPT"])
-def test_set_operations_are_refused_by_name(kind):
+def test_a_set_operation_is_no_question_of_its_own(kind):
+    query = parse(f"DP-SELECT 1 {BODY} {kind} SELECT 1")
     with pytest.raises(QueryRefused, match=f"^{kind.split()[0]} is refused"):
-        parse(f"DP-SELECT 1 {BODY} {kind} SELECT 1")
+        _ = query.question
 
 
 @pytest.mark.parametrize(
@@ -254,3 +255,13 @@ def test_texts_beyond_the_limits_are_refused_before_they_are_parsed():
 def test_depth_that_needs_no_parentheses_is_an_error_and_no_crash(deep):
     with pytest.raises(QuerySyntaxError, match="nested too deeply"):
         parse(f"DP-SELECT 1 {BODY} WHERE {deep}")
+
+
+@pytest.mark.parametrize("text", ["SELECT [ward], [n of]", "SELECT `ward`, `n of`", 'SELECT "ward", "n of"'])
+def test_names_may_be_quoted_as_other_databases_quote_them(text):
+    assert parse(f"{text} FROM t").select.sql() == 'SELECT "ward", "n of" FROM t'
+
+
+def test_brackets_that_hold_a_list_or_an_index_stay_what_they_are():
+    for text in ("SELECT [1, 2] FROM t", "SELECT a[1] FROM t", "SELECT [a], [1] FROM t", "SELECT [] FROM t"):
+        assert "[" in parse(text).select.sql("duckdb")

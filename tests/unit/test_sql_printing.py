@@ -11,8 +11,8 @@ from conformance.sql_questions_relational import question as relational_question
 from conformance.sql_relational import family
 from conformance.sql_tables import random_table
 from tacit.errors import TacitError
-from tacit.sql.expressions import printing
-from tacit.sql.expressions.printing import table_named, text_of
+from tacit.sql.expressions.names import printing
+from tacit.sql.expressions.names.printing import table_named, text_of
 
 ODD = ["trips", 'a"b', "a.b", "select", " ", "Ünï cödé", "'", "--"]
 
@@ -22,7 +22,7 @@ def plans(seed):
     table = random_table(Rng(seed), rows=3, units=2)
     by_row = table.world.policy.tables[0].unit_column is None
     rng, joined = Rng(seed), family(seed + 1, units=2).world
-    asked = [(table.world, question(rng, by_row=by_row, bias=place % 3 == 2)) for place in range(6)]
+    asked = [(table.world, question(rng, by_row=by_row, bias=place % 3 == 2)) for place in range(9)]
     asked += [(joined, relational_question(rng)) for _ in range(4)]
     for world, text in asked:
         try:

@@ -7,7 +7,7 @@ import pytest
 import sqlglot
 
 from support import sail
-from tacit.engines.spark_client import connect, disconnect
+from tacit.engines.spark.client import connect, disconnect
 from tacit.sql.emitting.dialects import emit
 
 _CELLS = (None, 1, 2)

@@ -14,6 +14,7 @@ from tacit.mechanisms.strategy import (
     LAPLACE,
     Law,
     Part,
+    Ranges,
     Strategy,
     StrategyNoise,
     Workload,
@@ -27,6 +28,7 @@ from tacit.mechanisms.strategy import (
     picked,
     row_variances,
 )
+from tacit.mechanisms.strategy.matrix import gram
 from tacit.mechanisms.strategy.plan import widths
 from tacit.mechanisms.strategy.shares import best_shares, total_error, whole_grains
 from tacit.mechanisms.strategy.workload import Energies
@@ -85,12 +87,41 @@ def test_the_promised_error_is_the_error_of_every_answer_added_up(workload, nois
         (Workload((10,), ((everything(10),),)), Laplace(20), "total"),
         (marginals(8, 1), Laplace(20), "marginals"),
         (marginals(8, 2), Gaussian(5, DELTA), "marginals"),
-        (Workload((256,), ((all_ranges(256),),)), Laplace(20), "hierarchy"),
+        (Workload((256,), ((all_ranges(256),),)), Laplace(20), "weighted sums"),
+        (Workload((300,), ((all_ranges(300),),)), Laplace(20), "hierarchy"),
         (Workload((256,), ((all_ranges(256),),)), Gaussian(5, DELTA), "weighted sums"),
     ],
 )
 def test_the_strategy_fits_the_questions(workload, noise, name):
     assert choose(workload, noise=noise).strategy.name == name
+
+
+PREFIXES = Ranges(np.zeros(64, dtype=np.int64), np.arange(1, 65))
+SEVERAL = (
+    Workload((64,), ((all_ranges(64),),)),
+    Workload((64,), ((PREFIXES,),)),
+    marginals(8, 2),
+    Workload((5, 4), ((each(5), everything(4)), (everything(5), each(4)))),
+)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), 1, 2, 5, 8, 20])
+@pytest.mark.parametrize("workload", SEVERAL, ids=["ranges", "prefixes", "pairs", "marginals"])
+def test_at_no_price_is_the_choice_worse_than_the_cells_alone(workload, epsilon):
+    """From ε = 2 on a cell often has no noise at all, by the discrete law: coarse histograms are a bad choice there."""
+    noise = Laplace(1 / Fraction(epsilon))
+    questions = gram(workload.blocks, workload.sizes)
+    assert choose(workload, noise=noise).error <= float(np.trace(questions)) * noise.variance * (1 + 1e-9)
+
+
+def test_a_choice_by_the_continuous_law_is_worse_than_the_cells_at_a_high_price(monkeypatch):
+    """Defect: shares as if noise were continuous."""
+    workload, noise = SEVERAL[0], Laplace(Fraction(1, 8))
+    with monkeypatch.context() as patch:
+        patch.setattr(Law, "of", lambda noise: Law(LAPLACE, 1e6))
+        strategy = choose(workload, noise=noise).strategy
+    cells = float(np.trace(gram(workload.blocks, workload.sizes))) * noise.variance
+    assert error_of(workload, StrategyNoise.laplace(strategy, noise.scale)) > 5 * cells
 
 
 def test_single_marginals_are_priced_as_theory_says():

@@ -116,8 +116,8 @@ def _most(delta_of: Callable[[int], Fraction], limit: Fraction, *, low: int) -> 
     """The largest count, from `low` on, whose delta is within the limit: by interpolation, for few deltas take long."""
     goal, under, over = log(limit) if limit else -math.inf, -math.inf, 0.0
     high, tries = max(1, 2 * low), 0
-    while high <= MOST and (found := delta_of(high)) <= limit:
-        low, high, under = high, 2 * high, log(found) if found else -math.inf
+    while high <= MOST and (delta := delta_of(high)) <= limit:
+        low, high, under = high, 2 * high, log(delta) if delta else -math.inf
     if high > MOST:
         high, over = MOST + 1, 0.0
     while high - low > 1:
@@ -128,11 +128,11 @@ def _most(delta_of: Callable[[int], Fraction], limit: Fraction, *, low: int) -> 
         ):  # and every third time halve, to be sure of an end
             middle = low + int((high - low) * (goal - under) / (over - under)) + tries % 2
         middle = min(max(middle, low + 1), high - 1)
-        found = delta_of(middle)
-        if found <= limit:
-            low, under = middle, log(found) if found else -math.inf
+        delta = delta_of(middle)
+        if delta <= limit:
+            low, under = middle, log(delta) if delta else -math.inf
         else:
-            high, over = middle, log(found)
+            high, over = middle, log(delta)
     return low
 
 
@@ -143,10 +143,10 @@ def delta_above(grain: Fraction, count: int, *, epsilon: Fraction) -> Fraction:
     above = min(count + 1, math.ceil((count - epsilon / grain) / 2))  # how many of the losses exceed epsilon
     size, target, lies = float(grain), float(epsilon), _lies(float(grain), count)
     low = _bulk(size, count, above)  # before it everything counts as lost
-    found = math.fsum(lies[:low])
-    found += math.fsum(lies[j] * -math.expm1(-max(0.0, (count - 2 * j) * size - target)) for j in range(low, above))
+    total = math.fsum(lies[:low])
+    total += math.fsum(lies[j] * -math.expm1(-max(0.0, (count - 2 * j) * size - target)) for j in range(low, above))
     # where a gap is all but nothing its own rounding counts: at most 2⁻⁵⁰ of the largest loss
-    return Fraction(found * (1 + SLACK) + count * size * 2.0**-50 * lies[above - 1] + _BEYOND)
+    return Fraction(total * (1 + SLACK) + count * size * 2.0**-50 * lies[above - 1] + _BEYOND)
 
 
 def epsilon_within(grains: Grains) -> Fraction:

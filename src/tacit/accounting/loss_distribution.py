@@ -66,8 +66,8 @@ def numerical_delta(events: Iterable[Event], epsilon: Number) -> Fraction:
     counts = _charged(events)
     if not counts:
         return Fraction(0)
-    found = min(float(whole.get_delta_for_epsilon(float(target) * (1 - 1e-12))) for whole in _compositions(counts))
-    return min(Fraction(1), _up(max(0.0, found) * (1 + 1e-9) + _allowance(counts)))
+    delta = min(float(whole.get_delta_for_epsilon(float(target) * (1 - 1e-12))) for whole in _compositions(counts))
+    return min(Fraction(1), _up(max(0.0, delta) * (1 + 1e-9) + _allowance(counts)))
 
 
 def _up(value: float) -> Fraction:

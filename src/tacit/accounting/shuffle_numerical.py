@@ -15,6 +15,7 @@ from tacit.core import Loss, Number
 Floats = NDArray[np.float64]
 _SPREAD = 9.0  # standard deviations looked at; what lies beyond is bounded, not ignored
 _BLOCKS = 100
+_WIDER = 1 + Fraction(1, 10**12)  # far above the rounding of doubles
 _WORTH_IT = Fraction(99, 100)  # a delta is not spent for less than one per cent
 _MARGIN = 1 + 1e-6  # far above the rounding of the sums below
 _STEPS = 40
@@ -42,11 +43,11 @@ def shuffle_numerically(epsilon: Number, *, reports: int, delta: Number) -> Loss
             high = middle
         else:
             low = middle
-    found = Fraction(math.nextafter(high * (1 + 1e-12), math.inf))
+    numerical = Fraction(high) * _WIDER
     closed = shuffle(epsilon, reports=n, delta=slack)
-    if found > _WORTH_IT * local:
+    if numerical > _WORTH_IT * local:
         return closed
-    return Loss(min(found, closed.epsilon), slack)
+    return Loss(min(numerical, closed.epsilon), slack)
 
 
 def _clones(chance: float, others: int) -> tuple[list[tuple[int, float]], float]:

@@ -2,30 +2,30 @@
 
 from tacit.collect.attributes import EveryAttribute, OneAttribute
 from tacit.collect.best import Option, ProtocolChoice, best
-from tacit.collect.decoding import Decoded, DecodedTexts, decode, discoveries
 from tacit.collect.descriptions import describe, from_description, topic_of
-from tacit.collect.direct import Direct
 from tacit.collect.estimates import Estimate
-from tacit.collect.hadamard import Hadamard
-from tacit.collect.hybrid import Hybrid
-from tacit.collect.local_hash import LocalHash
-from tacit.collect.local_laplace import LocalLaplace
+from tacit.collect.frequencies.direct import Direct
+from tacit.collect.frequencies.hadamard import Hadamard
+from tacit.collect.frequencies.local_hash import LocalHash
+from tacit.collect.frequencies.projective import Projective
+from tacit.collect.frequencies.subset import SubsetSelection
+from tacit.collect.frequencies.supports import Support
+from tacit.collect.frequencies.unary import Unary
 from tacit.collect.memory import Device, RapporDevice
 from tacit.collect.messages import VERSION, messages, open_messages
-from tacit.collect.numbers import Scale
-from tacit.collect.one_bit import OneBit
-from tacit.collect.piecewise import Piecewise
+from tacit.collect.numbers.hybrid import Hybrid
+from tacit.collect.numbers.local_laplace import LocalLaplace
+from tacit.collect.numbers.one_bit import OneBit
+from tacit.collect.numbers.piecewise import Piecewise
+from tacit.collect.numbers.scale import Scale
+from tacit.collect.numbers.square_wave import SquareWave
 from tacit.collect.posteriors import Learnt, learnt
-from tacit.collect.prefix_tree import Hitter, PrefixTree, Round, number_to_text, text_to_number
-from tacit.collect.projective import Projective
-from tacit.collect.rappor import Rappor
 from tacit.collect.reports import Protocol, Tally
-from tacit.collect.sketches import CountMeanSketch, HadamardSketch
-from tacit.collect.square_wave import SquareWave
-from tacit.collect.subset import SubsetSelection
-from tacit.collect.supports import Support
+from tacit.collect.texts.decoding import Decoded, DecodedTexts, decode, discoveries
+from tacit.collect.texts.prefix_tree import Hitter, PrefixTree, Round, number_to_text, text_to_number
+from tacit.collect.texts.rappor import Rappor
+from tacit.collect.texts.sketches import CountMeanSketch, HadamardSketch
 from tacit.collect.trust import TrustGap, trust_gap
-from tacit.collect.unary import Unary
 
 __all__ = [
     "VERSION",

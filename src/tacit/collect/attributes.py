@@ -104,15 +104,15 @@ class OneAttribute:
         times = checked_weights(weights, rows.shape[0])
         first = bytes_for(len(self.parts))
         chosen = from_rows(rows[:, :first])
-        found = []
+        tallies = []
         for number, part in enumerate(self.parts):
             mine = chosen == number
             body, rest = rows[mine, first : first + part.width], rows[mine, first + part.width :]
             clean = ~rest.any(axis=1)
             spoilt = int(times[mine][~clean].sum())
-            found.append(part.tally(body[clean], times[mine][clean]).with_dropped(spoilt))
+            tallies.append(part.tally(body[clean], times[mine][clean]).with_dropped(spoilt))
         nowhere = int(times[chosen >= len(self.parts)].sum())
-        return [found[0].with_dropped(nowhere), *found[1:]]
+        return [tallies[0].with_dropped(nowhere), *tallies[1:]]
 
 
 def _some(parts: tuple[Any, ...]) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tacit.collect.direct import Direct
-from tacit.collect.hadamard import Hadamard
-from tacit.collect.local_hash import LocalHash
-from tacit.collect.projective import Projective
-from tacit.collect.subset import SubsetSelection
-from tacit.collect.unary import Unary
+from tacit.collect.frequencies.direct import Direct
+from tacit.collect.frequencies.hadamard import Hadamard
+from tacit.collect.frequencies.local_hash import LocalHash
+from tacit.collect.frequencies.projective import Projective
+from tacit.collect.frequencies.subset import SubsetSelection
+from tacit.collect.frequencies.unary import Unary
 from tacit.core import Loss, Number, rational
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.limits import at_least

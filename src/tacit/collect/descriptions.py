@@ -11,20 +11,20 @@ from fractions import Fraction
 from typing import Any
 
 from tacit.collect.attributes import EveryAttribute, OneAttribute
-from tacit.collect.direct import Direct
-from tacit.collect.hadamard import Hadamard
-from tacit.collect.hybrid import Hybrid
-from tacit.collect.local_hash import LocalHash
-from tacit.collect.local_laplace import LocalLaplace
-from tacit.collect.numbers import Scale
-from tacit.collect.one_bit import OneBit
-from tacit.collect.piecewise import Piecewise
-from tacit.collect.projective import Projective
-from tacit.collect.rappor import Rappor
-from tacit.collect.sketches import CountMeanSketch, HadamardSketch
-from tacit.collect.square_wave import SquareWave
-from tacit.collect.subset import SubsetSelection
-from tacit.collect.unary import Unary
+from tacit.collect.frequencies.direct import Direct
+from tacit.collect.frequencies.hadamard import Hadamard
+from tacit.collect.frequencies.local_hash import LocalHash
+from tacit.collect.frequencies.projective import Projective
+from tacit.collect.frequencies.subset import SubsetSelection
+from tacit.collect.frequencies.unary import Unary
+from tacit.collect.numbers.hybrid import Hybrid
+from tacit.collect.numbers.local_laplace import LocalLaplace
+from tacit.collect.numbers.one_bit import OneBit
+from tacit.collect.numbers.piecewise import Piecewise
+from tacit.collect.numbers.scale import Scale
+from tacit.collect.numbers.square_wave import SquareWave
+from tacit.collect.texts.rappor import Rappor
+from tacit.collect.texts.sketches import CountMeanSketch, HadamardSketch
 from tacit.core import rational
 from tacit.errors import InvalidParameter
 

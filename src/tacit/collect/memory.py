@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from tacit.collect.attributes import EveryAttribute, OneAttribute
-from tacit.collect.hashing import utf8
 from tacit.collect.messages import HEAD, head
-from tacit.collect.numbers import Scale
-from tacit.collect.rappor import Rappor
+from tacit.collect.numbers.scale import Scale
+from tacit.collect.texts.hashing import utf8
+from tacit.collect.texts.rappor import Rappor
 from tacit.core import NOTHING, Loss
 from tacit.errors import InvalidParameter
 from tacit.noise import SYSTEM, Source, whole_numbers
@@ -124,7 +124,7 @@ def _record(value: Any, parts: tuple[Any, ...]) -> tuple[Value, ...]:
 
 def _fits(kept: Any, *, start: bytes, length: int) -> bool:
     try:
-        found = bytes.fromhex(kept)
+        message = bytes.fromhex(kept)
     except (ValueError, TypeError):
         return False
-    return len(found) == length and found.startswith(start)
+    return len(message) == length and message.startswith(start)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from tacit.accounting import posterior
-from tacit.collect.direct import Direct
+from tacit.collect.frequencies.direct import Direct
 from tacit.core import Number, probability
 
 PRIORS = tuple(Fraction(text) for text in ("0.01", "0.05", "0.1", "0.25", "0.5", "0.75", "0.9"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tacit.collect.local_laplace import LocalLaplace
+from tacit.collect.numbers.local_laplace import LocalLaplace
 from tacit.core import Adjacency, Bounds, Loss
 from tacit.mechanisms import Laplace
 from tacit.mechanisms.limits import at_least

@@ -7,6 +7,7 @@ unit further is on the safe side.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, DivisionByZero, InvalidOperation
 from fractions import Fraction
@@ -55,11 +56,6 @@ def above(value: Fraction, digits: int = DIGITS) -> Decimal:
     return up(digits).divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
-def log_below(value: Fraction, digits: int = DIGITS) -> Decimal:
-    """A lower bound on ln(value)."""
-    return down(digits).next_minus(down(digits).ln(below(value, digits)))
-
-
 def log_above(value: Fraction, digits: int = DIGITS) -> Decimal:
     """An upper bound on ln(value)."""
     return up(digits).next_plus(up(digits).ln(above(value, digits)))
@@ -89,6 +85,12 @@ def rounded_up(value: Fraction | Decimal, digits: int = 24) -> Fraction:
 def ceiling(value: Decimal) -> int:
     """The least whole number not below `value`."""
     return int(value.to_integral_value(ROUND_CEILING))
+
+
+def double_above(value: Fraction) -> float:
+    """A double that is not below `value`: the nearest one, or the next."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
 def fraction_above(value: Decimal) -> Fraction:

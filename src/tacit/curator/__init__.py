@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tacit.curator.curator import Curator
-    from tacit.curator.explain import Explanation
-    from tacit.curator.pricing import Session
-    from tacit.curator.release import Receipt, Release
+    from tacit.curator.explaining.explain import Explanation
+    from tacit.curator.forms.release import Receipt, Release
+    from tacit.curator.jobs.pricing import Session
 
 __all__ = ["Curator", "Explanation", "Receipt", "Release", "Session"]
 
 _HOMES = {
     "Curator": "tacit.curator.curator",
-    "Explanation": "tacit.curator.explain",
-    "Receipt": "tacit.curator.release",
-    "Release": "tacit.curator.release",
-    "Session": "tacit.curator.pricing",
+    "Explanation": "tacit.curator.explaining.explain",
+    "Receipt": "tacit.curator.forms.release",
+    "Release": "tacit.curator.forms.release",
+    "Session": "tacit.curator.jobs.pricing",
 }
 
 

@@ -1,4 +1,4 @@
-"""Noised columns into rows: arithmetic, HAVING, ORDER BY, LIMIT, and an error bar for every number."""
+"""Noisy columns into rows: arithmetic, HAVING, ORDER BY, LIMIT, and an error bar for every number."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.curator.bias import taken_by_bounds
-from tacit.curator.noisy import Noisy, NoisyColumn
-from tacit.curator.ordering import ranks
-from tacit.mechanisms import Gaussian, Laplace, strategy
+from tacit.curator.forms.shape import ColumnShape
+from tacit.curator.measuring.bias import taken_by_bounds
+from tacit.curator.measuring.noisy import Noisy, NoisyColumn
+from tacit.curator.measuring.ordering import ranks
+from tacit.mechanisms import strategy
 from tacit.mechanisms.sums import sum_reach
 from tacit.sql import Additive, Counted, Measurement, Plan
-from tacit.sql.binding import post
+from tacit.sql.binding import dated, post
 from tacit.sql.binding.bind import Output
 from tacit.sql.planning.errors_expected import half_width, shared_confidence
 
@@ -32,24 +33,31 @@ class AnswerTable:
     rows: tuple[tuple[Cell, ...], ...]
     errors: tuple[tuple[float | None, ...], ...]
     keys: tuple[int, ...]  # the indices of the columns that are keys
+    shapes: tuple[ColumnShape, ...] = ()  # of columns that are computed from answers: what each holds
 
 
 def answer(plan: Plan, noisy: Noisy) -> AnswerTable:
-    """The rows an analyst sees."""
+    """The rows an analyst sees: of public keys, those that WHERE leaves."""
+    noisy = possible(plan, noisy)
     count = len(noisy.keys)
     bands = bands_of(plan, noisy, 1)
     keep = np.ones(count, dtype=bool)
     if plan.having is not None:
         keep = np.broadcast_to(plan.having.holds(bands), (count,)).copy()
-    places = np.flatnonzero(keep)
+    indices = np.flatnonzero(keep)
     for item in reversed(plan.order):
-        places = in_order(places, _sort_values(item.output, plan, noisy, bands), descending=item.descending)
+        indices = in_order(indices, _sort_values(item.output, plan, noisy, bands), descending=item.descending)
     end = None if plan.limit is None else plan.offset + plan.limit
-    places = places[plan.offset : end]
+    indices = indices[plan.offset : end]
     columns = [_column(out, plan, noisy) for out in plan.outputs]
-    rows = tuple(tuple(column[0][place] for column in columns) for place in places.tolist())
-    errors = tuple(tuple(column[1][place] for column in columns) for place in places.tolist())
+    rows = tuple(tuple(column[0][index] for column in columns) for index in indices.tolist())
+    errors = tuple(tuple(column[1][index] for column in columns) for index in indices.tolist())
     return AnswerTable(tuple(out.name for out in plan.outputs), rows, errors, keys_among(plan.outputs))
+
+
+def possible(plan: Plan, noisy: Noisy) -> Noisy:
+    """The noisy groups without those that WHERE rules out, whatever the rows are."""
+    return noisy.without([key.impossible for key in plan.keys])
 
 
 def keys_among(outputs: Sequence[Output]) -> tuple[int, ...]:
@@ -81,14 +89,14 @@ def bands_of(plan: Plan, noisy: Noisy, refs: int) -> list[post.Band]:
 
 def _half_width(measurement: Measurement, column: NoisyColumn, confidence: Fraction) -> float:
     """The error of one value; where it is a sum of noisy ones, that of the sum."""
-    if column.cells == 1 or not isinstance(measurement.noise, (Laplace, Gaussian)):
+    if column.cells == 1 or measurement.added is None:
         return half_width(measurement, confidence)
-    return float(sum_reach(measurement.noise, count=column.cells, confidence=confidence) * measurement.step)
+    return float(sum_reach(measurement.added, count=column.cells, confidence=confidence) * measurement.step)
 
 
 def _estimate_width(measurement: Measurement, column: NoisyColumn, confidence: Fraction) -> float | NDArray[np.float64]:
     """The error of each estimate; of a choice none is known."""
-    if column.variances is None or not isinstance(measurement.noise, (Laplace, Gaussian)):
+    if column.variances is None or measurement.added is None:
         return np.inf
     return estimate_width(column.variances, measurement, column.lattice, confidence=confidence)
 
@@ -97,8 +105,8 @@ def estimate_width(
     variances: NDArray[np.float64], measurement: Measurement, lattice: Fraction | None, *, confidence: Fraction
 ) -> NDArray[np.float64]:
     """How far estimates with these variances may stray; by the very law of their noise where they are sums of draws."""
-    noise = measurement.noise
-    if not isinstance(noise, (Laplace, Gaussian)):
+    noise = measurement.added
+    if noise is None:
         raise TypeError("an estimate has the noise of numbers")
     if lattice is not None:
         return strategy.drawn_half_width(variances, noise=noise, confidence=confidence, step=float(lattice))
@@ -117,17 +125,19 @@ def _column(out: Output, plan: Plan, noisy: Noisy) -> tuple[Sequence[Cell], Sequ
     value = np.broadcast_to(band.value, (count,))
     error = np.broadcast_to(band.error, (count,))
     shown: Sequence[Cell] = _whole(value) if _is_count(out.value, plan) else _cells(value)
+    if isinstance(out.value, post.Moment):
+        shown = [dated.shown(units, out.value.kind) for units in value.tolist()]
     has_noise = np.broadcast_to(_has_noise(refs, noisy), (count,))
     return shown, [float(w) if np.isfinite(w) and some else None for w, some in zip(error, has_noise, strict=True)]
 
 
 def _has_noise(refs: frozenset[int], noisy: Noisy) -> NDArray[np.bool_]:
     """Where a value has noise in it: an estimate that nothing contributes to is exactly zero."""
-    found = np.zeros(1, dtype=bool)
+    noisy_rows = np.zeros(1, dtype=bool)
     for ref in refs:
         variances = noisy.columns[ref].variances
-        found = found | (np.ones(1, dtype=bool) if variances is None else variances > 0)
-    return found
+        noisy_rows = noisy_rows | (np.ones(1, dtype=bool) if variances is None else variances > 0)
+    return noisy_rows
 
 
 def _picked(row: tuple[object, ...]) -> Cell:
@@ -161,10 +171,10 @@ def _sort_values(out: Output, plan: Plan, noisy: Noisy, bands: Sequence[post.Ban
     return _cells(np.broadcast_to(post.evaluate(out.value, bands).value, (len(noisy.keys),)))
 
 
-def in_order(places: NDArray[np.int64], values: Sequence[object], *, descending: bool) -> NDArray[np.int64]:
-    """The places of rows in the order of their values: a stable sort, NULL last."""
-    present = [place for place in places.tolist() if values[place] is not None]
-    absent = [place for place in places.tolist() if values[place] is None]
+def in_order(indices: NDArray[np.int64], values: Sequence[object], *, descending: bool) -> NDArray[np.int64]:
+    """The indices of rows in the order of their values: a stable sort, NULL last."""
+    present = [index for index in indices.tolist() if values[index] is not None]
+    absent = [index for index in indices.tolist() if values[index] is None]
     order = ranks(values)
-    present.sort(key=lambda place: order[place], reverse=descending)
+    present.sort(key=lambda index: order[index], reverse=descending)
     return np.array([*present, *absent], dtype=np.int64)

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from tacit.core import NOTHING, Loss
-from tacit.curator import reuse
-from tacit.curator.caps import caps
-from tacit.curator.derive import ServedAnswer
-from tacit.curator.inquiry import inquiry
-from tacit.curator.job import Job
-from tacit.curator.measure import PublicTables
-from tacit.curator.members import Member
-from tacit.curator.noisy import Noisy
+from tacit.curator.jobs.caps import caps
+from tacit.curator.jobs.inquiry import inquiry
+from tacit.curator.jobs.job import Job
+from tacit.curator.jobs.members import Member
+from tacit.curator.measuring.measure import PublicTables
+from tacit.curator.measuring.noisy import Noisy
 from tacit.curator.payment import Payment, pay
-from tacit.curator.pricing import concentrated
 from tacit.curator.reading import read_job
+from tacit.curator.reusing import reuse
+from tacit.curator.reusing.derive import ServedAnswer
+from tacit.curator.reusing.rest import Rest, rest_of
 from tacit.engines import Engine
-from tacit.errors import QueryRefused
-from tacit.ledger import Answer, Charge, Ledger, Shelf
+from tacit.errors import QueryRefused, RequestConflict
+from tacit.ledger import Answer, Balance, Charge, Ledger, Shelf
 from tacit.noise import Source
 from tacit.policy import AnalystPolicy, Policy
 from tacit.sql import Plan
 
+_MOST_STATES = 8  # of the data, the newest, in which a request is looked for that was paid in part
 PublicOf = Callable[[Plan], PublicTables]
 
 
@@ -55,6 +57,8 @@ class Answered:
     entry: str
     cost: Loss
     reused: str | None = None
+    balance: Balance | None = None  # of the analyst, once that was charged
+    rest: RestAnswered | None = None  # where kept answers served some statements: what was asked, and what it gave
 
     @property
     def members(self) -> tuple[Member, ...]:
@@ -65,6 +69,14 @@ class Answered:
     def ages(self) -> tuple[str, ...]:
         """How old the answers are that are given again."""
         return tuple(dict.fromkeys(each.age for each in self.given if each.age is not None))
+
+
+@dataclass(frozen=True, slots=True)
+class RestAnswered:
+    """The statements of a batch that were charged, as a job of their own, and what answers that."""
+
+    asked: Rest
+    answered: Answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +92,79 @@ class JobRunner:
     def answer(self, job: Job, wish: Requester) -> Answered:
         """Kept answers at no charge, or new ones: charged, read and given noise, in this order."""
         version = reuse.data_version(self.policy, self.engine)
-        if self.policy.budget.reuse and not job.fresh and not wish.fresh:
-            found = reuse.find_job(job, self.ledger, self._shelf(wish.analyst, version))
-            if found is not None:
-                return self._again(job, found, watched=version != self.policy.dataset.data_version)
+        try:
+            return self._answered(job, wish, version)
+        except RequestConflict:
+            earlier = self._earlier(job, wish)
+            if earlier is None:
+                raise
+            return earlier
+
+    def _answered(self, job: Job, wish: Requester, version: str) -> Answered:
+        kept = self._kept(job, wish, version)
+        again = [None if each is None else self._again(each, version) for each in kept]
+        if all(again):
+            given = tuple(known for index in job.answering if (known := again[index]) is not None)
+            return Answered(given, given[0].entry, NOTHING, reuse.said([each for each in kept if each], job))
+        rest = rest_of(job, kept)
+        return self._paid(job, wish, version) if rest is None else self._partly(job, rest, again, wish, version)
+
+    def _earlier(self, job: Job, wish: Requester) -> Answered | None:
+        """What this very request was answered with while other answers were kept than now, if it was.
+
+        It was paid for as a whole, or but for what was kept then, of some state of the data. An id that is on record is
+        never charged again: the ledger gives what it stands for, or refuses.
+        """
+        with suppress(RequestConflict):
+            return self._paid(job, wish, "")
+        states = () if job.narrower is None else self.ledger.states(self.policy.dataset.name)
+        for state in states[:_MOST_STATES]:
+            kept = self._kept(job, wish, state.data_version)
+            for entry in dict.fromkeys(each.entry for each in kept if each is not None):
+                before = [None if each is None or each.entry == entry else each for each in kept]
+                rest = rest_of(job, before)
+                if rest is not None:
+                    again = [None if each is None else self._again(each, state.data_version) for each in before]
+                    with suppress(RequestConflict):
+                        return self._partly(job, rest, again, wish, state.data_version)
+        return None
+
+    def known(self, job: Job, analyst: AnalystPolicy) -> tuple[int, Job | None]:
+        """How many statements kept answers serve now, and the job of the others; None where there is none such."""
+        kept = self._kept(job, Requester(analyst, ()), reuse.data_version(self.policy, self.engine))
+        if all(kept):
+            return len(job.statements), None
+        rest = rest_of(job, kept)
+        return (0, job) if rest is None else (len(job.statements) - len(rest.statements), rest.job)
+
+    def _kept(self, job: Job, wish: Requester, version: str) -> Sequence[ServedAnswer | None]:
+        """For each member of the job what is kept of it, if that will do."""
+        if not self.policy.budget.reuse or job.fresh or wish.fresh:
+            return [None] * len(job.members)
+        return reuse.find_members(job, self.ledger, self._shelf(wish.analyst, version))
+
+    def _again(self, kept: ServedAnswer, version: str) -> Given:
+        watched = version != self.policy.dataset.data_version
+        return Given(kept.member, kept.entry, kept.how, reuse.age_note(kept.at, watched=watched))
+
+    def _partly(self, job: Job, rest: Rest, again: Sequence[Given | None], wish: Requester, version: str) -> Answered:
+        """Kept answers to some statements, and new ones to the rest, which alone is charged."""
+        words = [wish.words[index] for index in rest.statements]
+        paid = self._paid(rest.job, replace(wish, words=words), version)
+        fresh = iter(paid.given)
+        given: dict[int, Given] = {}
+        for index, asked in enumerate(job.statements):
+            for question in asked.questions:
+                kept = again[job.answering[question]]
+                given[question] = next(fresh) if index in rest.statements or kept is None else kept
+        everything = tuple(given[question] for question in range(len(job.bounds)))
+        return replace(paid, given=everything, rest=RestAnswered(rest, paid))
+
+    def _paid(self, job: Job, wish: Requester, version: str) -> Answered:
         paid = pay(self.ledger, self._payment(job, wish, version))
         how = "the same request" if paid.replayed else None
         given = tuple(Given(paid.value[index], paid.entry, how) for index in job.answering)
-        return Answered(given, paid.entry, NOTHING if paid.replayed else job.loss, how)
-
-    def _again(self, job: Job, found: Sequence[ServedAnswer], *, watched: bool) -> Answered:
-        members = [Given(each.member, each.entry, each.how, reuse.age_note(each.at, watched=watched)) for each in found]
-        given = tuple(members[index] for index in job.answering)
-        return Answered(given, given[0].entry, NOTHING, reuse.said(found, job))
+        return Answered(given, paid.entry, NOTHING if paid.replayed else job.loss, how, paid.balance)
 
     def _payment(self, job: Job, wish: Requester, version: str) -> Payment[tuple[Member, ...]]:
         audience = None if self.policy.budget.share_answers else wish.analyst.name
@@ -115,13 +187,18 @@ class JobRunner:
         )
 
     def _charge(self, job: Job, wish: Requester) -> Charge:
-        asked = inquiry(job.queries, self.policy, loss=None if job.is_batch else job.loss, words=wish.words)
+        asked = job.recorded.get(self.policy.version)
+        if asked is None:  # once for a plan: it is asked again more often than it is made
+            asked = inquiry(job.queries, self.policy, loss=None if job.is_batch else job.loss, words=())
+            job.recorded[self.policy.version] = asked
+        if self.policy.dataset.keep_words:
+            asked = replace(asked, words=tuple(wish.words))
         return Charge(
             dataset=self.policy.dataset.name,
             analyst=wish.analyst.name,
             groups=wish.analyst.groups,
             loss=job.loss,
-            zcdp=concentrated(job.event),
+            zcdp=job.zcdp,
             plan_hash=job.hash,
             policy_version=self.policy.version,
             kind="query",
@@ -142,7 +219,9 @@ class JobRunner:
 def _note(job: Job) -> str | None:
     if job.sets is not None:
         return f"{len(job.sets.sets)} grouping sets"
-    return f"a batch of {len(job.places)} questions" if job.is_batch else None
+    if job.is_batch:
+        return f"a batch of {len(job.statements)} questions"
+    return f"{len(job.places)} questions of one statement" if len(job.places) > 1 else None
 
 
 def _restored(job: Job, bodies: tuple[bytes, ...]) -> tuple[Member, ...]:

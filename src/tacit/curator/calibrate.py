@@ -13,23 +13,21 @@ from fractions import Fraction
 import numpy as np
 
 from tacit.core import Adjacency, ComposedEvent, Event, Loss, decimal_text
-from tacit.curator.cuts import CutNoise, cuts_sql, shares
-from tacit.curator.measure import measure
+from tacit.curator.jobs.pricing import caps, concentrated
+from tacit.curator.measuring.cuts import CutNoise, cuts_sql, shares
+from tacit.curator.measuring.measure import measure
 from tacit.curator.payment import Payment, pay
-from tacit.curator.pricing import caps, concentrated
 from tacit.engines import Engine, Exact, one_state
 from tacit.errors import EngineError, PolicyError
 from tacit.ledger import Answer, Charge, Inquiry, Ledger
 from tacit.mechanisms import Exponential
 from tacit.noise import SYSTEM, IntArray, Source
-from tacit.policy import AnalystPolicy, ColumnType, NullUnit, Policy, Schema, TablePolicy, lookups, root_of
+from tacit.policy import AnalystPolicy, ColumnType, Policy, Schema, TablePolicy
 from tacit.sql import AtEpsilon, Plan, bind, parse, plan
 from tacit.sql.emitting.dialects import emit
-from tacit.sql.expressions.aliases import qualified
+from tacit.sql.expressions.names.aliases import qualified
 from tacit.sql.parsing.query import TypedBounds as QueryCaps
-from tacit.sql.relations import looked_up
-from tacit.sql.rules import Facts, UnitFacts
-from tacit.sql.rules.own_rows import own_rows
+from tacit.sql.workloads.owned import owned_rows, owned_table, raw_types
 
 ACCOUNT = "curator"  # who is charged: nobody's own cap, the dataset's total
 Edge = int | Fraction | date | datetime
@@ -70,7 +68,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CalibrationStep:
     """One measurement: its SQL, its price, and the mechanism (or, for a domain, the plan of a whole question)."""
 
     target: Target
@@ -96,7 +94,7 @@ class Step:
 class CalibrationPlan:
     """What will be measured and paid. Made without touching the data."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[CalibrationStep, ...]
     policy_version: str
 
     @property
@@ -213,7 +211,7 @@ def _read(made: CalibrationPlan, engine: Engine, source: Source) -> list[Outcome
         return [_outcome(step, [state.execute(sql) for sql in step.sql], source) for step in made.steps]
 
 
-def _outcome(step: Step, exact: list[Exact], source: Source) -> Outcome:
+def _outcome(step: CalibrationStep, exact: list[Exact], source: Source) -> Outcome:
     if step.keys is not None:
         noisy = measure(step.keys, exact, public={}, source=source)
         return [str(key) for (key,) in noisy.keys if key is not None]
@@ -251,7 +249,7 @@ def _calibration(made: CalibrationPlan, outcomes: list[Outcome], *, entry: str, 
     return Calibration(measured, Loss(0) if reused else made.loss, entry, reused)
 
 
-def _measured(step: Step, outcome: Outcome) -> Measured:
+def _measured(step: CalibrationStep, outcome: Outcome) -> Measured:
     """From the cell to the value: the end of the cell that leaves the wanted share untouched."""
     if isinstance(outcome, list):
         if step.cut is not None:
@@ -266,20 +264,16 @@ def _measured(step: Step, outcome: Outcome) -> Measured:
 # ── one unit, one cell ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _cell_step(target: Target, policy: Policy, *, schema: Schema, loss: Loss, share: Fraction, dialect: str) -> Step:
+def _cell_step(
+    target: Target, policy: Policy, *, schema: Schema, loss: Loss, share: Fraction, dialect: str
+) -> CalibrationStep:
     """Each unit has one value (how many rows, how many groups, its least or largest cell), so it is in one cell."""
     inner = Loss(loss.epsilon / policy.adjacency.steps)  # replacing a unit is removing one and adding one
     noise = Exponential.costing(inner, _weight(share), adjacency=Adjacency.ADD_REMOVE)
-    table = _owned_table(policy, target.table)
-    types = _raw_types(schema, table)
+    table = owned_table(policy, target.table)
+    types = raw_types(schema, table)
     text = _cells_sql(target, _values_sql(target, table, types=types, owned=_owned_sql(target, table, policy, schema)))
-    return Step(target, loss, (emit(qualified(parse(text).select), dialect),), noise=noise, share=share)
-
-
-def _owned_table(policy: Policy, name: str) -> TablePolicy:
-    """The table, its units spelled as their own table says."""
-    table = policy.table(name)
-    return replace(table, unit_form=root_of(policy.tables, table).unit_form)
+    return CalibrationStep(target, loss, (emit(qualified(parse(text).question), dialect),), noise=noise, share=share)
 
 
 def _values_sql(target: Target, table: TablePolicy, *, types: dict[str, str], owned: str) -> str:
@@ -299,22 +293,8 @@ def _values_sql(target: Target, table: TablePolicy, *, types: dict[str, str], ow
 
 
 def _owned_sql(target: Target, table: TablePolicy, policy: Policy, schema: Schema) -> str:
-    """The rows with their owner, by the rule that every question uses: looked up where another table knows it."""
-    if lookups(policy.tables, table):
-        return looked_up(table, target.columns, policy=policy, schema=schema).sql(dialect="duckdb")
-    types = _raw_types(schema, table)
-    listed = [f'"{column}" AS v{place}' for place, column in enumerate(target.columns)] or ["1 AS one"]
-    tree = parse(f'SELECT {", ".join(listed)} FROM "{table.name}"').select
-    unit = None
-    if table.unit_column is not None:
-        unit = UnitFacts(
-            table.unit_column,
-            trims=table.unit_form.trims,
-            lowers=table.unit_form.lowers,
-            null_is_one=table.null_unit is NullUnit.ONE,
-            is_text=ColumnType.from_sql(types.get(table.unit_column.casefold(), "varchar")) is ColumnType.TEXT,
-        )
-    return own_rows(tree, Facts(grids={}, unit=unit)).sql(dialect="duckdb")
+    """The rows with their owner, and the target's columns as v0, v1, …"""
+    return owned_rows(table, target.columns, policy=policy, schema=schema).sql(dialect="duckdb")
 
 
 def _cells_sql(target: Target, values: str) -> str:
@@ -335,27 +315,22 @@ def _literal(edge: Edge) -> str:
     return repr(float(edge)) if "/" in text or "e" in text else text
 
 
-def _raw_types(schema: Schema, table: TablePolicy) -> dict[str, str]:
-    found = next(columns for name, columns in schema.items() if name.casefold() == table.name.casefold())
-    return {name.casefold(): kind for name, kind in found.items()}
-
-
-def _cut_step(target: Target, policy: Policy, *, schema: Schema, loss: Loss, dialect: str) -> Step:
+def _cut_step(target: Target, policy: Policy, *, schema: Schema, loss: Loss, dialect: str) -> CalibrationStep:
     """What the declared bounds cut: each unit is one row of what is summed, its numbers held to what they may be."""
-    table = _owned_table(policy, target.table)
+    table = owned_table(policy, target.table)
     text = cuts_sql(table, _owned_sql(target, table, policy, schema), columns=len(target.columns))
     noise = CutNoise.costing(Loss(loss.epsilon / policy.adjacency.steps), table.max_rows or 1)
-    return Step(target, loss, (emit(qualified(parse(text).select), dialect),), cut=noise)
+    return CalibrationStep(target, loss, (emit(qualified(parse(text).question), dialect),), cut=noise)
 
 
 # ── domains ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _domain_step(target: Target, policy: Policy, *, schema: Schema, loss: Loss, dialect: str) -> Step:
+def _domain_step(target: Target, policy: Policy, *, schema: Schema, loss: Loss, dialect: str) -> CalibrationStep:
     """The question an analyst would ask for the keys; each unit counts once, for one key, chosen by keyed hash."""
     table = policy.table(target.table)
     column = f'"{target.columns[0]}"'
     query = parse(f'SELECT {column}, COUNT(*) FROM "{table.name}" GROUP BY {column}')  # one row of a unit: units
     priced = replace(query, price=AtEpsilon(loss.epsilon), delta=loss.delta, caps=QueryCaps(1, 1))
     made = plan(bind(priced, policy, schema=schema), policy, price=loss)
-    return Step(target, loss, tuple((s.settled or s).sql(dialect) for s in made.statements), keys=made)
+    return CalibrationStep(target, loss, tuple((s.settled or s).sql(dialect) for s in made.statements), keys=made)

@@ -5,61 +5,133 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Protocol
 
 from tacit.core import NOTHING, Budget, Loss, Number
 from tacit.curator.answering import Answered, JobRunner, Requester
-from tacit.curator.batch_release import BatchRelease
-from tacit.curator.caps import as_budget, caps
-from tacit.curator.explain import Explanation
-from tacit.curator.inquiry import Replayed, asked_again, is_batch
-from tacit.curator.job import Job
-from tacit.curator.job_explain import explain_batch, explain_job
-from tacit.curator.job_plan import BatchPlanner, Question, SetsPlanner, asked_price, plan_alone, plan_batch
-from tacit.curator.measure import PublicTables, listed
-from tacit.curator.members import Member
-from tacit.curator.pricing import Session, concentrated, price
-from tacit.curator.release import Release
+from tacit.curator.computing.computing import Computing
+from tacit.curator.computing.public import public_table
+from tacit.curator.explaining.explain import Explanation
+from tacit.curator.explaining.job_explain import explain_batch, explain_job
+from tacit.curator.explaining.job_notes import known_notes
+from tacit.curator.forms.batch_release import BatchRelease
+from tacit.curator.forms.release import Release
+from tacit.curator.given import settled_entries, stored
+from tacit.curator.jobs.caps import as_budget, caps
+from tacit.curator.jobs.inquiry import Replayed, asked_again, is_batch
+from tacit.curator.jobs.job import Job
+from tacit.curator.jobs.job_plan import (
+    BatchPlanner,
+    Question,
+    SetsPlanner,
+    SharedPlanner,
+    asked_price,
+    computing,
+    plan_alone,
+    plan_batch,
+)
+from tacit.curator.jobs.members import Member
+from tacit.curator.jobs.plan_cache import PlanCache, plan_key
+from tacit.curator.jobs.pricing import Session, concentrated, price
+from tacit.curator.measuring.measure import PublicTables, domains_of, in_one_row, listed
 from tacit.curator.releasing import release, release_batch
+from tacit.curator.reusing.reuse import data_version
 from tacit.curator.unexpected import planning, showing
 from tacit.curator.within import Priced, least_price, needs_pilot, pilot_price, priced_at
 from tacit.engines import Engine
-from tacit.errors import InvalidParameter
+from tacit.engines.answers.process import SHARED, HeldTable
+from tacit.errors import InvalidParameter, QueryRefused
 from tacit.ledger import Balance, Entry, Ledger
 from tacit.noise import SYSTEM, Source
 from tacit.policy import AnalystPolicy, Policy, TableDomain
-from tacit.sql import BoundQuery, Histogram, Mode, Output, Parameters, Plan, Planner, WithinError, bind, parse
-from tacit.sql.emitting.dialects import values_of
+from tacit.sql import (
+    BoundQuery,
+    BoundStatement,
+    Histogram,
+    Mode,
+    Output,
+    Parameters,
+    Plan,
+    Planner,
+    WithinError,
+    bind_statement,
+    parse,
+)
+from tacit.sql.binding.rows import RowQuestion, rows_asked
+from tacit.sql.emitting.dialects import combinations_of, values_of
 from tacit.sql.parsing.price import read_bound
-from tacit.sql.planning.excess import refuse_bias
-from tacit.sql.planning.work import check_work
 from tacit.sql.relations import CountedSchema
+
+
+class AnswersRows(Protocol):
+    """Whoever answers questions for rows, which are then synthetic."""
+
+    def ask(self, asked: RowQuestion, *, session: Session, request_id: str | None = None) -> Release:
+        """The rows; of what is left, nothing is said yet."""
+
+    def explain(self, asked: RowQuestion, *, session: Session) -> Explanation:
+        """What they would cost, free of charge."""
 
 
 class Curator:
     """Stands between analysts and one dataset. Safe to use from many threads."""
 
-    def __init__(self, policy: Policy, engine: Engine, ledger: Ledger, *, source: Source = SYSTEM) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        engine: Engine,
+        ledger: Ledger,
+        *,
+        source: Source = SYSTEM,
+        rows: AnswersRows | None = None,
+    ) -> None:
         self.policy, self._engine, self._ledger, self._source = policy, engine, ledger, source
+        self._rows = rows  # who answers questions for rows; where nobody does, they are refused
         self._schema = CountedSchema(engine.schema(), dialect=engine.dialect, count=self._count)
+        self._plans = PlanCache()
+        self._held: dict[tuple[str, str], HeldTable] = {}  # public tables, by the version of the data
+        self._computing = Computing(SHARED, self._public_table)
 
     def prepare(self, text: str, parameters: Parameters = (), *, session: Session) -> Job:
-        """Parse, bind and plan. Data-free; raises QueryRefused."""
-        with planning():
-            bound = bind(parse(text, parameters), self.policy, schema=self._schema)
-            refuse_bias(bound)
-            check_work(bound)
-            wanted = bound.query.price
-            if not isinstance(wanted, WithinError):
-                return self._priced(bound)(price(bound, self.policy, session))
-            priced = priced_at(self._priced(bound), [bound], self.policy, session)
-            return self._within(priced, [bound], wanted, outputs=bound.outputs)
+        """Parse, bind and plan, and rehearse what is computed from answers; or the plan of a question asked before.
 
-    def _priced(self, bound: BoundQuery) -> Callable[[Loss], Job]:
+        Reads nobody's rows; raises QueryRefused.
+        """
+        key = plan_key(text, parameters, session=session, policy=self.policy)
+        return self._plans.get(session.analyst, key, lambda: self._rehearsed(text, parameters, session))
+
+    def _rehearsed(self, text: str, parameters: Parameters, session: Session) -> Job:
+        with planning():
+            job = self._planned(text, parameters, session)
+            self._rehearse(job)
+            return job
+
+    def _rehearse(self, job: Job) -> None:
+        """Refuse, before anything is charged, what this engine has no words for, and what could not be computed."""
+        for piece in job.pieces:
+            for statement in piece.plan.runs:
+                statement.sql(self._engine.dialect)
+        self._computing.rehearse(job)
+
+    def _planned(self, text: str, parameters: Parameters, session: Session) -> Job:
+        statement = bind_statement(parse(text, parameters), self.policy, schema=self._schema)
+        bounds = statement.questions
+        wanted = statement.query.price
+        if not isinstance(wanted, WithinError):
+            return self._priced(statement, session)(price(bounds, self.policy, session))
+        priced = priced_at(self._priced(statement, session), bounds, self.policy, session)
+        return self._within(priced, bounds, wanted, outputs=[out for bound in bounds for out in bound.outputs])
+
+    def _priced(self, statement: BoundStatement, session: Session) -> Callable[[Loss], Job]:
         """The job of a statement, at any price."""
+        bound, *others = statement.questions
+        if others:
+            return SharedPlanner([statement], self.policy, session=session).at
         if bound.sets is not None:
-            return SetsPlanner(bound, self.policy).at
+            sets = SetsPlanner(bound, self.policy)
+            return lambda loss: computing(sets.at(loss), [statement])
         planner = Planner(bound, self.policy)
-        return lambda loss: plan_alone(planner, loss)
+        return lambda loss: computing(plan_alone(planner, loss), [statement])
 
     def _within(
         self, priced: Priced, bounds: Sequence[BoundQuery], wanted: WithinError, *, outputs: Sequence[Output]
@@ -76,23 +148,49 @@ class Curator:
 
     def explain(self, text: str, parameters: Parameters = (), *, session: Session) -> Explanation:
         """What the question would cost and run, free of charge."""
-        return self._explained(self.prepare(text, parameters, session=session))
+        asked = self._job_or_rows(text, parameters, session)
+        if isinstance(asked, RowQuestion):
+            return self._row_answers().explain(asked, session=session)
+        return self._explained(asked)
+
+    def _job_or_rows(self, text: str, parameters: Parameters, session: Session) -> Job | RowQuestion:
+        """The plan of a question; or what is asked of rows, which no plan answers."""
+        try:
+            return self.prepare(text, parameters, session=session)
+        except QueryRefused:
+            with planning():
+                asked = None if self._rows is None else rows_asked(parse(text, parameters))
+            if asked is None:
+                raise
+            return asked
+
+    def _row_answers(self) -> AnswersRows:
+        if self._rows is None:
+            raise QueryRefused("rows are refused here", hint="ask for an aggregate, as in COUNT(*)")
+        return self._rows
 
     def _explained(self, job: Job) -> Explanation:
         with planning():
-            return explain_job(job, dialect=self._engine.dialect)
+            (columns,) = self._computing.columns(job)
+            return explain_job(job, dialect=self._engine.dialect, columns=columns)
 
     def ask(
         self, text: str, parameters: Parameters = (), *, session: Session, request_id: str | None = None
     ) -> Release | Explanation:
         """Answer the question, or explain it where it says EXPLAIN."""
         analyst = self.policy.analyst(session.analyst)
-        job = self.prepare(text, parameters, session=session)
+        job = self._job_or_rows(text, parameters, session)
+        if isinstance(job, RowQuestion):
+            if job.query.explain:
+                return self._row_answers().explain(job, session=session)
+            shown = self._row_answers().ask(job, session=session, request_id=request_id)
+            return replace(shown, left=self._left(analyst))
         if job.queries[0].explain:
             return self._explained(job)
         job, answered, pilot = self._answered(job, Requester(analyst, [text], request_id))
         with showing():
-            return release(job, answered, left=self._left(analyst), pilot=pilot)
+            left = self._left(analyst, answered.balance)
+            return release(job, answered, left=left, computing=self._computing, pilot=pilot)
 
     def batch(
         self,
@@ -107,14 +205,15 @@ class Curator:
     ) -> BatchRelease:
         """Answer several questions as a whole, for one price: `epsilon`, or the least whose errors are `within`.
 
-        Where kept answers serve them all they are given again, free, unless they must be `fresh`.
+        What kept answers serve is given again, free, and the rest alone is charged, unless all must be `fresh`.
         """
         analyst = self.policy.analyst(session.analyst)
         job = self._batch(questions, session=session, epsilon=epsilon, within=within, delta=delta)
         words = [question if isinstance(question, str) else question[0] for question in questions]
         job, answered, pilot = self._answered(job, Requester(analyst, words, request_id, fresh))
         with showing():
-            return release_batch(job, answered, left=self._left(analyst), pilot=pilot)
+            left = self._left(analyst, answered.balance)
+            return release_batch(job, answered, left=left, computing=self._computing, pilot=pilot)
 
     def explain_batch(
         self,
@@ -126,11 +225,13 @@ class Curator:
         delta: Number | None = None,
     ) -> Explanation:
         """What a batch would cost, how it would be answered, and what that gains: free of charge."""
-        self.policy.analyst(session.analyst)
+        analyst = self.policy.analyst(session.analyst)
         job = self._batch(questions, session=session, epsilon=epsilon, within=within, delta=delta)
         texts = [question if isinstance(question, str) else question[0] for question in questions]
         with planning():
-            return explain_batch(job, texts, dialect=self._engine.dialect)
+            shown = explain_batch(job, texts, dialect=self._engine.dialect)
+            known, rest = self._runner().known(job, analyst)
+            return shown if not known else replace(shown, notes=(*shown.notes, *known_notes(known, rest)))
 
     def _batch(
         self,
@@ -147,18 +248,21 @@ class Curator:
         with planning():
             planner = BatchPlanner(questions, self.policy, schema=self._schema, session=session)
             if within is None:
-                return planner.at(asked)
-            outputs = [out for bound in planner.bounds for out in bound.outputs]
-            return self._within(
-                lambda found: planner.at(Loss(found, asked.delta)),
-                planner.bounds,
-                read_bound(str(within)),
-                outputs=outputs,
-            )
+                job = planner.at(asked)
+            else:
+                outputs = [out for bound in planner.bounds for out in bound.outputs]
+                job = self._within(
+                    lambda found: planner.at(Loss(found, asked.delta)),
+                    planner.bounds,
+                    read_bound(str(within)),
+                    outputs=outputs,
+                )
+            self._rehearse(job)
+            return job
 
     def _answered(self, job: Job, wish: Requester) -> tuple[Job, Answered, Loss]:
         """The job that was answered, what answers it, and what a pilot cost, where one found its price."""
-        office = JobRunner(self.policy, self._engine, self._ledger, self._source, self._public)
+        office = self._runner()
         if job.sharper is None:
             return job, office.answer(job, wish), NOTHING
         first = office.answer(job, replace(wish, request_id=None))
@@ -168,14 +272,21 @@ class Curator:
             return job, first, NOTHING
         return sharper, office.answer(sharper, wish), first.cost
 
+    def _runner(self) -> JobRunner:
+        return JobRunner(self.policy, self._engine, self._ledger, self._source, self._public)
+
     def _public(self, made: Plan) -> PublicTables:
         """The values of public tables that serve as domains."""
-        found: dict[TableDomain, tuple[object, ...]] = {}
+        values: dict[TableDomain | tuple[TableDomain, ...], tuple[object, ...]] = {}
         asked = (m.measure for m in made.measurements if isinstance(m.measure, (Mode, Histogram)))
         for domain in (*(key.values for key in made.keys), *(choice.values for choice in asked)):
             if isinstance(domain, TableDomain):
-                found[domain] = self._public_values(domain)
-        return found
+                values[domain] = self._public_values(domain)
+        for block in in_one_row(made.keys):
+            domains = domains_of([made.keys[place] for place in block])
+            if len(block) > 1 and len({domain.table for domain in domains}) == 1:
+                values[domains] = self._combinations(domains)
+        return values
 
     def _count(self, sql: str) -> int:
         """A number that public tables alone decide: it may be read before anything is charged."""
@@ -185,14 +296,28 @@ class Curator:
         result = self._engine.execute(values_of(domain.table, domain.column, dialect=self._engine.dialect))
         return tuple(sorted(listed(result.keys("k")), key=str))
 
+    def _combinations(self, domains: tuple[TableDomain, ...]) -> tuple[object, ...]:
+        columns = [domain.column for domain in domains]
+        result = self._engine.execute(combinations_of(domains[0].table, columns, dialect=self._engine.dialect))
+        rows = zip(*(listed(result.keys(f"k{place}")) for place in range(len(columns))), strict=True)
+        return tuple(sorted(rows, key=str))
+
+    def _public_table(self, name: str) -> HeldTable:
+        """The rows of a public table, to compute with; read once while the data stay as they are."""
+        version = data_version(self.policy, self._engine)
+        if (name, version) not in self._held:
+            self._held = {key: table for key, table in self._held.items() if key[1] == version}
+            self._held[name, version] = public_table(name, self._schema, self._engine)
+        return self._held[name, version]
+
     def balance(self, analyst: str) -> Balance:
         """What is spent and left, for one analyst."""
         who = self.policy.analyst(analyst)
         return self._ledger.balance(self.policy.dataset.name, caps(self.policy, who), analyst=who.name)
 
-    def _left(self, analyst: AnalystPolicy) -> Budget | None:
-        """What the analyst can still spend: the least of every cap that binds."""
-        balance = self.balance(analyst.name)
+    def _left(self, analyst: AnalystPolicy, balance: Balance | None = None) -> Budget | None:
+        """What the analyst can still spend: the least of every cap that binds; as the last charge left it, if known."""
+        balance = balance or self.balance(analyst.name)
         limits = [line.left for line in (balance.total, balance.analyst, *(line for _, line in balance.groups))]
         budgets = [as_budget(limit, self.policy) for limit in limits if limit is not None]
         if not budgets:
@@ -207,13 +332,29 @@ class Curator:
 
     def replay(self, entry: Entry) -> Replayed:
         """Plan an entry's question anew, from what the log keeps of it, and price it. Reads no row, charges nothing."""
-        questions, session = asked_again(entry)
-        if is_batch(questions):
-            charged = Loss(entry.epsilon or 0, entry.delta or 0)
-            job = plan_batch(questions, self.policy, schema=self._schema, session=session, price=charged)
-        else:
-            job = self.prepare(*questions[0], session=session)
+        job = self._planned_again(entry)
         return Replayed(entry, job.hash, job.loss, concentrated(job.event))
+
+    def _planned_again(self, entry: Entry) -> Job:
+        questions, session = asked_again(entry)
+        if not is_batch(questions):
+            with planning():
+                return self._planned(*questions[0], session)
+        charged = Loss(entry.epsilon or 0, entry.delta or 0)
+        return plan_batch(questions, self.policy, schema=self._schema, session=session, price=charged)
+
+    def given(self, entry: str, *, session: Session) -> Release | BatchRelease | None:
+        """The answer that one of the analyst's own entries settled, shown again; None where there is no such entry."""
+        analyst = self.policy.analyst(session.analyst)
+        entries = settled_entries(self._ledger, entry, dataset=self.policy.dataset.name, analyst=analyst.name)
+        if entries is None:
+            return None
+        charged, settled = entries
+        job = self._planned_again(charged)
+        with showing():
+            answered = stored(job, self._ledger, charged=charged, settled=settled)
+            show = release_batch if job.is_batch else release
+            return show(job, answered, left=self._left(analyst), computing=self._computing)
 
     def close(self) -> None:
         """Let go of the engine and the ledger."""

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from tacit.curator.answer import AnswerTable, Cell, answer, in_order, keys_among
-from tacit.curator.noisy import Noisy
+from tacit.curator.measuring.noisy import Noisy
 from tacit.sql import BoundQuery, Output, Plan
 from tacit.sql.binding import post
 from tacit.sql.binding.grouping_sets import Places
@@ -27,7 +27,7 @@ def one_table(bound: BoundQuery, sets: Places, answers: Iterable[tuple[Plan, Noi
     `answers` has, for each of `sets`, what to show of it and its noisy columns. What is ordered by stands behind the
     columns until the rows are in order.
     """
-    known = {frozenset(keys): place for place, keys in enumerate(sets)}
+    known = {frozenset(keys): index for index, keys in enumerate(sets)}
     tables = [list(_rows(bound, keys, *pair)) for keys, pair in zip(sets, answers, strict=True)]
     rows = [row for keys in bound.sets or () for row in tables[known[frozenset(keys)]]]
     width = len(bound.outputs)
@@ -36,7 +36,7 @@ def one_table(bound: BoundQuery, sets: Places, answers: Iterable[tuple[Plan, Noi
         values = [_ordered(row.cells[-back]) for row in rows]
         places = in_order(places, values, descending=item.descending)
     end = None if bound.limit is None else bound.offset + bound.limit
-    kept = [rows[place] for place in places[bound.offset : end].tolist()]
+    kept = [rows[index] for index in places[bound.offset : end].tolist()]
     names = tuple(out.name for out in bound.outputs)
     cells, errors = tuple(row.cells[:width] for row in kept), tuple(row.errors[:width] for row in kept)
     return AnswerTable(names, cells, errors, keys_among(bound.outputs))
@@ -45,11 +45,11 @@ def one_table(bound: BoundQuery, sets: Places, answers: Iterable[tuple[Plan, Noi
 def _rows(bound: BoundQuery, keys: Sequence[int], made: Plan, noisy: Noisy) -> Iterator[_Row]:
     """The rows of one set that HAVING lets through, NULL in the columns that it rolls up."""
     wanted = resolved([*bound.outputs, *(item.output for item in bound.order)], keys)
-    fixed = {place: _constant(out) for place, out in enumerate(wanted) if _is_constant(out, keys)}
+    fixed = {index: _constant(out) for index, out in enumerate(wanted) if _is_constant(out, keys)}
     asked = tuple(
         Output(out.name, None if out.key is None else keys.index(out.key), out.value)
-        for place, out in enumerate(wanted)
-        if place not in fixed
+        for index, out in enumerate(wanted)
+        if index not in fixed
     )
     having = bound.having
     if having is not None:
@@ -58,8 +58,8 @@ def _rows(bound: BoundQuery, keys: Sequence[int], made: Plan, noisy: Noisy) -> I
     for cells, errors in zip(table.rows, table.errors, strict=True):
         numbers, widths = iter(cells), iter(errors)
         yield _Row(
-            tuple(fixed[place] if place in fixed else next(numbers) for place in range(len(wanted))),
-            tuple(None if place in fixed else next(widths) for place in range(len(wanted))),
+            tuple(fixed[index] if index in fixed else next(numbers) for index in range(len(wanted))),
+            tuple(None if index in fixed else next(widths) for index in range(len(wanted))),
         )
 
 

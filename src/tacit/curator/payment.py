@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from tacit.errors import EngineError, TacitError
-from tacit.ledger import Answer, BudgetLimits, Charge, Ledger, Replay
+from tacit.ledger import Answer, Balance, BudgetLimits, Charge, Ledger, Replay
 
 T = TypeVar("T")
 
@@ -31,11 +31,15 @@ class Payment(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Paid(Generic[T]):
-    """What was paid for, and the hash of the entry that settled it. `replayed`: an earlier charge did."""
+    """What was paid for, and the hash of the entry that settled it. `replayed`: an earlier charge did.
+
+    `balance` is what the analyst's accounts stood at with the charge, where the ledger worked that out.
+    """
 
     value: T
     entry: str
     replayed: bool = False
+    balance: Balance | None = None
 
 
 def pay(ledger: Ledger, payment: Payment[T]) -> Paid[T]:
@@ -43,7 +47,7 @@ def pay(ledger: Ledger, payment: Payment[T]) -> Paid[T]:
 
     Raises:
         BudgetExceeded: a cap does not cover it; nothing was charged.
-        QueryRefused: the request id stands for another question, or for one that has no answer.
+        RequestConflict: the request id stands for another question, or for one that has no answer.
         LedgerError: nobody knows what is on record, so nothing leaves.
     """
     reserved = ledger.reserve(payment.charge, payment.caps)
@@ -55,7 +59,7 @@ def pay(ledger: Ledger, payment: Payment[T]) -> Paid[T]:
     except BaseException as error:
         told = _bare(error, payment.what)
     else:
-        return Paid(value, ledger.settle(reserved, answers))
+        return Paid(value, ledger.settle(reserved, answers), balance=reserved.balance)
     ledger.fail(reserved)
     raise told
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tacit.curator.job import Job
-from tacit.curator.measure import PublicTables, encoded, listed, measure
-from tacit.curator.members import Member, Served, estimated
-from tacit.curator.pieces import Joint
+from tacit.curator.jobs.job import Job
+from tacit.curator.jobs.members import Member, Served, estimated
+from tacit.curator.jobs.pieces import Joint
+from tacit.curator.measuring.measure import PublicTables, encoded, listed, measure
 from tacit.engines import Engine, Exact, State, one_state
 from tacit.noise import IntArray, Source, WideArray
 from tacit.sql import Plan, Statement
@@ -19,17 +19,17 @@ from tacit.sql.rules.sample_groups import TIES
 
 def read_job(job: Job, engine: Engine, *, public: Callable[[Plan], PublicTables], source: Source) -> tuple[Member, ...]:
     """Every member of the job, noisy. The only place where a job's exact numbers are."""
-    known, found = iter(job.members), []
+    known, members = iter(job.members), []
     tables = [public(piece.plan) for piece in job.pieces]
     with one_state(engine) as state:
         for piece, domains in zip(job.pieces, tables, strict=True):
             exact = [execute(statement, state) for statement in piece.plan.runs]
             if isinstance(piece, Joint):
-                found += _workload(piece, exact[0], known=[next(known) for _ in piece.members], source=source)
+                members += _workload(piece, exact[0], known=[next(known) for _ in piece.members], source=source)
             else:
                 plan = next(known).plan
-                found.append(Member(plan, measure(plan, exact, public=domains, source=source)))
-    return tuple(found)
+                members.append(Member(plan, measure(plan, exact, public=domains, source=source)))
+    return tuple(members)
 
 
 def execute(statement: Statement, state: State) -> Exact:
@@ -38,9 +38,9 @@ def execute(statement: Statement, state: State) -> Exact:
     Ranking by hash alone gives the same groups as ranking by hash and key unless two hashes of one unit are equal, so
     which of the two ran cannot be told from the result.
     """
-    found = state.execute(statement.sql(state.dialect))
-    if statement.settled is None or not found.integers(TIES).any():
-        return found
+    exact = state.execute(statement.sql(state.dialect))
+    if statement.settled is None or not exact.integers(TIES).any():
+        return exact
     return state.execute(statement.settled.sql(state.dialect))
 
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from tacit.core import Loss
 from tacit.curator.answer import bands_of
-from tacit.curator.expected import expected_bands, outputs_of, widths
-from tacit.curator.job import Job
-from tacit.curator.members import Member
-from tacit.curator.pricing import Session, check_limit
+from tacit.curator.explaining.expected import expected_bands, outputs_of, widths
+from tacit.curator.jobs.job import Job
+from tacit.curator.jobs.members import Member
+from tacit.curator.jobs.pricing import Session, check_limit
 from tacit.errors import BudgetExceeded, QueryRefused
 from tacit.policy import Policy
 from tacit.sql import BoundQuery, Output, WithinError

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Protocol
 
 from tacit.engines.base import UNLIMITED, Engine, Limits, limits_of
+from tacit.engines.columns import SQL_TYPES
 from tacit.engines.duckdb import unfit_in
 from tacit.engines.dummy import dummy_engine
 from tacit.engines.exact import Exact, IntArray
@@ -17,9 +18,10 @@ from tacit.engines.snapshot import State, one_state
 from tacit.engines.watching import DataMark, mark_of
 from tacit.errors import EngineError, PolicyError
 from tacit.policy import Dataset, Policy, Schema, TablePolicy
-from tacit.policy.engine_specs import ENGINES
+from tacit.policy.sources.engine_specs import ENGINES
 
 __all__ = [
+    "SQL_TYPES",
     "UNLIMITED",
     "DataMark",
     "Engine",

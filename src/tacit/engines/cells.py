@@ -32,8 +32,8 @@ def moment(text: str) -> datetime | str:
     if len(text.partition(".")[2].partition("+")[0]) > 6:  # Python would cut nanoseconds off and make two keys one
         return text
     try:
-        found = datetime.fromisoformat(text)
-        return found if found.tzinfo is None else found.astimezone(UTC).replace(tzinfo=None)
+        instant = datetime.fromisoformat(text)
+        return instant if instant.tzinfo is None else instant.astimezone(UTC).replace(tzinfo=None)
     except (ValueError, OverflowError):
         return text
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,8 +92,23 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def fetch(cursor: duckdb.DuckDBPyConnection, select: str) -> dict[str, Column]:
-    """Run one SELECT and read its columns. Types are known, and refused, before a row is touched."""
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """A SELECT whose columns are known: how it is written so that each of them can be read, and how that is done."""
+
+    select: str
+    kinds: Mapping[str, _Kind]
+
+    def read(self, cursor: duckdb.DuckDBPyConnection) -> dict[str, Column]:
+        """Run it, and read its columns."""
+        arrays = cursor.execute(self.select).fetchnumpy()
+        if arrays.keys() != self.kinds.keys():
+            raise ValueError("the result has other columns than were described")
+        return {name: kind.read(arrays[name]) for name, kind in self.kinds.items()}
+
+
+def readable(cursor: duckdb.DuckDBPyConnection, select: str) -> Readable:
+    """Learn the columns of one SELECT. Their types are known, and refused, before a row is touched."""
     select = select.strip().rstrip(";")
     described = cursor.execute(f"DESCRIBE {select}").fetchall()
     kinds = {name: _kind(described_type) for name, described_type, *_ in described}
@@ -102,8 +117,7 @@ def fetch(cursor: duckdb.DuckDBPyConnection, select: str) -> dict[str, Column]:
     if any(kind.through_text for kind in kinds.values()):
         asked = ", ".join(_selected(name, kind) for name, kind in kinds.items())
         select = f"SELECT {asked} FROM (\n{select}\n) AS result"
-    arrays = cursor.execute(select).fetchnumpy()
-    return {name: kind.read(arrays[name]) for name, kind in kinds.items()}
+    return Readable(select, kinds)
 
 
 def _selected(name: str, kind: _Kind) -> str:

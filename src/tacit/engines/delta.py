@@ -17,8 +17,8 @@ def is_delta(directory: str) -> bool:
 
 def delta_tables(paths: Iterable[str]) -> list[str]:
     """The Delta tables that these files or directories belong to."""
-    found = {root for directory in {_directory(path) for path in paths} if (root := _table_of(directory)) is not None}
-    return sorted(found)
+    roots = {root for directory in {_directory(path) for path in paths} if (root := _table_of(directory)) is not None}
+    return sorted(roots)
 
 
 def version(table: str) -> tuple[int, float]:

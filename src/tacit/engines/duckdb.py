@@ -13,14 +13,16 @@ from contextlib import ExitStack, closing, contextmanager
 import duckdb
 
 from tacit.engines.base import UNLIMITED, Limits
-from tacit.engines.columns import fetch, literal
+from tacit.engines.columns import Readable, literal, readable
 from tacit.engines.delta import advice_on_delta
 from tacit.engines.exact import Exact, advice_on_views, log, unanswered
 from tacit.engines.sources import Exposed, ask, describe, expose, unfit_cells_in
-from tacit.engines.text_tables import Unfit
+from tacit.engines.text.tables import Unfit
 from tacit.engines.watching import DataMark, changed_tables, digest, mark_of_files
 from tacit.errors import EngineError, InvalidParameter
 from tacit.policy import Dataset, Policy, Schema, TablePolicy
+
+_MOST_KNOWN, _LONGEST_KNOWN = 256, 20_000  # statements, and characters of one
 
 
 class DuckDB:
@@ -31,6 +33,7 @@ class DuckDB:
         "_clean",
         "_computed",
         "_connection",
+        "_known",
         "_live",
         "_loaded",
         "_lock",
@@ -51,6 +54,7 @@ class DuckDB:
         )  # of the files that questions go on reading, while they have this schema
         self._lock = threading.Lock()
         self._live: set[duckdb.DuckDBPyConnection] = set()  # the cursors of questions that are running
+        self._known: dict[str, Readable] = {}  # statements that were looked at, while the files are what they were
         self._pid = os.getpid()
         self._clean = weakref.finalize(self, _discard, connection, scratch, self._pid)
 
@@ -69,13 +73,24 @@ class DuckDB:
             raise EngineError("the engine was opened in another process", hint="open one in each process, after a fork")
         try:
             with self._cursor() as cursor:
-                _refuse_all_but_one_select(cursor, sql)
+                known = self._known.get(sql)
+                if known is None:
+                    _refuse_all_but_one_select(cursor, sql)
                 cursor.execute("BEGIN TRANSACTION READ ONLY")  # WITH x AS (INSERT …) SELECT … calls itself a SELECT
-                return Exact(fetch(cursor, sql))
+                return Exact((known or self._looked_at(cursor, sql)).read(cursor))
         except Exception as error:  # whatever it is, it may hold cells
             log.warning("%s: %s", type(error).__name__, error)
         # Outside the handler: the error has no __context__ that a traceback, a logger or a debugger could print.
         raise unanswered()
+
+    def _looked_at(self, cursor: duckdb.DuckDBPyConnection, sql: str) -> Readable:
+        """The statement, with its columns. It is remembered: to ask DuckDB for them costs as much as many an answer."""
+        found = readable(cursor, sql)
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        if len(sql) <= _LONGEST_KNOWN:
+            self._known[sql] = found
+        return found
 
     def mark(self) -> DataMark:
         """The state of the files; see `Watched`."""
@@ -85,6 +100,7 @@ class DuckDB:
                 if describe(cursor, tuple(self._schema), otherwise=changed_tables()) != self._schema:
                     raise changed_tables()
             self._seen = now
+            self._known.clear()
         if self._loaded is None:
             return now
         times = [mark.at for mark in (now, self._loaded) if mark.at is not None]

@@ -24,7 +24,10 @@ from tacit.policy import (
     Schema,
     TableDomain,
     TablePolicy,
+    columns_of,
+    declared_column,
     fold,
+    linked_keys,
     resolve_types,
 )
 
@@ -49,20 +52,14 @@ def dummy_engine(
     def fill(connection: duckdb.DuckDBPyConnection) -> Exposed:
         # public tables first: the domains of private columns are drawn from them
         for table in sorted(typed.tables, key=lambda table: not table.public):
-            columns = next(columns for name, columns in schema.items() if fold(name) == fold(table.name))
+            columns = columns_of(schema, table.name)
             if table.public and public is not None:
                 _copy(connection, table.name, columns, public=public)
             else:
-                _make_up(connection, _Recipe(table, columns, policy.version, rows, _named_by_links(typed, table)))
+                _make_up(connection, _Recipe(table, columns, policy.version, rows, linked_keys(typed, table)))
         return Exposed(tuple(table.name for table in typed.tables))
 
     return build(fill, limits)
-
-
-def _named_by_links(policy: Policy, table: TablePolicy) -> frozenset[str]:
-    """The keys by which other tables find the owner of a row."""
-    links = [other.link for other in policy.tables if other.link is not None]
-    return frozenset(fold(link.key) for link in links if fold(link.table) == fold(table.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +81,7 @@ class _Recipe:
         return f"CAST(hash({salt} || i) % {among} AS BIGINT)"
 
     def policy_of(self, column: str) -> ColumnPolicy:
-        named = (known for known in self.table.columns if fold(known.name) == fold(column))
-        return next(named, ColumnPolicy(column, type=ColumnType.from_sql(self.columns[column])))
+        return declared_column(self.table, column, self.columns[column])
 
 
 def _make_up(connection: duckdb.DuckDBPyConnection, recipe: _Recipe) -> None:
@@ -174,7 +170,7 @@ def _copy(connection: duckdb.DuckDBPyConnection, table: str, columns: Mapping[st
     name_of = name_in(public)
     exact = public.execute(f"SELECT {', '.join(map(name_of, read))} FROM {name_of(table)}")
     texts = [[None if cell is None else _text(cell) for cell in exact.keys(name)] for name in read]
-    given = ", ".join(f"unnest(CAST(${place} AS VARCHAR[])) AS {quoted(name)}" for place, name in enumerate(read, 1))
+    given = ", ".join(f"unnest(CAST(${index} AS VARCHAR[])) AS {quoted(name)}" for index, name in enumerate(read, 1))
     cells = (
         f"TRY_CAST({quoted(n) if n in read else 'NULL'} AS {_stored(k)}) AS {quoted(n)}" for n, k in columns.items()
     )

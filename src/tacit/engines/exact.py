@@ -82,9 +82,9 @@ class Exact:
         column = self._columns.get(name)
         cells = column.tolist() if isinstance(column, np.ndarray) else column
         if cells is not None and all(type(cell) is int for cell in cells):
-            found = np.empty(self.rows, dtype=object)
-            found[:] = cells
-            return found
+            numbers = np.empty(self.rows, dtype=object)
+            numbers[:] = cells
+            return numbers
         log.warning("column %r holds something other than whole numbers, or a NULL", name)
         raise unanswered()
 

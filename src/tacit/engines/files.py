@@ -39,8 +39,8 @@ class TableFiles:
     @property
     def partition_keys(self) -> tuple[str, ...]:
         """The columns that stand in the names of directories, as in `year=2026/a.parquet`, if all files have them."""
-        found = {tuple(part.partition("=")[0] for part in _directories(path) if "=" in part) for path in self.paths}
-        return found.pop() if len(found) == 1 else ()
+        keys = {tuple(part.partition("=")[0] for part in _directories(path) if "=" in part) for path in self.paths}
+        return keys.pop() if len(keys) == 1 else ()
 
 
 def _directories(path: str) -> list[str]:

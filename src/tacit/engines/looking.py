@@ -17,9 +17,9 @@ from tacit.engines.base import UNLIMITED
 from tacit.engines.columns import SQL_TYPES
 from tacit.engines.duckdb import instance, open_duckdb
 from tacit.engines.files import Format, TableFiles, table_files
-from tacit.engines.text_cells import cell_of, is_said
-from tacit.engines.text_lines import UNREADABLE, batches
-from tacit.engines.text_tables import TextTable, rows_in, text_table
+from tacit.engines.text.cells import cell_of, is_said
+from tacit.engines.text.lines import UNREADABLE, batches
+from tacit.engines.text.tables import TextTable, rows_in, text_table
 from tacit.errors import PolicyError
 from tacit.policy import ColumnType, Dataset, FileSource, Schema, TablePolicy, TextFormat
 
@@ -94,8 +94,8 @@ def _table(connection: duckdb.DuckDBPyConnection, files: TableFiles, form: TextF
 def _fitting(connection: duckdb.DuckDBPyConnection, table: TextTable) -> list[set[Way]]:
     """The ways of reading that every cell of a column fits; none where there is no cell at all."""
     asked = []
-    for place, cell in enumerate(table.cells, 1):
-        text = f"f[{place}]"
+    for index, cell in enumerate(table.cells, 1):
+        text = f"f[{index}]"
         asked.append(f"count(*) FILTER ({is_said(text)})")
         for kind, key, said in _WAYS:
             value = cell_of(cell.name, kind, _with(table.form, **({key: said} if key else {}))).of(text)
@@ -187,5 +187,5 @@ def _encoding(files: TableFiles) -> str:
     with open(files.paths[0], "rb") as file:
         if file.read(2) in {b"\xff\xfe", b"\xfe\xff"}:
             return "utf-16"
-    found = (batch.text for path in files.paths for batch in batches(path, TextFormat(), header=False))
-    return "windows-1252" if any(UNREADABLE in text for text in found) else "utf-8"
+    texts = (batch.text for path in files.paths for batch in batches(path, TextFormat(), header=False))
+    return "windows-1252" if any(UNREADABLE in text for text in texts) else "utf-8"

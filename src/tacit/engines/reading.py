@@ -9,7 +9,7 @@ from tacit.engines.base import Engine
 from tacit.engines.columns import quoted
 from tacit.errors import EngineError
 from tacit.policy import Policy
-from tacit.policy.engine_specs import ENGINES
+from tacit.policy.sources.engine_specs import ENGINES
 
 _EVERY_CELL = {spec.dialect: spec.every_cell for spec in ENGINES.values()}
 
@@ -29,15 +29,15 @@ def unreadable_tables(engine: Engine) -> tuple[str, ...]:
     Reads all rows, and the answer depends on them: it is for the curator alone (`tacit check`). A table named here
     would make every question that touches the cell fail, which tells that the cell is there.
     """
-    found = []
+    unreadable = []
     name_of = name_in(engine)
     for table, columns in engine.schema().items():
         every_cell = _EVERY_CELL[engine.dialect].format(", ".join(map(name_of, columns)))
         try:
             engine.execute(f"SELECT {every_cell} AS cells FROM {name_of(table)}")
         except EngineError:
-            found.append(table)
-    return tuple(found)
+            unreadable.append(table)
+    return tuple(unreadable)
 
 
 def shared_keys(engine: Engine, policy: Policy) -> tuple[tuple[str, str], ...]:
@@ -45,7 +45,7 @@ def shared_keys(engine: Engine, policy: Policy) -> tuple[tuple[str, str], ...]:
 
     Like `unreadable_tables` it reads the rows, and is for the curator alone.
     """
-    found = []
+    keys = []
     name_of = name_in(engine)
     for table in policy.tables:
         target = policy.table(table.link.table) if table.link is not None else None
@@ -58,8 +58,8 @@ def shared_keys(engine: Engine, policy: Policy) -> tuple[tuple[str, str], ...]:
         )
         counted = engine.execute(f"SELECT CAST(COUNT(*) AS BIGINT) AS several FROM ({several}) AS shared")
         if counted.integers("several")[0]:
-            found.append((table.name, f"{target.name}.{table.link.key}"))
-    return tuple(found)
+            keys.append((table.name, f"{target.name}.{table.link.key}"))
+    return tuple(keys)
 
 
 @runtime_checkable

@@ -11,8 +11,8 @@ import duckdb
 from tacit.engines.columns import literal, quoted, type_name
 from tacit.engines.exact import log
 from tacit.engines.files import Format, TableFiles, readable, table_files
-from tacit.engines.text_cells import cell_of
-from tacit.engines.text_tables import Unfit, load, text_table, unfit_cells
+from tacit.engines.text.cells import cell_of
+from tacit.engines.text.tables import Unfit, load, text_table, unfit_cells
 from tacit.engines.watching import DataMark, mark_of_files
 from tacit.errors import EngineError, PolicyError, TacitError
 from tacit.policy import ColumnType, DatabaseSource, Dataset, FileSource, Schema, TablePolicy, TextFormat, fold
@@ -244,12 +244,12 @@ def unfit_cells_in(connection: Connection, dataset: Dataset, tables: Sequence[Ta
     if not isinstance(dataset.source, FileSource):
         return []
     named = {fold(table.name): table for table in tables}
-    found: list[Unfit] = []
+    unfit: list[Unfit] = []
     for table, location in dataset.source.files:
         files = table_files(dataset, table, location=location)
         if files.format is not Format.PARQUET:
-            found += unfit_cells(connection, text_table(connection, files, named.get(fold(table)), tables=tables))
-    return found
+            unfit += unfit_cells(connection, text_table(connection, files, named.get(fold(table)), tables=tables))
+    return unfit
 
 
 def _listed(paths: Sequence[str]) -> str:

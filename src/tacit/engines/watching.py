@@ -33,8 +33,8 @@ class Watched(Protocol):
 
 def mark_of(engine: object) -> DataMark | None:
     """The state of an engine's data; None where it cannot tell one from another."""
-    found = engine.mark() if isinstance(engine, Watched) else None
-    return found if found is not None and found.text else None
+    mark = engine.mark() if isinstance(engine, Watched) else None
+    return mark if mark is not None and mark.text else None
 
 
 def changed_tables() -> EngineError:
@@ -54,12 +54,12 @@ def mark_of_files(paths: Iterable[str], *, directories: Iterable[str] = ()) -> D
     newest, listed = 0.0, tuple(paths)
     for path in listed:
         try:
-            found = os.stat(path)
+            status = os.stat(path)
         except OSError:
             facts.append((os.path.basename(path), -1, 0))
             continue
-        facts.append((os.path.basename(path), found.st_size, found.st_mtime_ns))
-        newest = max(newest, found.st_mtime)
+        facts.append((os.path.basename(path), status.st_size, status.st_mtime_ns))
+        newest = max(newest, status.st_mtime)
     for table in delta_tables((*listed, *directories)):
         latest, at = version(table)
         facts.append((os.path.basename(table), latest, -1))

@@ -118,7 +118,8 @@ def epsilon(amount: Cap) -> Fraction:
 def plain(amount: Cap) -> Amounts:
     """Exact amounts as text."""
     first = {Zcdp: "rho", Grains: "grains"}.get(type(amount), "epsilon")
-    return {first: decimal_text(epsilon(amount)), "delta": decimal_text(amount.delta)}
+    grain = {"grain": decimal_text(amount.grain)} if isinstance(amount, Grains) else {}
+    return {first: decimal_text(epsilon(amount)), **grain, "delta": decimal_text(amount.delta)}
 
 
 def _shown(amount: Cap | None) -> str:

@@ -8,44 +8,33 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
-from typing import NoReturn, Protocol, Self
+from typing import TYPE_CHECKING, NoReturn, Self, TypeVar
 
-from tacit.core import NOTHING, Budget, Number, positive, probability
+from tacit.core import Number, positive, probability
 from tacit.curator import Curator, Explanation, Release, Session
-from tacit.curator.batch_release import BatchRelease
-from tacit.curator.job_plan import Question, check_questions
+from tacit.curator.forms.batch_release import BatchRelease
+from tacit.curator.jobs.job_plan import Question, check_questions
 from tacit.errors import InvalidParameter, QueryRefused
+from tacit.faces.answering import AnswersQuestions, KeepsAccounts
 from tacit.faces.budget_status import BudgetStatus, budget_status
 from tacit.faces.catalogue import Catalogue, catalogue
+from tacit.faces.marking import all_marked, marked, no_rehearsal
 from tacit.faces.opening import Rehearsal, as_policy, open_policy
 from tacit.ledger import Entry
 from tacit.policy import Policy
 from tacit.sql import Parameters, says_explain
 
+if TYPE_CHECKING:
+    from tacit.learn.curated import TableLearner
+    from tacit.learn.studies import SumsLearner
+    from tacit.release.distributions import Distribution
+    from tacit.release.hierarchies import HierarchicalCounts
+    from tacit.release.maps import Heatmap
+    from tacit.release.publishing import Publishable, Publisher
+    from tacit.release.synthesise import Synthesiser, SyntheticModel
 
-class AnswersQuestions(Protocol):
-    """Whoever answers questions: a curator, or a rehearsal on made-up rows."""
-
-    def ask(
-        self, text: str, parameters: Parameters = (), *, session: Session, request_id: str | None = None
-    ) -> Release | Explanation:
-        """Answer the question, or explain it."""
-
-    def batch(
-        self,
-        questions: Sequence[Question],
-        *,
-        session: Session,
-        epsilon: Number | None = None,
-        within: Number | str | None = None,
-        delta: Number | None = None,
-        request_id: str | None = None,
-        fresh: bool = False,
-    ) -> BatchRelease:
-        """Answer several questions for one price."""
-
-    def close(self) -> None:
-        """Let go of what is held."""
+T = TypeVar("T")
+Model = TypeVar("Model", bound="SumsLearner")
 
 
 class Database:
@@ -55,20 +44,28 @@ class Database:
     from a program that digs in its own memory: who must not see the data asks from another process.
     """
 
-    __slots__ = ("__answers", "__catalogue", "__curator", "__process", "__rehearsal", "__rehearse", "__session")
+    __slots__ = (
+        "__answers", "__catalogue", "__curator", "__learner", "__process", "__publisher", "__rehearsal", "__rehearse",
+        "__session", "__synthesiser",
+    )  # fmt: skip
 
     def __init__(
         self,
         answers: AnswersQuestions,
-        curator: Curator,
+        curator: Curator | KeepsAccounts,
         *,
         session: Session,
         catalogue: Catalogue,
         rehearse: Callable[[], Rehearsal] | None,
+        synthesiser: Callable[[], Synthesiser] | None = None,
+        learner: Callable[[], TableLearner] | None = None,
+        publisher: Callable[[], Publisher] | None = None,
     ) -> None:
         self.__answers, self.__curator = answers, curator
         self.__session, self.__catalogue = session, catalogue
         self.__rehearse = rehearse  # None: this is the rehearsal
+        self.__synthesiser = synthesiser
+        self.__learner, self.__publisher = learner, publisher
         self.__rehearsal: Rehearsal | None = None
         self.__process = os.getpid()
 
@@ -83,7 +80,7 @@ class Database:
             answer = self.__answers.ask(sql, parameters, session=self.__session, request_id=request_id)
         if not isinstance(answer, Release):
             raise QueryRefused("EXPLAIN gives no answer: query() pays for one", hint="db.explain(sql) is free")
-        return answer if self.__rehearse is not None else _marked(answer, left=self.budget.left)
+        return answer if self.__rehearse is not None else marked(answer, left=self.budget.left)
 
     def batch(
         self,
@@ -99,8 +96,8 @@ class Database:
 
         A question is its SQL, or a pair of SQL and the values for its `?` or `:name`; it has no price of its own.
         The price of all is `epsilon`, or the least at which every error bar is `within` a number, or within a share
-        such as `"5%"` of its answer. Kept answers that serve them all are given again, free, unless they must be
-        `fresh`.
+        such as `"5%"` of its answer. What kept answers serve is given again, free, and the rest alone is charged,
+        unless all must be `fresh`.
         Raises QueryRefused and BudgetExceeded, at no charge.
         """
         self.__check_process()
@@ -114,16 +111,141 @@ class Database:
             request_id=request_id,
             fresh=fresh,
         )
-        return answers if self.__rehearse is not None else _all_marked(answers, left=self.budget.left)
+        return answers if self.__rehearse is not None else all_marked(answers, left=self.budget.left)
+
+    def synthesise(
+        self,
+        table: str,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        columns: Sequence[str] = (),
+        method: str = "auto",
+        fresh: bool = False,
+        progress: Callable[[float], None] | None = None,
+    ) -> SyntheticModel:
+        """A model of a table, or of some of its columns: paid for once, then free to draw rows from and to ask.
+
+        `method` is "auto", "hybrid", "tree", "aim" or "mst". A model of the same columns that is kept, and no noisier,
+        is given again, free, unless it must be `fresh`. Raises QueryRefused and BudgetExceeded, at no charge.
+        """
+        from tacit.release.synthesise import SynthesisRequest
+
+        self.__check_process()
+        if self.__synthesiser is None:
+            raise QueryRefused("there are no synthetic tables here", hint="open the database itself, not its dummy")
+        if isinstance(columns, str):
+            raise InvalidParameter("the columns are a list of names", hint='columns=["age", "town"]')
+        request = SynthesisRequest(table, *self.__price(epsilon, delta), tuple(columns), method, fresh)
+        maker = self.__synthesiser()
+        who = maker.policy.analyst(self.__session.analyst)
+        return maker.synthesise(request, who, progress=progress or (lambda _: None)).model
+
+    def hierarchy(
+        self,
+        table: str,
+        place: str,
+        *,
+        levels: Sequence[str] = (),
+        by: Sequence[str] = (),
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        shares: Sequence[Number] = (),
+        fresh: bool = False,
+    ) -> HierarchicalCounts:
+        """Counts at every level of a public tree, which add up: of the whole, of `levels` from the top, of each place.
+
+        The domain of the column `place` is a column of a public table, and `levels` are others of that table. In each
+        place rows are counted by the cells of the columns `by`. `shares` divide the price among the levels, from the
+        whole down, in proportion. Raises QueryRefused and BudgetExceeded, at no charge.
+        """
+        from tacit.release.hierarchies import HierarchyRequest
+
+        price = self.__price(epsilon, delta)
+        wish = HierarchyRequest(table, place, *price, tuple(levels), tuple(by), tuple(shares), fresh)
+        return self.__published(wish)
+
+    def heatmap(
+        self,
+        table: str,
+        x: str,
+        y: str,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        depth: int = 6,
+        fresh: bool = False,
+    ) -> Heatmap:
+        """Private counts on a map: two columns with bounds, in squares that are finer where there is more.
+
+        The finest are a 2^depth-th of each column's range. Raises QueryRefused and BudgetExceeded, at no charge.
+        """
+        from tacit.release.maps import HeatmapRequest
+
+        return self.__published(HeatmapRequest(table, x, y, *self.__price(epsilon, delta), depth, fresh))
+
+    def histogram(
+        self,
+        table: str,
+        column: str,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        bins: int | None = None,
+        fresh: bool = False,
+    ) -> Distribution:
+        """How many rows each bin of a column has; ranges, shares below a value and quantiles follow from it, free."""
+        from tacit.release.distributions import DistributionRequest
+
+        return self.__published(DistributionRequest(table, column, *self.__price(epsilon, delta), bins, fresh))
+
+    def __price(self, epsilon: Number | None, delta: Number | None) -> tuple[Number, Number | None]:
+        price = self.__session.epsilon if epsilon is None else epsilon
+        if price is None:
+            raise QueryRefused("the release has no price", hint="give epsilon=1")
+        return price, self.__session.delta if delta is None else delta
+
+    def __published(self, wish: Publishable[T]) -> T:
+        self.__check_process()
+        if self.__publisher is None:
+            raise QueryRefused("nothing is published here", hint="open the database itself, not its dummy")
+        publisher = self.__publisher()
+        return publisher.publish(wish, publisher.policy.analyst(self.__session.analyst)).value
+
+    def fit(
+        self,
+        estimator: Model,
+        table: str,
+        *,
+        target: str | None = None,
+        features: Sequence[str] = (),
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        fresh: bool = False,
+    ) -> Model:
+        """Fit a private model to a table, counted where the data lives: the estimator itself, fitted.
+
+        Its columns may hold what the policy says; `features` are all with bounds or a list of values, unless named. The
+        price is `epsilon` and `delta`, else the estimator's own. The same fit again is free, unless it must be `fresh`.
+        Raises QueryRefused and BudgetExceeded, at no charge.
+        """
+        from tacit.learn.curated import FitRequest
+
+        self.__check_process()
+        if self.__learner is None:
+            raise QueryRefused("dummy rows teach nothing: they are made up", hint="fit the database itself")
+        request = FitRequest(table, target, features, epsilon, delta, fresh)
+        self.__learner().fit(estimator, request, self.__session.analyst)
+        return estimator
 
     def __check_process(self) -> None:
         if os.getpid() != self.__process:  # the engine would refuse as well, but after the charge
             raise InvalidParameter("the database was opened in another process", hint="open it again after a fork")
 
     def explain(self, sql: str, parameters: Parameters = ()) -> Explanation:
-        """What a question would cost, how far off its answer would be, and the SQL it would run. Free.
+        """What a question would cost, and how far off its answer would be. Free.
 
-        It may begin with EXPLAIN or not.
+        It may begin with EXPLAIN or not. `text(sql=True)` of it shows the SQL that would run.
         """
         return self.__curator.explain(sql, parameters, session=self.__session)
 
@@ -144,7 +266,9 @@ class Database:
     @property
     def budget(self) -> BudgetStatus:
         """What is spent and what is left: of the total, by this analyst, and by the analyst's groups."""
-        return budget_status(self.__catalogue.dataset, {self.analyst: self.__curator.balance(self.analyst)})
+        if isinstance(self.__curator, Curator):
+            return budget_status(self.__catalogue.dataset, {self.analyst: self.__curator.balance(self.analyst)})
+        return self.__curator.status(self.analyst)
 
     @property
     def log(self) -> tuple[Entry, ...]:
@@ -219,16 +343,40 @@ def open_database(
     policy: Policy | Path | str,
     *,
     analyst: str | None = None,
+    token: str | None = None,
     default_epsilon: Number | None = None,
     default_delta: Number | None = None,
     timeout: float | None = None,
+    ca: Path | str | None = None,
+    fingerprint: str | None = None,
 ) -> Database:
     """Open the dataset behind a policy for one of its analysts: `tacit.open("tacit.toml", analyst="ana")`.
 
     `default_epsilon` is what a plain SELECT costs. `timeout` is the seconds that one statement may take, at most the
     policy's; what is cut short stays charged. Raises PolicyError where the policy does not name the analyst or does not
     fit the source.
+
+    `tacit.open("https://dp.example.org:8080", token="tacit_…")` is the same door to a server (`tacit serve`), which has
+    the data and the policy. Its certificate must be signed by somebody this machine trusts, or by the one in the file
+    `ca`, or have the `fingerprint` that the server prints. `timeout` is then what one request may take.
     """
+    if isinstance(policy, str) and policy.lower().startswith(("https://", "http://")):
+        from tacit.faces.remote.door import open_remote
+
+        door, asks, known = open_remote(
+            policy,
+            token=token,
+            analyst=analyst,
+            default_epsilon=default_epsilon,
+            default_delta=default_delta,
+            timeout=timeout,
+            ca=ca,
+            fingerprint=fingerprint,
+        )
+        return Database(door, door, session=asks, catalogue=known, rehearse=no_rehearsal)
+    for name, value in (("token", token), ("ca", ca), ("fingerprint", fingerprint)):
+        if value is not None:
+            raise InvalidParameter(f"{name} is for a server, and this is a policy", hint='tacit.open("https://…")')
     if not isinstance(analyst, str):
         raise InvalidParameter("the analyst is a name", hint='tacit.open("tacit.toml", analyst="ana")')
     declared = as_policy(policy)
@@ -244,38 +392,7 @@ def open_database(
         session=session,
         catalogue=catalogue(declared, opened.schema),
         rehearse=opened.rehearse,
-    )
-
-
-def ask_or_explain(
-    database: Database, sql: str, parameters: Parameters = (), *, request_id: str | None = None
-) -> Release | Explanation:
-    """The answer; or, where the text says EXPLAIN, the explanation: for doors where people type."""
-    if says_explain(sql):
-        return database.explain(sql, parameters)
-    return database.query(sql, parameters, request_id=request_id)
-
-
-def _marked(answer: Release, *, left: object) -> Release:
-    """An answer on made-up rows says so, and says that nothing was paid."""
-    note = f"dummy data: made up from the public policy, of nobody's rows; asked for real it costs {answer.cost}"
-    receipt = replace(answer.receipt, entry="dummy data", guarantee="none needed: dummy data")
-    return replace(
-        answer,
-        cost=NOTHING,
-        left=left if isinstance(left, Budget) else None,
-        notes=(note, *answer.notes),
-        receipt=receipt,
-    )
-
-
-def _all_marked(batch: BatchRelease, *, left: object) -> BatchRelease:
-    """The same of a batch."""
-    receipt = replace(batch.receipt, entry="dummy data", guarantee="none needed: dummy data")
-    return replace(
-        batch,
-        answers=tuple(_marked(answer, left=left) for answer in batch.answers),
-        cost=NOTHING,
-        left=left if isinstance(left, Budget) else None,
-        receipt=receipt,
+        synthesiser=opened.synthesise,
+        learner=opened.learner,
+        publisher=opened.publisher,
     )

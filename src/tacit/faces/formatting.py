@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tacit.curator import Explanation, Release
-from tacit.curator.extras import needs
 from tacit.curator.forms.cells import in_one_text, plain, visible
+from tacit.curator.forms.extras import needs
 from tacit.errors import InvalidParameter
 from tacit.faces.formats import OutputFormat
 from tacit.faces.terminal import console, print_lines, print_table, show_json
@@ -21,17 +21,17 @@ __all__ = ["check_format", "show", "show_json"]
 Shown = Release | Explanation
 
 
-def show(answer: Shown, form: OutputFormat, *, output: Path | None = None) -> None:
-    """Print the answer, or write it to a file and say what it cost."""
+def show(answer: Shown, form: OutputFormat, *, output: Path | None = None, sql: bool = False) -> None:
+    """Print the answer, or write it to a file and say what it cost; `sql` shows what would run with an explanation."""
     if form is OutputFormat.PARQUET:
         _write_parquet(answer, output)
     elif output is not None:
-        _write(output, _text(answer, form))
+        _write(output, _text(answer, form, sql=sql))
     elif form is OutputFormat.TABLE:
-        _print(answer)
+        _print(answer, sql=sql)
         return
     else:
-        sys.stdout.write(_text(answer, form))
+        sys.stdout.write(_text(answer, form, sql=sql))
         return
     if isinstance(answer, Release):
         console(error=True).print(f"wrote {output}; {answer.footer()}", soft_wrap=True)
@@ -66,20 +66,20 @@ def _csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return out.getvalue()
 
 
-def _print(answer: Shown) -> None:
+def _print(answer: Shown, *, sql: bool) -> None:
     if isinstance(answer, Explanation):
-        print_lines(*str(answer).split("\n"))
+        print_lines(*answer.text(sql=sql).split("\n"))
         return
     print_table(answer.columns, answer.shown(), right=answer.numbers)
     print_lines("", answer.footer(), *(f"note: {note}" for note in answer.notes), dim=True)
 
 
-def _text(answer: Shown, form: OutputFormat) -> str:
+def _text(answer: Shown, form: OutputFormat, *, sql: bool = False) -> str:
     if isinstance(answer, Explanation):
         if form is OutputFormat.JSON:
             return answer.to_json() + "\n"
         if form is OutputFormat.TABLE:
-            return f"{answer}\n"
+            return f"{answer.text(sql=sql)}\n"
         raise InvalidParameter(f"an explanation has no {form.value} form", hint="use --format table or json")
     forms: dict[OutputFormat, Callable[[], str]] = {
         OutputFormat.JSON: lambda: answer.to_json() + "\n",

@@ -10,16 +10,22 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
 
-from tacit.core import Number
 from tacit.curator import Curator, Explanation, Release, Session
-from tacit.curator.batch_release import BatchRelease
-from tacit.curator.job_plan import Question
+from tacit.curator.forms.batch_release import BatchRelease
+from tacit.curator.jobs.job_plan import BatchOptions, Question
 from tacit.engines import Engine, dummy_engine, limits_of, open_engine
 from tacit.errors import PolicyError
 from tacit.ledger import Ledger, SqliteLedger, open_books
 from tacit.policy import Policy, Schema, Severity, check_policy, load_policy
 from tacit.sql import Parameters
+from tacit.sql.binding.rows import RowQuestion
+
+if TYPE_CHECKING:
+    from tacit.learn.curated import TableLearner
+    from tacit.release.publishing import Publisher
+    from tacit.release.synthesise import Synthesiser
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -29,6 +35,9 @@ class Opened:
     curator: Curator
     schema: Schema
     rehearse: Callable[[], Rehearsal]
+    synthesise: Callable[[], Synthesiser]
+    learner: Callable[[], TableLearner]
+    publisher: Callable[[], Publisher]
 
 
 class Rehearsal:
@@ -45,27 +54,11 @@ class Rehearsal:
             return curator.ask(text, parameters, session=session, request_id=request_id)
 
     def batch(
-        self,
-        questions: Sequence[Question],
-        *,
-        session: Session,
-        epsilon: Number | None = None,
-        within: Number | str | None = None,
-        delta: Number | None = None,
-        request_id: str | None = None,
-        fresh: bool = False,
+        self, questions: Sequence[Question], *, session: Session, **options: Unpack[BatchOptions]
     ) -> BatchRelease:
         """As a curator does, on a ledger that is thrown away."""
         with self._curator() as curator:
-            return curator.batch(
-                questions,
-                session=session,
-                epsilon=epsilon,
-                within=within,
-                delta=delta,
-                request_id=request_id,
-                fresh=fresh,
-            )
+            return curator.batch(questions, session=session, **options)
 
     @contextmanager
     def _curator(self) -> Iterator[Curator]:
@@ -98,7 +91,42 @@ def open_policy(policy: Policy, *, timeout: float | None = None) -> Opened:
     def rehearse() -> Rehearsal:
         return Rehearsal(policy, dummy_engine(policy, schema, public=engine, limits=limits))
 
-    return Opened(Curator(policy, engine, ledger), schema, rehearse)
+    def synthesise() -> Synthesiser:
+        from tacit.release.synthesise import Synthesiser
+
+        return Synthesiser(policy, engine, ledger)
+
+    def learner() -> TableLearner:
+        from tacit.learn.curated import TableLearner
+
+        return TableLearner(policy, engine, ledger)
+
+    def publisher() -> Publisher:
+        from tacit.release.publishing import Publisher
+
+        return Publisher(policy, engine, ledger)
+
+    curator = Curator(policy, engine, ledger, rows=_LateRows(synthesise))
+    return Opened(curator, schema, rehearse, synthesise, learner, publisher)
+
+
+class _LateRows:
+    """Who answers questions for rows: fetched when the first of them is asked."""
+
+    def __init__(self, maker: Callable[[], Synthesiser]) -> None:
+        self._maker = maker
+
+    def ask(self, asked: RowQuestion, *, session: Session, request_id: str | None = None) -> Release:
+        """The rows."""
+        from tacit.release.synthesise import RowAnswers
+
+        return RowAnswers(self._maker()).ask(asked, session=session, request_id=request_id)
+
+    def explain(self, asked: RowQuestion, *, session: Session) -> Explanation:
+        """What they would cost, free of charge."""
+        from tacit.release.synthesise import RowAnswers
+
+        return RowAnswers(self._maker()).explain(asked, session=session)
 
 
 @contextmanager

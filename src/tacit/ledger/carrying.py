@@ -9,12 +9,13 @@ from __future__ import annotations
 import sqlite3
 
 from tacit.errors import LedgerError
-from tacit.ledger import book, schema
-from tacit.ledger.chain import SEALED, state
-from tacit.ledger.links import head
+from tacit.ledger import schema
+from tacit.ledger.entries import book
+from tacit.ledger.entries.chain import SEALED, state
+from tacit.ledger.entries.links import head
+from tacit.ledger.entries.rows import Connection
+from tacit.ledger.entries.totals import COLUMNS, read_leaves
 from tacit.ledger.mark import Point
-from tacit.ledger.rows import Connection
-from tacit.ledger.totals import COLUMNS, read_leaves
 from tacit.ledger.values import Verdict
 from tacit.ledger.verify import examine_rows
 
@@ -57,10 +58,10 @@ def seal_totals(connection: Connection, *, now: int) -> Point:
     """Enter that the ledger was carried over, with the first seal of what every account stands at."""
     last = head(connection)
     note = f"carried over after entry {last.seq}: totals are sealed from here on"
-    made = book.append(
+    entry = book.append(
         connection, "carry", now=now, last=last, state=state(read_leaves(connection).values()), note=note
     )
-    return Point(made.seq, made.hash)
+    return Point(entry.seq, entry.hash)
 
 
 def _rebuild(connection: sqlite3.Connection) -> None:

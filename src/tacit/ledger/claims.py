@@ -19,9 +19,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from tacit.ledger.values import dataset_key
 from tacit.policy import Policy
-from tacit.policy.dataset import DatabaseSource, Dataset
-from tacit.policy.names import fold
-from tacit.policy.servers import is_server
+from tacit.policy.reading.names import fold
+from tacit.policy.sources.dataset import DatabaseSource, Dataset
+from tacit.policy.sources.servers import is_server
 
 VARIABLE = "TACIT_REGISTRY"
 _log = logging.getLogger("tacit.ledger")
@@ -69,12 +69,12 @@ def claims_of(policy: Policy, ledger: str) -> list[Claim]:
 
 def problems(policy: Policy, ledger: str) -> list[str]:
     """Why the policy's ledger (by its first hash; empty where there is none yet) is not the one of its source."""
-    found = []
+    texts = []
     for claim in claims_of(policy, ledger):
         known = read(claim.source)
         if known is not None and (why := known.problem(claim)) is not None:
-            found.append(why)
-    return list(dict.fromkeys(found))
+            texts.append(why)
+    return list(dict.fromkeys(texts))
 
 
 def write(policy: Policy, ledger: str) -> None:
@@ -104,8 +104,8 @@ def renew(policy: Policy, ledger: str) -> None:
 def read(source: str) -> Claim | None:
     """Who holds a source, as far as this host knows."""
     with suppress(OSError, ValueError, TypeError):
-        found = Claim(**json.loads(_path(source).read_text(encoding="utf-8")))
-        return found if found.source == source else None
+        claim = Claim(**json.loads(_path(source).read_text(encoding="utf-8")))
+        return claim if claim.source == source else None
     return None
 
 

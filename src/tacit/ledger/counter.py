@@ -10,11 +10,12 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from tacit.errors import LedgerError, TacitError
-from tacit.ledger import accounts, answers, book, fork
+from tacit.ledger import fork
+from tacit.ledger.entries import accounts, answers, book
+from tacit.ledger.entries.links import ADVICE
+from tacit.ledger.entries.rows import Connection, Store
+from tacit.ledger.entries.totals import Totals
 from tacit.ledger.group_commit import GroupCommit, Take, Ticket, unexpected
-from tacit.ledger.links import ADVICE
-from tacit.ledger.rows import Connection, Store
-from tacit.ledger.totals import Totals
 from tacit.ledger.values import (
     Answer,
     Balance,
@@ -95,12 +96,12 @@ class Counter(ABC):
 
     def answer(self, kept: KeptAnswer) -> bytes:
         """The bytes of a kept answer."""
-        found = self._read(lambda at: book.stored_answers(at, kept.seq))
-        if found is None or found.settled["hash"] != kept.hash or not 0 <= kept.member < len(found.bodies):
+        stored = self._read(lambda at: book.stored_answers(at, kept.seq))
+        if stored is None or stored.settled["hash"] != kept.hash or not 0 <= kept.member < len(stored.bodies):
             raise LedgerError("the kept answer is not in this ledger")
-        if (accounts.price(found.charged)[0], found.charged["plan_hash"]) != (kept.loss, kept.plan_hash):
+        if (accounts.price(stored.charged)[0], stored.charged["plan_hash"]) != (kept.loss, kept.plan_hash):
             raise LedgerError("a kept answer cannot be trusted: what it cost was changed", hint=ADVICE)
-        return found.bodies[kept.member]
+        return stored.bodies[kept.member]
 
     def entries(self, *, limit: int, dataset: str | None = None, analyst: str | None = None) -> tuple[Entry, ...]:
         """The log, newest first."""

@@ -9,12 +9,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from tacit.errors import LedgerError
-from tacit.ledger import book, schema
+from tacit.ledger import schema
 from tacit.ledger.carrying import carry_over
-from tacit.ledger.links import newest, stretch
+from tacit.ledger.entries import book
+from tacit.ledger.entries.links import newest, stretch
+from tacit.ledger.entries.rows import Connection
 from tacit.ledger.lock import refuse_network
 from tacit.ledger.mark import HINT, HighWaterMark, Point, identity, sync_directory
-from tacit.ledger.rows import Connection
 from tacit.ledger.schema import checkpoint
 
 LONG_LOG = 4 << 20  # bytes
@@ -192,8 +193,8 @@ def passes_through(connection: Connection, mark: Point | None) -> None:
         raise LedgerError(
             f"the ledger was rolled back: it ends at entry {head.seq}, the mark stands at {mark.seq}", hint=HINT
         )
-    found = connection.execute("SELECT hash FROM entry WHERE seq = ?", (mark.seq,)).fetchone()
-    if found is None or found["hash"] != mark.hash:
+    row = connection.execute("SELECT hash FROM entry WHERE seq = ?", (mark.seq,)).fetchone()
+    if row is None or row["hash"] != mark.hash:
         raise LedgerError("the ledger is not the one its mark was set by", hint=HINT)
 
 

@@ -108,10 +108,10 @@ HINT = "restore the newest ledger; or, knowing what is lost, `tacit ledger accep
 def identity(path: Path) -> tuple[int, int] | None:
     """Which file stands under this name now; None if there is none."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except FileNotFoundError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def sync_directory(directory: Path) -> None:
@@ -128,7 +128,7 @@ def _check(body: bytes) -> bytes:
 
 
 def _parse(slot: bytes) -> Point | None:
-    found = _RECORD.fullmatch(slot)
-    if found is None or _check(slot[: found.start(3) - 1]) != found[3]:
+    match = _RECORD.fullmatch(slot)
+    if match is None or _check(slot[: match.start(3) - 1]) != match[3]:
         return None
-    return Point(int(found[1]), found[2].decode())
+    return Point(int(match[1]), match[2].decode())

@@ -10,12 +10,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from tacit.errors import LedgerError
-from tacit.ledger import book, fork, schema
+from tacit.ledger import fork, schema
 from tacit.ledger.carrying import carry_over
 from tacit.ledger.desk import Clock, make, mark_beside, milliseconds
+from tacit.ledger.entries import book
+from tacit.ledger.entries.links import newest
 from tacit.ledger.group_commit import apart
-from tacit.ledger.links import newest
-from tacit.ledger.mark import HighWaterMark, Point, identity
+from tacit.ledger.mark import HighWaterMark, Point, identity, sync_directory
 from tacit.ledger.values import Verdict, checked
 from tacit.ledger.verify import examine
 
@@ -37,6 +38,50 @@ def _verified(database: Path, mark_path: Path) -> Verdict:
         return Verdict(0, "", ("the ledger cannot be opened: it is missing, damaged, or not a ledger",))
 
 
+def back_up(path: str | os.PathLike[str], copy: Path, *, mark: Path | None = None) -> Verdict:
+    """Copy a ledger while charges go on: one state of it in one file, synced, examined, its owner's alone.
+
+    Charges made after this began are not in it. Raises LedgerError where it cannot be made, or is not sound.
+    """
+    database = Path(os.path.realpath(path))
+    found = apart(lambda: _backed_up(database, copy, mark or mark_beside(database)))
+    if not found.sound:
+        raise LedgerError(f"the copy is not sound: {found.problems[0]}", hint="tacit ledger verify")
+    return found
+
+
+def _backed_up(database: Path, copy: Path, mark_path: Path) -> Verdict:
+    try:
+        os.close(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except OSError as error:
+        raise LedgerError(f"{copy.name} cannot be made: {error.strerror}", hint="name a new file") from None
+    try:
+        with _mark(mark_path, create=False) as high_water, closing(sqlite3.connect(copy)) as target:
+            source = schema.connect(database)
+            try:
+                source.backup(target)
+            finally:
+                with high_water.locked():  # the last connection to close tidies the write-ahead log away
+                    source.close()
+            target.execute("PRAGMA journal_mode = DELETE")  # one file, and nothing beside it
+            target.row_factory = sqlite3.Row
+            verdict = examine(target, Point(*newest(target)))
+        _synced(copy)
+    except (sqlite3.Error, OSError):
+        copy.unlink(missing_ok=True)
+        raise LedgerError("the ledger cannot be copied: it cannot be read, or the copy not written") from None
+    return verdict
+
+
+def _synced(copy: Path) -> None:
+    descriptor = os.open(copy, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    sync_directory(copy.absolute().parent)
+
+
 def accept_rollback(
     path: str | os.PathLike[str], note: str, *, mark: Path | None = None, clock: Clock = time.time
 ) -> str:
@@ -56,9 +101,9 @@ def _accepted(database: Path, note: str, *, mark_path: Path, clock: Clock) -> st
             if identity(database) is None:
                 make(database, clock=clock)
             with closing(schema.connect(database)) as connection:
-                made = _accept(connection, note=f"{note}: {_said(high_water)}", now=milliseconds(clock))
-                high_water.overwrite(made)
-            return made.hash
+                entry = _accept(connection, note=f"{note}: {_said(high_water)}", now=milliseconds(clock))
+                high_water.overwrite(entry)
+            return entry.hash
     except (sqlite3.Error, OSError):
         raise LedgerError("the ledger cannot be accepted: it cannot be read or written") from None
 
@@ -89,9 +134,9 @@ def _accept(connection: sqlite3.Connection, *, note: str, now: int) -> Point:
     if not verdict.sound:
         raise LedgerError(f"the ledger cannot be accepted: {verdict.problems[0]}", hint="restore a sound copy")
     connection.execute("BEGIN IMMEDIATE")
-    made = book.append(connection, "accept", now=now, note=note)
+    entry = book.append(connection, "accept", now=now, note=note)
     connection.execute("COMMIT")
-    return Point(made.seq, made.hash)
+    return Point(entry.seq, entry.hash)
 
 
 def _said(mark: HighWaterMark) -> str:

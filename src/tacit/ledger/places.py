@@ -13,7 +13,7 @@ from tacit.ledger.sqlite import SqliteLedger
 from tacit.ledger.values import Verdict
 
 if TYPE_CHECKING:
-    from tacit.ledger.postgres import PostgresLedger
+    from tacit.ledger.postgres.ledger import PostgresLedger
 
 Place = str | Path  # the address of a server, or a file
 
@@ -22,8 +22,8 @@ def open_ledger(place: Place, *, create: bool, mark: Path | None = None) -> Sqli
     """Open a ledger. `mark` is where this host remembers how far it had come; beside a file unless it is given."""
     if isinstance(place, Path):
         return SqliteLedger(place, create=create, mark=mark)
-    made: PostgresLedger = _postgres().PostgresLedger(place, create=create, mark=mark)
-    return made
+    ledger: PostgresLedger = _postgres().PostgresLedger(place, create=create, mark=mark)
+    return ledger
 
 
 def has_ledger(place: Place, *, mark: Path | None = None) -> bool:
@@ -37,8 +37,8 @@ def verify_ledger(place: Place, *, mark: Path | None = None) -> Verdict:
     """Examine a ledger, also one that does not open."""
     if isinstance(place, Path):
         return verify_file(place, mark=mark)
-    found: Verdict = _postgres().verify_database(place, mark=mark)
-    return found
+    verdict: Verdict = _postgres().verify_database(place, mark=mark)
+    return verdict
 
 
 def accept_ledger(place: Place, note: str, *, mark: Path | None = None) -> str:
@@ -51,7 +51,7 @@ def accept_ledger(place: Place, note: str, *, mark: Path | None = None) -> str:
 
 def _postgres() -> ModuleType:
     try:
-        from tacit.ledger import postgres
+        from tacit.ledger.postgres import ledger as postgres
     except ImportError:
         raise LedgerError("PostgreSQL is not installed with tacit", hint="pip install 'tacit[postgres]'") from None
     return postgres

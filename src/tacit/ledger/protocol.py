@@ -30,7 +30,7 @@ class Debits(Protocol):
 
         Raises:
             BudgetExceeded: a cap does not cover it; nothing was charged.
-            QueryRefused: the request id stands for another question, or for one that has no answer.
+            RequestConflict: the request id stands for another question, or for one that has no answer.
             LedgerError: the charge may or may not be on record, so nothing may be released.
         """
         ...

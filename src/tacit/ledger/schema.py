@@ -115,8 +115,8 @@ def is_first_format(connection: sqlite3.Connection) -> bool:
 
 
 def _has(connection: sqlite3.Connection, tables: str) -> bool:
-    found = connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
-    return _pragma(connection, "application_id") == APPLICATION and _hash(str(row[0]) for row in found) == tables
+    rows = connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
+    return _pragma(connection, "application_id") == APPLICATION and _hash(str(row[0]) for row in rows) == tables
 
 
 def _hash(statements: Iterable[str]) -> str:
@@ -124,5 +124,5 @@ def _hash(statements: Iterable[str]) -> str:
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> str | int:
-    found: str | int = connection.execute(f"PRAGMA {name}").fetchone()[0]
-    return found
+    value: str | int = connection.execute(f"PRAGMA {name}").fetchone()[0]
+    return value

@@ -14,8 +14,8 @@ from pathlib import Path
 from tacit.errors import LedgerError
 from tacit.ledger.counter import Counter
 from tacit.ledger.desk import Clock, SqliteStore, mark_beside, milliseconds
+from tacit.ledger.entries.rows import Connection
 from tacit.ledger.owner import verify_file
-from tacit.ledger.rows import Connection
 from tacit.ledger.values import Verdict
 
 _log = logging.getLogger("tacit.ledger")
@@ -91,7 +91,7 @@ def _diagnose(error: sqlite3.Error | OSError, *places: Path) -> tuple[str, bool]
 
 def _is_full(directory: Path) -> bool:
     try:
-        found = os.statvfs(directory)
+        status = os.statvfs(directory)
     except OSError:
         return False
-    return found.f_bavail * found.f_frsize < _NO_ROOM or (found.f_files > 0 and found.f_favail == 0)
+    return status.f_bavail * status.f_frsize < _NO_ROOM or (status.f_files > 0 and status.f_favail == 0)

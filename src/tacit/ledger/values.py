@@ -13,7 +13,7 @@ from tacit.core.running_sum import bounded
 from tacit.errors import InvalidParameter, QueryRefused
 from tacit.ledger.amounts import Cap, Spent, storable
 
-Kind = Literal["query", "calibrate", "disclosure"]
+Kind = Literal["query", "calibrate", "disclosure", "policy", "synthesise", "publish", "fit"]
 Act = Literal["open", "charge", "settle", "fail", "accept", "carry", "adopt"]
 LONGEST_NAME = 200
 LONGEST_INQUIRY = 1_000_000  # characters, as stored
@@ -123,6 +123,7 @@ class Reservation:
     seq: int
     hash: str  # of the entry that charges it
     charge: Charge
+    balance: Balance | None = None  # of the analyst, with this charge; None where it was not worked out
 
 
 @dataclass(frozen=True, slots=True)

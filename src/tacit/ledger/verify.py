@@ -10,15 +10,16 @@ from itertools import groupby
 from typing import Any
 
 from tacit.errors import TacitError
-from tacit.ledger import accounts, schema
-from tacit.ledger.accounts import Key
+from tacit.ledger import schema
 from tacit.ledger.amounts import Spent
-from tacit.ledger.book import answers_digest
-from tacit.ledger.chain import BEFORE_THE_FIRST, seal, state
-from tacit.ledger.links import head
+from tacit.ledger.entries import accounts
+from tacit.ledger.entries.accounts import Key
+from tacit.ledger.entries.book import answers_digest
+from tacit.ledger.entries.chain import BEFORE_THE_FIRST, seal, state
+from tacit.ledger.entries.links import head
+from tacit.ledger.entries.rows import Connection, Row
+from tacit.ledger.entries.totals import read_leaves
 from tacit.ledger.mark import Point
-from tacit.ledger.rows import Connection, Row
-from tacit.ledger.totals import read_leaves
 from tacit.ledger.values import Verdict
 
 MOST = 20  # problems told; one broken link is news enough

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tacit.core import Adjacency, ComposedEvent, Event, Loss, Number, PureEvent
 from tacit.errors import QueryRefused
+from tacit.mechanisms.accuracy.geometric import geometric_reach, share
 from tacit.mechanisms.limits import (
     MAX_COMPARED_SCALE,
     at_least,
@@ -19,7 +20,6 @@ from tacit.mechanisms.limits import (
     one_number,
     spendable,
 )
-from tacit.mechanisms.tails import geometric_reach, share
 from tacit.noise import SYSTEM, IntArray, Source, saturating_add, two_sided_geometric
 from tacit.noise.scales import fitting_scale
 
@@ -170,18 +170,18 @@ class ThresholdLanes:
 
     def gaps(self, value: int) -> IntArray:
         """How far above the noisy threshold each lane finds the value, with noise; −1 where it is below."""
-        found = np.full(self._left.size, -1, dtype=np.int64)
+        gaps = np.full(self._left.size, -1, dtype=np.int64)
         open_lanes = np.flatnonzero(self._left)
         noise = two_sided_geometric(self._mechanism.query_scale, size=open_lanes.size, source=self._source)
         noisy = saturating_add(comparable(np.full(1, one_number(value, "the value"))), noise)
         thresholds = self._thresholds[open_lanes]
         above = noisy >= thresholds
         hit = open_lanes[above]
-        found[hit] = noisy[above] - thresholds[above]  # both lie within ±2^62
+        gaps[hit] = noisy[above] - thresholds[above]  # both lie within ±2^62
         self._left[hit] -= 1
         if self._mechanism.renews:
             self._thresholds[hit] = self._noisy_thresholds(hit.size)
-        return found
+        return gaps
 
 
 class ThresholdRun:
@@ -211,8 +211,8 @@ class ThresholdRun:
                 "the run is over: it has found as many answers above its threshold as it paid for",
                 hint="start another run; it costs its whole price again",
             )
-        found = int(self._lanes.gaps(value)[0])
-        return None if found < 0 else found
+        gap = int(self._lanes.gaps(value)[0])
+        return None if gap < 0 else gap
 
     def __repr__(self) -> str:
         return f"<threshold run, {self.hits_left} hits left>"

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tacit.core import Adjacency, BoundedRangeEvent, Loss, Number, positive
+from tacit.mechanisms.accuracy.geometric import selection_reach, share
 from tacit.mechanisms.limits import at_least, movement, one_direction, score_row, spendable
-from tacit.mechanisms.tails import selection_reach, share
+from tacit.mechanisms.protocol import L1, NoiseLaw
 from tacit.noise import SYSTEM, IntArray, Source
 from tacit.noise.choice import categorical_array
 
@@ -51,6 +52,11 @@ class Exponential:
     def event(self, sensitivity: Number) -> BoundedRangeEvent:
         """What an accountant needs to know of one choice."""
         return BoundedRangeEvent(self.loss(sensitivity).epsilon)
+
+    @property
+    def law(self) -> NoiseLaw:
+        """Which choice it is."""
+        return NoiseLaw("Exponential", "exponential mechanism at rate", self.rate, L1, is_added=False)
 
     def error(self, confidence: Number, *, candidates: int) -> int:
         """The least t that, with this confidence, the chosen score lies at most t below the best."""

@@ -12,12 +12,13 @@ import numpy as np
 from tacit.core import GaussianEvent, Loss, Number, positive, probability, sqrt_above
 from tacit.core.enclosure import log_above, rounded_up
 from tacit.errors import InvalidParameter
+from tacit.mechanisms.accuracy.geometric import share
 from tacit.mechanisms.additive import noisy
-from tacit.mechanisms.gaussian_calibration import ANY_DIMENSION, epsilon_of, sigma_for
-from tacit.mechanisms.gaussian_discrete import reach_of, variance_of
-from tacit.mechanisms.gaussian_job import rho_of_job
+from tacit.mechanisms.calibration.gaussian_cost import ANY_DIMENSION, epsilon_of, sigma_for
+from tacit.mechanisms.calibration.gaussian_discrete import reach_of, variance_of
+from tacit.mechanisms.calibration.gaussian_job import rho_of_job
 from tacit.mechanisms.limits import at_least, movement, narrow, spendable
-from tacit.mechanisms.tails import share
+from tacit.mechanisms.protocol import L2, NoiseLaw
 from tacit.noise import (
     MAX_SIGMA,
     SYSTEM,
@@ -116,6 +117,11 @@ class Gaussian:
     def error(self, confidence: Number, *, count: int = 1) -> int:
         """A t that, with this confidence, none of `count` released values strays beyond, in steps."""
         return reach_of(self.sigma, share(confidence, count=count))
+
+    @property
+    def law(self) -> NoiseLaw:
+        """Which noise it is."""
+        return NoiseLaw("Gaussian", "Gaussian of sigma", self.sigma, L2, delta=self.delta)
 
     @property
     def variance(self) -> float:

@@ -9,9 +9,10 @@ from fractions import Fraction
 from typing import overload
 
 from tacit.core import LaplaceEvent, Loss, Number
+from tacit.mechanisms.accuracy.geometric import geometric_reach, share
 from tacit.mechanisms.additive import noisy
 from tacit.mechanisms.limits import movement, narrow, spendable
-from tacit.mechanisms.tails import geometric_reach, share
+from tacit.mechanisms.protocol import L1, NoiseLaw
 from tacit.noise import (
     MAX_SCALE,
     SYSTEM,
@@ -60,6 +61,11 @@ class Laplace:
     def error(self, confidence: Number, *, count: int = 1) -> int:
         """The least t that, with this confidence, none of `count` released values strays beyond, in steps."""
         return geometric_reach(self.scale, share(confidence, count=count))
+
+    @property
+    def law(self) -> NoiseLaw:
+        """Which noise it is."""
+        return NoiseLaw("Laplace", "Laplace of scale", self.scale, L1, unit_variance=2)
 
     @property
     def variance(self) -> float:

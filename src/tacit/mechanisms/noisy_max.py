@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tacit.core import Adjacency, Loss, Number, PureEvent
+from tacit.mechanisms.accuracy.geometric import difference_reach, share
+from tacit.mechanisms.accuracy.noisy_max import losing
 from tacit.mechanisms.limits import (
     MAX_COMPARED_SCALE,
     at_least,
@@ -16,8 +18,6 @@ from tacit.mechanisms.limits import (
     score_row,
     spendable,
 )
-from tacit.mechanisms.noisy_max_error import losing
-from tacit.mechanisms.tails import difference_reach, share
 from tacit.noise import SYSTEM, IntArray, Source, saturating_add, two_sided_geometric
 from tacit.noise.choice import one_of_each_row
 from tacit.noise.scales import fitting_scale

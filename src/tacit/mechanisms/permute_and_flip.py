@@ -11,8 +11,9 @@ import numpy as np
 
 from tacit.core import Adjacency, Loss, Number, PureEvent, positive
 from tacit.core.enclosure import DIGITS, down, exp_above, exp_below, up
+from tacit.mechanisms.accuracy.geometric import selection_reach, share
 from tacit.mechanisms.limits import at_least, movement, one_direction, score_row, spendable
-from tacit.mechanisms.tails import selection_reach, share
+from tacit.mechanisms.protocol import L1, NoiseLaw
 from tacit.noise import SYSTEM, IntArray, Source, keep_each
 from tacit.noise.choice import one_of_each_row
 
@@ -62,6 +63,11 @@ class PermuteAndFlip:
     def event(self, sensitivity: Number) -> PureEvent:
         """What an accountant needs to know of one choice."""
         return PureEvent(self.loss(sensitivity).epsilon)
+
+    @property
+    def law(self) -> NoiseLaw:
+        """Which choice it is."""
+        return NoiseLaw("PermuteAndFlip", "permute-and-flip at rate", self.rate, L1, is_added=False)
 
     def error(self, confidence: Number, *, candidates: int) -> int:
         """The least t that, with this confidence, the chosen score lies at most t below the best."""

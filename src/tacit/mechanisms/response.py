@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from tacit.core import Number, probability
-from tacit.core.enclosure import DIGITS, down, exp_below, log_above, rounded_up, up
+from tacit.core.enclosure import DIGITS, double_above, down, exp_below, log_above, rounded_up, up
 from tacit.errors import InvalidParameter
+from tacit.mechanisms.accuracy.response import response_reach
 from tacit.mechanisms.limits import at_least
-from tacit.mechanisms.response_error import response_reach
 from tacit.noise import IntArray, whole_numbers
 
 _DEAREST = 1024  # a lie once in exp(1024) answers is as rare as anyone can want; more ε buys nothing
@@ -54,4 +54,4 @@ def response_error(lie: Fraction, stray: Fraction, *, respondents: int, confiden
     failing = 1 - probability(confidence, "the confidence")
     people = at_least(respondents, 1, what="the number of respondents")
     reach = response_reach(people, lie, stray, chance=failing, categories=categories)
-    return math.nextafter(reach / float(1 - lie - stray), math.inf)
+    return double_above(Fraction(reach) / (1 - lie - stray))

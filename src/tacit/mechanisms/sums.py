@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.core import Number, sqrt_above
+from tacit.mechanisms.accuracy.geometric import share
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.limits import at_least
-from tacit.mechanisms.tails import share
+from tacit.mechanisms.protocol import AddedNoise
 
 _BEYOND = 1e-12  # the chance of a sum outside the lattice; it is added to the tail
 _FINENESS = 32  # cells of the lattice to one deviation of the mean: rounding to them costs half a per cent
@@ -25,27 +26,30 @@ _NEARLY = 1 - Fraction(1, 10**12)
 _UP = 1 + 1e-9  # above what the few float operations of a closed form can lose
 
 
-def sum_reach(noise: Laplace | Gaussian, *, count: int, confidence: Number) -> int:
+def sum_reach(noise: AddedNoise, *, count: int, confidence: Number) -> int:
     """A t that, with this confidence, the sum of `count` independent draws of `noise` does not stray beyond.
 
     The smaller of two bounds: one by the moment generating function, for any count, and one by the law itself, of which
     every error (of rounding to a lattice, of cutting it off, of the transform) is bounded and counted against us.
     A sum of discrete Gaussians of σ ≥ 4 is a discrete Gaussian of σ √count but for a factor 1 + 10 · count · exp(−π²σ²)
-    (Kairouz, Liu & Steinke, ICML 2021).
+    (Kairouz, Liu & Steinke, ICML 2021). These are theorems about two laws: of any other it is known that no sum strays
+    further than all its summands together.
     """
     if at_least(count, 1, what="the count") == 1:
         return noise.error(confidence)
     if isinstance(noise, Gaussian) and noise.sigma >= _SMOOTH:
         wider = Gaussian(noise.sigma * sqrt_above(Fraction(count)), noise.delta)
         return wider.error(1 - share(confidence) * _NEARLY)
-    return _sum_reach(noise, count, share(confidence))
+    if isinstance(noise, (Laplace, Gaussian)):
+        return _sum_reach(noise, count, share(confidence))
+    return count * noise.error(confidence, count=count)
 
 
 @lru_cache(maxsize=256)
 def _sum_reach(noise: Laplace | Gaussian, count: int, chance: Fraction) -> int:
     bound = _by_moments(noise, count, float(chance) / _UP)
-    found = _by_law(noise, count, float(chance) / _UP)
-    return math.ceil(bound) if found is None else min(math.ceil(bound), found)
+    quantile = _by_law(noise, count, float(chance) / _UP)
+    return math.ceil(bound) if quantile is None else min(math.ceil(bound), quantile)
 
 
 def _by_moments(noise: Laplace | Gaussian, count: int, chance: float) -> float:
@@ -66,7 +70,7 @@ def _by_moments(noise: Laplace | Gaussian, count: int, chance: float) -> float:
 def _by_law(noise: Laplace | Gaussian, count: int, chance: float) -> int | None:
     """The quantile of the convolved law, on a lattice of odd width h: a draw is at most (h − 1) / 2 from its cell."""
     far = _by_moments(noise, count, _BEYOND)
-    spread = float(noise.scale if isinstance(noise, Laplace) else noise.sigma)
+    spread = float(noise.law.size)
     width = max(1, int(spread / (_FINENESS * math.sqrt(count)))) | 1
     half = int(far / width) + 1
     size = 1 << (2 * half + 1).bit_length()

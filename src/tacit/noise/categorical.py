@@ -64,9 +64,9 @@ def categorical(scores: IntArray, rate: Number, *, source: Source = SYSTEM, marg
 
 def _boundary(gaps: NDArray[np.uint64], last: int, rate: Fraction) -> Probability:
     """The probability of an index up to and including `last`."""
-    values, place = np.unique(gaps, return_inverse=True)
-    whole = np.bincount(place, minlength=values.size)
-    part = np.bincount(place[: last + 1], minlength=values.size)
+    values, index = np.unique(gaps, return_inverse=True)
+    whole = np.bincount(index, minlength=values.size)
+    part = np.bincount(index[: last + 1], minlength=values.size)
     share = Fraction(int(part[0]), int(whole[0]))
     if all(int(p) == share * int(w) for p, w in zip(part, whole, strict=True)):
         return Ratio(share)  # by Lindemann and Weierstrass the only way for it to be rational
@@ -102,7 +102,7 @@ def keep_each(scores: IntArray, rate: Number, *, source: Source = SYSTEM) -> Coi
 
 def one_of(chosen: Coins, *, source: Source = SYSTEM) -> int:
     """The index of one True entry, each as likely as the next."""
-    places = np.flatnonzero(chosen)
-    if places.size == 0:
+    indices = np.flatnonzero(chosen)
+    if indices.size == 0:
         raise InvalidParameter("there is nothing to choose from: no entry is marked")
-    return int(places[uniform_integer(places.size, source=source)])
+    return int(indices[uniform_integer(indices.size, source=source)])

@@ -29,16 +29,16 @@ def categorical_array(
     slack = (margin + gaps.size * 2.0**-50) * reach[-1]
     lows: IntArray = np.searchsorted(reach, points - slack, side="right").astype(np.int64)
     highs = np.searchsorted(reach, points + slack, side="right").astype(np.int64)
-    for place in np.flatnonzero(lows < highs):
-        uniform = LazyUniform(int(words[place]), 64, source)
-        low, high = int(lows[place]), min(int(highs[place]), gaps.size - 1)
+    for index in np.flatnonzero(lows < highs):
+        uniform = LazyUniform(int(words[index]), 64, source)
+        low, high = int(lows[index]), min(int(highs[index]), gaps.size - 1)
         while low < high:  # the first index whose boundary lies above the uniform
             middle = (low + high) // 2
             if uniform.below(_boundary(gaps, middle, exact)):
                 high = middle
             else:
                 low = middle + 1
-        lows[place] = low
+        lows[index] = low
     return lows
 
 
@@ -52,5 +52,5 @@ def one_of_each_row(chosen: Coins, *, source: Source = SYSTEM) -> IntArray:
     for count in np.unique(counts[counts > 1]).tolist():
         rows = np.flatnonzero(counts == count)
         ranks[rows] = uniform_integer(count, rows.size, source=source)
-    places: IntArray = np.argmax(marked > ranks[:, np.newaxis], axis=1).astype(np.int64)
-    return places
+    indices: IntArray = np.argmax(marked > ranks[:, np.newaxis], axis=1).astype(np.int64)
+    return indices

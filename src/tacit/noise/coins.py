@@ -58,8 +58,8 @@ def flip_rows(
     coins: Coins = words < column
     tied = words == column
     for flat in np.flatnonzero(tied).tolist():
-        row, place = divmod(flat, size)
-        coins[row, place] = LazyUniform(int(heads[row]), chunk, source).below(probabilities[row])
+        row, index = divmod(flat, size)
+        coins[row, index] = LazyUniform(int(heads[row]), chunk, source).below(probabilities[row])
     return coins
 
 
@@ -91,7 +91,7 @@ def flip_exp(
     uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
     chance = np.exp(-rates)
     coins: Coins = uniform < chance
-    for place in np.flatnonzero(np.abs(uniform - chance) <= margin):
-        threshold = exp_minus(exact_rate(int(place)))
-        coins[place] = LazyUniform(int(words[place]), 64, source).below(threshold)
+    for index in np.flatnonzero(np.abs(uniform - chance) <= margin):
+        threshold = exp_minus(exact_rate(int(index)))
+        coins[index] = LazyUniform(int(words[index]), 64, source).below(threshold)
     return coins

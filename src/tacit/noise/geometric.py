@@ -59,8 +59,8 @@ def _draw(planes: _Planes, size: int, *, source: Source, chunk: int) -> tuple[In
         np.add(total, total, out=total)
         np.add(total, row, out=total)
     numbers = total.astype(np.int64)
-    for place in np.flatnonzero(flips[planes.width]):
-        numbers[place] = _beyond(int(numbers[place]), planes, source)
+    for index in np.flatnonzero(flips[planes.width]):
+        numbers[index] = _beyond(int(numbers[index]), planes, source)
     return numbers, flips
 
 

@@ -62,11 +62,11 @@ def _drawn(scale: Fraction, size: int, *, source: Source) -> WideArray:
 def _signed(planes: _Planes, size: int, *, source: Source) -> WideArray:
     flips = flip_rows(planes.coins, planes.heads, size=size, source=source)
     numbers = _put_together(flips[: planes.width])
-    for place in np.flatnonzero(flips[planes.width]):
+    for index in np.flatnonzero(flips[planes.width]):
         rounds = 1
         while flip(planes.carry, 1, source=source)[0]:  # memoryless: beyond all digits it starts again
             rounds += 1
-        numbers[place] += rounds << planes.width
+        numbers[index] += rounds << planes.width
     sign, zero = flips[planes.width + 1], flips[planes.width + 2]
     signs = np.where(zero, 0, 1 - 2 * sign.astype(np.int64)).astype(object)
     signed: WideArray = (numbers + 1) * signs  # away from zero: a nonzero draw is ±(1 + geometric)

@@ -5,22 +5,23 @@ The keys of its file are listed in `tacit.policy.keys`. Not here, for it loads t
 
 from tacit.policy.budget import Accounting, AnalystPolicy, BudgetPolicy, GroupPolicy
 from tacit.policy.check import Finding, Severity, check_policy
-from tacit.policy.column import ColumnPolicy
-from tacit.policy.dataset import DatabaseSource, Dataset, FileSource, Source
-from tacit.policy.domain import Domain, ListDomain, RangeDomain, TableDomain
 from tacit.policy.draft import draft_policy
 from tacit.policy.keys import keys_markdown
 from tacit.policy.limits import LimitsPolicy
-from tacit.policy.link import Link
 from tacit.policy.load import load_policy, parse_policy, read_policy
 from tacit.policy.model import Policy
-from tacit.policy.names import fold
-from tacit.policy.owners import Owner, identifiers, key_of, lookups, named_in, owner_of, root_of
-from tacit.policy.resolve import resolve_types
-from tacit.policy.table import Bounding, NullUnit, TablePolicy, UnitForm
-from tacit.policy.text_format import TextFormat
-from tacit.policy.types import ColumnType, Schema, Value
-from tacit.policy.view import ViewPolicy
+from tacit.policy.reading.names import fold
+from tacit.policy.reading.types import ColumnType, Schema, Value
+from tacit.policy.resolve import columns_of, declared_column, linked_keys, resolve_types
+from tacit.policy.server import ServerPolicy
+from tacit.policy.sources.dataset import DatabaseSource, Dataset, FileSource, Source
+from tacit.policy.sources.text_format import TextFormat
+from tacit.policy.tables.column import ColumnPolicy
+from tacit.policy.tables.domain import Domain, ListDomain, RangeDomain, TableDomain
+from tacit.policy.tables.link import Link
+from tacit.policy.tables.owners import Owner, identifiers, key_of, lookups, named_in, owner_of, root_of
+from tacit.policy.tables.table import Bounding, NullUnit, TablePolicy, UnitForm
+from tacit.policy.tables.view import ViewPolicy
 from tacit.policy.write import policy_text
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "Policy",
     "RangeDomain",
     "Schema",
+    "ServerPolicy",
     "Severity",
     "Source",
     "TableDomain",
@@ -53,11 +55,14 @@ __all__ = [
     "Value",
     "ViewPolicy",
     "check_policy",
+    "columns_of",
+    "declared_column",
     "draft_policy",
     "fold",
     "identifiers",
     "key_of",
     "keys_markdown",
+    "linked_keys",
     "load_policy",
     "lookups",
     "named_in",

@@ -17,7 +17,7 @@ from tomlkit.items import InlineTable, Item
 
 from tacit.errors import PolicyError
 from tacit.policy.load import parse_policy
-from tacit.policy.names import fold
+from tacit.policy.reading.names import fold
 from tacit.policy.write import toml_key, toml_value
 
 Table = MutableMapping[str, Any]

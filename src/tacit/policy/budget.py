@@ -10,10 +10,10 @@ from fractions import Fraction
 
 from tacit.accounting.grains import MOST
 from tacit.core import Budget, Number, decimal_text
-from tacit.policy.fault import Fault, KeyPath
-from tacit.policy.names import account_name, all_different
-from tacit.policy.reading import duration, flag, hold, one_of, optional
-from tacit.policy.types import exact, kind_name
+from tacit.policy.reading.fault import Fault, KeyPath
+from tacit.policy.reading.names import account_name, all_different
+from tacit.policy.reading.readers import duration, flag, hold, one_of, optional
+from tacit.policy.reading.types import exact, kind_name
 
 
 class Accounting(Enum):
@@ -28,7 +28,8 @@ class Accounting(Enum):
         return self.value
 
 
-def _epsilon(value: object, path: KeyPath) -> Fraction:
+def read_epsilon(value: object, path: KeyPath) -> Fraction:
+    """An amount that can be spent."""
     number = exact(value, path)
     if number <= 0:
         raise Fault(f"must be greater than zero: got {decimal_text(number)}", path=path)
@@ -208,15 +209,20 @@ def _groups(value: object, path: KeyPath) -> tuple[str, ...]:
 
 
 _BUDGET = {
-    "epsilon": _epsilon,
+    "epsilon": read_epsilon,
     "delta": _delta,
     "accounting": optional(one_of(Accounting)),
-    "grain": optional(_epsilon),
-    "max_epsilon": optional(_epsilon),
-    "default_epsilon": optional(_epsilon),
+    "grain": optional(read_epsilon),
+    "max_epsilon": optional(read_epsilon),
+    "default_epsilon": optional(read_epsilon),
     "default_delta": optional(_delta),
     "reuse": flag,
     "share_answers": flag,
 }
-_GROUP = {"epsilon": _epsilon, "delta": optional(_delta)}
-_ANALYST = {"epsilon": optional(_epsilon), "delta": optional(_delta), "groups": _groups, "window": optional(duration)}
+_GROUP = {"epsilon": read_epsilon, "delta": optional(_delta)}
+_ANALYST = {
+    "epsilon": optional(read_epsilon),
+    "delta": optional(_delta),
+    "groups": _groups,
+    "window": optional(duration),
+}

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from tacit.policy.column import ColumnPolicy
-from tacit.policy.domain import TableDomain
-from tacit.policy.fault import Fault, KeyPath, place
 from tacit.policy.model import Policy
-from tacit.policy.names import fold, meant
+from tacit.policy.reading.fault import Fault, KeyPath, place
+from tacit.policy.reading.names import fold, meant
+from tacit.policy.reading.types import ColumnType, Schema, compares_exactly
 from tacit.policy.resolve import as_typed, spelling
 from tacit.policy.second_owner import SecondOwner, second_owners
-from tacit.policy.table import TablePolicy, UnitForm
-from tacit.policy.types import ColumnType, Schema, compares_exactly
+from tacit.policy.tables.column import ColumnPolicy
+from tacit.policy.tables.domain import TableDomain
+from tacit.policy.tables.table import TablePolicy, UnitForm
 
 _LISTED = 8  # names in one note
 
@@ -52,11 +52,11 @@ class Finding:
 
 def check_policy(policy: Policy, schema: Schema) -> list[Finding]:
     """Everything that does not fit, errors first. Reads names and types only, never a row."""
-    found = [*_whole(policy)]
+    findings = [*_whole(policy)]
     for table in policy.tables:
-        found += _table(policy, table, schema)
-    found += [two_owners(each) for each in second_owners(policy, schema) if each.alike]
-    placed = [_placed(finding, policy) for finding in found]
+        findings += _table(policy, table, schema)
+    findings += [two_owners(each) for each in second_owners(policy, schema) if each.alike]
+    placed = [_placed(finding, policy) for finding in findings]
     return sorted(placed, key=lambda finding: list(Severity).index(finding.level))
 
 

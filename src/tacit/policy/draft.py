@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from tacit.errors import PolicyError
 from tacit.policy.load import BLANK
-from tacit.policy.names import is_column_name, table_name
-from tacit.policy.text_format import TextFormat
-from tacit.policy.types import ColumnType, Schema
+from tacit.policy.reading.names import is_column_name, table_name
+from tacit.policy.reading.types import ColumnType, Schema
+from tacit.policy.sources.text_format import TextFormat
 from tacit.policy.write import header, toml_key, toml_value
 
 _UNSEEN = "# A draft, made from the names and types of columns: no row was looked at.\n"

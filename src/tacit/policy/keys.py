@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tacit.policy.engine_specs import ENGINES
+from tacit.policy.sources.engine_specs import ENGINES
 
 NEEDED = "needed"
 
@@ -69,6 +69,40 @@ LIMITS = (
     ),
     PolicyKey("threads", "whole number", "all", "how many the engine may use at once"),
 )
+SERVER = (
+    PolicyKey(
+        "host", "text", '"127.0.0.1"', "the address that `tacit serve` listens on; others than this machine's get TLS"
+    ),
+    PolicyKey(
+        "http_port", "whole number", "8080", "the port of the HTTP API and of the web console; 0 takes any that is free"
+    ),
+    PolicyKey("pg_port", "whole number", "5433", "the port of the PostgreSQL wire"),
+    PolicyKey(
+        "names", "list of text", "none", "names by which clients call this host; a request for another is refused"
+    ),
+    PolicyKey("certificate", "text", "self-made", "the file of the TLS certificate (PEM), relative to the policy"),
+    PolicyKey("key", "text", "self-made", "the file of its key"),
+    PolicyKey(
+        "slot_ms",
+        "whole number",
+        "none",
+        "an answer or error leaves only after a whole number of slots of so many milliseconds: time tells no more",
+    ),
+    PolicyKey("workers", "whole number", "16", "questions that run at once"),
+    PolicyKey("per_analyst", "whole number", "12", "questions of one analyst that run at once"),
+    PolicyKey("queue", "whole number", "100", "questions of one analyst that may wait for their turn"),
+    PolicyKey("rate", "whole number", "60000", "requests of one analyst in a minute"),
+    PolicyKey(
+        "surveys",
+        "list of text",
+        "none",
+        "files of surveys, relative to the policy, whose pages and reports `tacit serve` takes in at `/surveys/…/`",
+    ),
+    PolicyKey("survey_rate", "whole number", "60", "reports of one address in an hour; 0: any number"),
+    PolicyKey("connection_epsilon", "number", "none", "what one connection or one conversation may spend"),
+    PolicyKey("idle", "span of time", '"10m"', "a connection that says nothing for so long is closed"),
+    PolicyKey("drain", "span of time", '"30s"', "how long a server that is told to stop waits for what is running"),
+)
 ANALYST = (
     PolicyKey(
         "epsilon", "number", "the groups'", "what this analyst may spend; the total caps it, so it may be larger"
@@ -112,6 +146,16 @@ TABLE = (
         "whole number",
         "unknown",
         "about how many rows there are, as anybody may know: EXPLAIN and WITHIN reckon with it; it bounds nothing",
+    ),
+    PolicyKey(
+        "rules", "list of texts", "none", "conditions on columns that every synthetic row keeps, such as age >= 18"
+    ),
+    PolicyKey(
+        "public_totals",
+        "text",
+        "none",
+        'numbers of rows that leave exactly, outside any epsilon: "*" is that of the table, a level of a hierarchy '
+        'those of its places. Needs adjacency = "replace"',
     ),
     PolicyKey(
         "cut",
@@ -168,6 +212,7 @@ SECTIONS: Mapping[str, tuple[PolicyKey, ...]] = {
     "dataset": DATASET,
     "budget": BUDGET,
     "limits": LIMITS,
+    "server": SERVER,
     "analysts.NAME": ANALYST,
     "groups.NAME": GROUP,
     "tables.NAME": TABLE,

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from datetime import timedelta
 
-from tacit.policy.fault import Fault, KeyPath, shown
-from tacit.policy.reading import count, duration, hold, optional, text
+from tacit.policy.reading.fault import Fault, KeyPath, shown
+from tacit.policy.reading.readers import count, duration, hold, optional, text
 
 TIMEOUT = timedelta(minutes=10)
 _MEMORY = re.compile(r"[1-9]\d{0,5} ?(MB|GB|TB)")

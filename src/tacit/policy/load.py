@@ -13,16 +13,17 @@ from typing import Any, TypeVar
 from tacit.errors import PolicyError
 from tacit.policy import keys
 from tacit.policy.budget import AnalystPolicy, BudgetPolicy, GroupPolicy
-from tacit.policy.column import ColumnPolicy
-from tacit.policy.dataset import Dataset
-from tacit.policy.fault import Fault, KeyPath, gathered
 from tacit.policy.limits import LimitsPolicy
-from tacit.policy.lines import Origin, key_lines
 from tacit.policy.model import Policy
-from tacit.policy.names import meant
-from tacit.policy.table import TablePolicy
-from tacit.policy.types import kind_name
-from tacit.policy.view import ViewPolicy
+from tacit.policy.reading.fault import Fault, KeyPath, gathered
+from tacit.policy.reading.lines import Origin, key_lines
+from tacit.policy.reading.names import meant
+from tacit.policy.reading.types import kind_name
+from tacit.policy.server import ServerPolicy
+from tacit.policy.sources.dataset import Dataset
+from tacit.policy.tables.column import ColumnPolicy
+from tacit.policy.tables.table import TablePolicy
+from tacit.policy.tables.view import ViewPolicy
 
 MAX_BYTES = 1_000_000
 T = TypeVar("T")
@@ -100,20 +101,29 @@ def _decimal(text: str) -> Decimal:
 
 
 def _read(data: Mapping[str, object], faults: list[Fault], *, origin: Origin, base: Path) -> Policy | None:
-    top = ("dataset", "budget", "limits", "groups", "analysts", "tables", "views")
+    top = ("dataset", "budget", "limits", "server", "groups", "analysts", "tables", "views")
     faults += [_unknown((key,), top).under() for key in data if key not in top]
     beside = base / f"{Path(origin.name).stem}.ledger"
     dataset = gathered(partial(_dataset, data.get("dataset"), beside, base), faults, under=("dataset",))
     budget = gathered(partial(_budget, data.get("budget")), faults, under=("budget",))
     limits = gathered(partial(_limits, data.get("limits", {})), faults, under=("limits",))
+    server = gathered(partial(_server, data.get("server", {})), faults, under=("server",))
     groups = _each(data, "groups", faults, make=_group)
     analysts = _each(data, "analysts", faults, make=_analyst)
     tables = _each(data, "tables", faults, make=partial(_table, faults=faults))
     views = _each(data, "views", faults, make=_view)
-    if faults or dataset is None or budget is None or limits is None:
+    if faults or dataset is None or budget is None or limits is None or server is None:
         return None
     return Policy(
-        dataset, budget, tables=tables, analysts=analysts, groups=groups, views=views, limits=limits, origin=origin
+        dataset,
+        budget,
+        tables=tables,
+        analysts=analysts,
+        groups=groups,
+        views=views,
+        limits=limits,
+        server=server,
+        origin=origin,
     )
 
 
@@ -142,6 +152,10 @@ def _budget(raw: object) -> BudgetPolicy:
 
 def _limits(raw: object) -> LimitsPolicy:
     return LimitsPolicy(**_section(raw, (), keys.LIMITS))
+
+
+def _server(raw: object) -> ServerPolicy:
+    return ServerPolicy(**_section(raw, (), keys.SERVER))
 
 
 def _group(name: str, raw: object) -> GroupPolicy:
@@ -179,8 +193,8 @@ def _each(
     if not isinstance(entries, Mapping):
         faults.append(Fault(f"must be a table: it is {kind_name(entries)}", path=(*under, key), rooted=True))
         return []
-    made = (gathered(partial(make, name, raw), faults, under=(*under, key)) for name, raw in entries.items())
-    return [thing for thing in made if thing is not None]
+    values = (gathered(partial(make, name, raw), faults, under=(*under, key)) for name, raw in entries.items())
+    return [thing for thing in values if thing is not None]
 
 
 def _section(raw: object, place: KeyPath, known: tuple[keys.PolicyKey, ...]) -> dict[str, Any]:

@@ -8,17 +8,18 @@ from dataclasses import dataclass, field
 from tacit.core import Adjacency, Budget, PrivacyUnit
 from tacit.errors import PolicyError, UnknownName
 from tacit.policy.budget import AnalystPolicy, BudgetPolicy, GroupPolicy
-from tacit.policy.dataset import Dataset, FileSource
-from tacit.policy.domain import TableDomain
-from tacit.policy.fault import Fault, KeyPath, key_text
 from tacit.policy.limits import LimitsPolicy
-from tacit.policy.lines import Origin
-from tacit.policy.names import all_different, fold, meant
-from tacit.policy.owners import broken_links
 from tacit.policy.plain import Plain, plain
-from tacit.policy.table import TablePolicy
+from tacit.policy.reading.fault import Fault, KeyPath, key_text
+from tacit.policy.reading.lines import Origin
+from tacit.policy.reading.names import all_different, fold, meant
+from tacit.policy.server import ServerPolicy
+from tacit.policy.sources.dataset import Dataset, FileSource
+from tacit.policy.tables.domain import TableDomain
+from tacit.policy.tables.owners import broken_links
+from tacit.policy.tables.table import TablePolicy
+from tacit.policy.tables.view import ViewPolicy
 from tacit.policy.version import version_of
-from tacit.policy.view import ViewPolicy
 
 _TEXTS = (".csv", ".tsv", ".json", ".ndjson")
 
@@ -37,10 +38,11 @@ class Policy:
     groups: tuple[GroupPolicy, ...]
     views: tuple[ViewPolicy, ...]
     limits: LimitsPolicy
+    server: ServerPolicy
     origin: Origin | None = field(repr=False, compare=False)
     version: str = field(init=False, repr=False, compare=False)
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the sections of a policy
         self,
         dataset: Dataset,
         budget: BudgetPolicy,
@@ -50,6 +52,7 @@ class Policy:
         groups: Iterable[GroupPolicy] = (),
         views: Iterable[ViewPolicy] = (),
         limits: LimitsPolicy | None = None,
+        server: ServerPolicy | None = None,
         origin: Origin | None = None,
     ) -> None:
         object.__setattr__(self, "dataset", dataset)
@@ -59,6 +62,7 @@ class Policy:
         object.__setattr__(self, "groups", tuple(groups))
         object.__setattr__(self, "views", tuple(views))
         object.__setattr__(self, "limits", LimitsPolicy() if limits is None else limits)
+        object.__setattr__(self, "server", ServerPolicy() if server is None else server)
         object.__setattr__(self, "origin", origin)
         for fault in contradictions(self):
             raise fault
@@ -116,6 +120,7 @@ class Policy:
             groups=self.groups,
             views=self.views,
             limits=self.limits,
+            server=self.server,
         )
 
     def place(self, *path: str) -> str:

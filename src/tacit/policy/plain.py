@@ -11,15 +11,16 @@ from typing import Any
 from tacit.core import Bounds
 from tacit.policy import keys
 from tacit.policy.budget import AnalystPolicy, BudgetPolicy, GroupPolicy
-from tacit.policy.column import ColumnPolicy
-from tacit.policy.cut import CutShares
-from tacit.policy.dataset import DatabaseSource, Dataset, FileSource
-from tacit.policy.domain import ListDomain, RangeDomain, TableDomain
 from tacit.policy.limits import LimitsPolicy
-from tacit.policy.reading import duration_text
-from tacit.policy.table import TablePolicy
-from tacit.policy.text_format import TextFormat
-from tacit.policy.view import ViewPolicy
+from tacit.policy.reading.readers import duration_text
+from tacit.policy.server import ServerPolicy
+from tacit.policy.sources.dataset import DatabaseSource, Dataset, FileSource
+from tacit.policy.sources.text_format import TextFormat
+from tacit.policy.tables.column import ColumnPolicy
+from tacit.policy.tables.cut import CutShares
+from tacit.policy.tables.domain import ListDomain, RangeDomain, TableDomain
+from tacit.policy.tables.table import TablePolicy
+from tacit.policy.tables.view import ViewPolicy
 
 Plain = dict[str, object]
 
@@ -33,12 +34,15 @@ def plain(
     groups: Iterable[GroupPolicy] = (),
     views: Iterable[ViewPolicy] = (),
     limits: LimitsPolicy | None = None,
+    server: ServerPolicy | None = None,
 ) -> Plain:
     """The mapping that reads back as the same policy. Numbers are exact; what equals its default is not there."""
     whole: Plain = {"dataset": _section(dataset, keys.DATASET), "budget": _section(budget, keys.BUDGET)}
-    set_by_hand = {} if limits is None else _section(limits, keys.LIMITS)
-    if set_by_hand:
-        whole["limits"] = set_by_hand
+    machine = {
+        "limits": {} if limits is None else _section(limits, keys.LIMITS),
+        "server": {} if server is None else _section(server, keys.SERVER),
+    }
+    whole |= {name: set_by_hand for name, set_by_hand in machine.items() if set_by_hand}
     people = (("groups", groups, keys.GROUP), ("analysts", analysts, keys.ANALYST))
     for name, holders, known in people:
         sections = {holder.name: _section(holder, known) for holder in holders}

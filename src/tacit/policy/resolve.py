@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from tacit.policy.column import ColumnPolicy
-from tacit.policy.fault import Fault
 from tacit.policy.model import Policy
-from tacit.policy.names import fold, is_column_name
-from tacit.policy.table import TablePolicy
-from tacit.policy.types import ColumnType, Schema
+from tacit.policy.reading.fault import Fault
+from tacit.policy.reading.names import fold, is_column_name
+from tacit.policy.reading.types import ColumnType, Schema
+from tacit.policy.tables.column import ColumnPolicy
+from tacit.policy.tables.table import TablePolicy
 
 # a declared type on the left may stand for a source's type on the right: what is lost is rounded onto the grid
 _STANDS_FOR = {(ColumnType.INTEGER, ColumnType.NUMBER), (ColumnType.NUMBER, ColumnType.INTEGER)}
@@ -51,6 +51,23 @@ def resolve_types(policy: Policy, schema: Schema) -> Policy:
         raise (policy.origin.refusal(fault) if policy.origin else fault) from None
     object.__setattr__(resolved, "version", policy.version)
     return resolved
+
+
+def columns_of(schema: Schema, table: str) -> Mapping[str, str]:
+    """The columns of a table of a schema, by name, whatever its case. Raises KeyError where it has none so called."""
+    return schema[spelling(schema, table) or table]
+
+
+def declared_column(table: TablePolicy, name: str, sql_type: str) -> ColumnPolicy:
+    """What a policy says of a column; of one that it does not name, the type alone."""
+    named = (column for column in table.columns if fold(column.name) == fold(name))
+    return next(named, ColumnPolicy(name, type=ColumnType.from_sql(sql_type)))
+
+
+def linked_keys(policy: Policy, table: TablePolicy) -> frozenset[str]:
+    """The columns, folded, by which other tables find the owner of a row: whoever makes rows up gives each its own."""
+    links = [other.link for other in policy.tables if other.link is not None]
+    return frozenset(fold(link.key) for link in links if fold(link.table) == fold(table.name))
 
 
 def _table(table: TablePolicy, schema: Schema) -> TablePolicy:

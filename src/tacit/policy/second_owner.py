@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tacit.policy.model import Policy
-from tacit.policy.names import fold
+from tacit.policy.reading.names import fold
+from tacit.policy.reading.types import ColumnType, Schema
 from tacit.policy.resolve import spelling
-from tacit.policy.table import TablePolicy
-from tacit.policy.types import ColumnType, Schema
+from tacit.policy.tables.table import TablePolicy
 
 _STEM = 4  # letters that two names begin with alike
 _SUFFIX = re.compile(r"(?:[_ -]?(?:id|key|no|nr|code|uuid|guid))$")
@@ -39,8 +39,8 @@ def second_owners(policy: Policy, schema: Schema) -> Iterator[SecondOwner]:
         name = spelling(schema, table.name)
         if table.public or name is None:
             continue
-        found = [each for column in schema[name] for each in _of_column(policy, table, column, units, schema)]
-        yield from sorted(found, key=lambda each: not each.alike)
+        findings = [each for column in schema[name] for each in _of_column(policy, table, column, units, schema)]
+        yield from sorted(findings, key=lambda each: not each.alike)
 
 
 def _of_column(

@@ -30,7 +30,7 @@ def _promise(policy: Mapping[str, object]) -> dict[str, object]:
         }
         tables[name] = {**_without(_without(table, "description"), "cut"), "columns": columns}
     dataset = _without(_without(policy["dataset"], "ledger"), "keep_words")
-    return {**_without(policy, "limits"), "dataset": dataset, "tables": tables}
+    return {**_without(_without(policy, "limits"), "server"), "dataset": dataset, "tables": tables}
 
 
 def _items(section: object) -> list[tuple[str, object]]:

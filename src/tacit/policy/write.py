@@ -18,7 +18,7 @@ def policy_text(policy: Policy) -> str:
     """The file that reads back as this policy, whoever made it."""
     lines: list[str] = []
     for top, section in policy.plain().items():
-        if top in {"dataset", "budget", "limits"}:
+        if top in {"dataset", "budget", "limits", "server"}:
             _table((top,), section, lines)
         else:
             for name, inner in _items(section):

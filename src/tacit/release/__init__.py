@@ -1,4 +1,4 @@
-"""Publish a table: the classical way (`anonymise`), and later with a guarantee. Parts are fetched when first used."""
+"""Publish a table: the classical way (`anonymise`), or with a guarantee (`synthesise`). Fetched when first used."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tacit.release import anonymise
+    from tacit.release import anonymise, distributions, general, hierarchies, maps, synthesise
 
-__all__ = ["anonymise"]
+__all__ = ["anonymise", "distributions", "general", "hierarchies", "maps", "synthesise"]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -7,11 +7,14 @@ from tacit.sql.parsing.parse import Parameters, parse, says_explain
 from tacit.sql.parsing.query import AtEpsilon, DefaultPrice, Query, WithinError
 from tacit.sql.planning.plan import Measurement, Plan, Selection, Statement
 from tacit.sql.planning.planner import Planner, plan
+from tacit.sql.postprocessing.binding import BoundStatement, bind_statement
+from tacit.sql.postprocessing.dissection import PostProcessing
 
 __all__ = [
     "Additive",
     "AtEpsilon",
     "BoundQuery",
+    "BoundStatement",
     "Counted",
     "DefaultPrice",
     "Histogram",
@@ -21,12 +24,14 @@ __all__ = [
     "Parameters",
     "Plan",
     "Planner",
+    "PostProcessing",
     "Quantile",
     "Query",
     "Selection",
     "Statement",
     "WithinError",
     "bind",
+    "bind_statement",
     "parse",
     "plan",
     "post",

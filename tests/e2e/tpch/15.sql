@@ -1,6 +1,6 @@
 -- Top supplier
--- refused: mix the rows of several units
--- because: the largest exact sum would pick the supplier
+-- refused: the group keys are private and need a delta
+-- because: suppliers' numbers are private keys in lineitem: with a delta it runs as it stands, and shows the common ones
 WITH revenue AS (
     SELECT l_suppkey AS supplier_no, SUM(l_extendedprice * (1 - l_discount)) AS total_revenue
     FROM lineitem

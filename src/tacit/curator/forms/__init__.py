@@ -1,1 +1,1 @@
-"""The forms that an answer takes when it leaves: text, tables of other libraries, pictures."""
+"""What leaves, and the forms it takes: rows with error bars and receipts, text, frames of other libraries, pictures."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
 
@@ -47,6 +47,11 @@ def with_error(value: object, error: float | None) -> str:
         return f"{value:,.{places}f} ± {error:,.{places}f}"
     if isinstance(value, int) and not isinstance(value, bool) and error is not None:
         return f"{value:,} ± {error:,.0f}"
+    if isinstance(value, date) and error is not None:  # counted in days, or in seconds where there is a time of day
+        size, unit = (error / 86_400, "days") if isinstance(value, datetime) else (error, "days")
+        if isinstance(value, datetime) and size < 1:
+            size, unit = error / 3_600, "hours"
+        return f"{plain(value)} ± {size:,.1f} {unit}"
     return "NULL" if value is None else str(plain(value))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tacit.curator.forms.shape import ColumnShape
+
 Rows = Sequence[Sequence[object]]
 Errors = Sequence[Sequence[float | None]]
 
@@ -15,6 +17,7 @@ class AnswerColumn:
 
     name: str
     values: tuple[object, ...]
+    kind: str | None = None  # a type of the policy, where no value tells
 
 
 def noisy_columns(count: int, errors: Errors) -> list[bool]:
@@ -22,19 +25,24 @@ def noisy_columns(count: int, errors: Errors) -> list[bool]:
     return [any(row[index] is not None for row in errors) for index in range(count)]
 
 
-def with_half_widths(names: Sequence[str], rows: Rows, errors: Errors) -> list[AnswerColumn]:
-    """The columns in their order, each noisy one followed by `NAME_error`."""
-    noisy = noisy_columns(len(names), errors)
+def with_half_widths(
+    names: Sequence[str], rows: Rows, errors: Errors, *, shapes: Sequence[ColumnShape] = ()
+) -> list[AnswerColumn]:
+    """The columns in their order, each noisy one followed by `NAME_error`. What has no rows, its `shapes` tell."""
+    known = list(shapes) if len(shapes) == len(names) and not rows else []
+    noisy = [shape.has_error for shape in known] or noisy_columns(len(names), errors)
+    kinds: list[str | None] = [shape.kind for shape in known] if known else [None] * len(names)
     taken = set(names)  # a column keeps its name, the half-widths beside another give way
     seen: set[str] = set()
-    found = []
+    columns = []
     for index, name in enumerate(names):
-        found.append(AnswerColumn(_free(name, seen), tuple(row[index] for row in rows)))
-        seen.add(found[-1].name)
+        columns.append(AnswerColumn(_free(name, seen), tuple(row[index] for row in rows), kinds[index]))
+        seen.add(columns[-1].name)
         if noisy[index]:
-            found.append(AnswerColumn(_free(f"{name}_error", seen | taken), tuple(row[index] for row in errors)))
-            seen.add(found[-1].name)
-    return found
+            widths = tuple(row[index] for row in errors)
+            columns.append(AnswerColumn(_free(f"{name}_error", seen | taken), widths, "number" if known else None))
+            seen.add(columns[-1].name)
+    return columns
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -9,11 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from tacit.curator.extras import needs
 from tacit.curator.forms.cells import plain, real, visible
 from tacit.curator.forms.columns import AnswerColumn
+from tacit.curator.forms.extras import needs
 
 _LONGEST = 1 << 63  # integers from here on need more than 64 bits
+_EMPTY_SERIES = {
+    "integer": "int64",
+    "number": "float64",
+    "boolean": "bool",
+    "date": "datetime64[s]",
+    "timestamp": "datetime64[us]",
+}
+_EMPTY_ARRAYS = {
+    "integer": "int64",
+    "number": "double",
+    "boolean": "bool",
+    "date": "date32",
+    "timestamp": "timestamp[us]",
+    "text": "string",
+}
 _DIGITS = ((38, "decimal128"), (76, "decimal256"))
 
 
@@ -21,14 +36,14 @@ def pandas_frame(columns: Sequence[AnswerColumn]) -> Any:
     """A pandas frame."""
     pandas = needs("pandas")
     return pandas.DataFrame(
-        {column.name: _series(pandas, [real(value) for value in column.values]) for column in columns}
+        {column.name: _series(pandas, [real(v) for v in column.values], column.kind) for column in columns}
     )
 
 
 def arrow_table(columns: Sequence[AnswerColumn]) -> Any:
     """An Arrow table."""
     arrow = needs("pyarrow")
-    arrays = [_array(arrow, [real(value) for value in column.values]) for column in columns]
+    arrays = [_array(arrow, [real(value) for value in column.values], column.kind) for column in columns]
     return arrow.Table.from_arrays(arrays, names=[visible(column.name) for column in columns])
 
 
@@ -43,8 +58,8 @@ def _kinds(values: Sequence[object]) -> set[type]:
     return {type(value) for value in values if value is not None}
 
 
-def _series(pandas: ModuleType, values: list[Any]) -> Any:
-    kind = _kind_of_series(values)
+def _series(pandas: ModuleType, values: list[Any], known: str | None) -> Any:
+    kind = _EMPTY_SERIES.get(known or "") if not values else _kind_of_series(values)
     if kind is not None and kind.startswith("datetime64"):
         return pandas.Series(np.array(values, dtype=kind))  # the years 1 to 9999, which nanoseconds do not hold
     try:
@@ -67,7 +82,9 @@ def _kind_of_series(values: list[Any]) -> str | None:
     return "float64" if kinds == {float, int} else "object"
 
 
-def _array(arrow: ModuleType, values: list[Any]) -> Any:
+def _array(arrow: ModuleType, values: list[Any], known: str | None) -> Any:
+    if not values and known in _EMPTY_ARRAYS:
+        return arrow.array([], type=arrow.type_for_alias(_EMPTY_ARRAYS[known]))
     kind = _type(arrow, values)
     try:
         return arrow.array([list(v.items()) if isinstance(v, dict) else v for v in values], type=kind)

@@ -9,8 +9,8 @@ from datetime import date
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from tacit.curator.extras import needs
 from tacit.curator.forms.cells import in_one_line, plain
+from tacit.curator.forms.extras import needs
 from tacit.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -29,13 +29,17 @@ _MOST_BESIDE = len(COLOURS)  # groups beside each other in one place, or lines i
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An answer, the indices of the columns that are keys, and a line that says what it cost."""
+    """An answer, the indices of the columns that are keys, and a line that says what it cost.
+
+    `exact` are those that are neither keys nor measured, as GROUPING() is: they are drawn where they are named.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[object, ...], ...]
     errors: tuple[tuple[float | None, ...], ...]
     keys: tuple[int, ...]
     caption: str
+    exact: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,7 @@ def _aggregates(picture: Picture, names: Sequence[str]) -> list[int]:
             raise InvalidParameter(
                 f"the answer has no column {name!r}", hint=f"it has {', '.join(map(in_one_line, picture.columns))}"
             )
-    wanted = [index for index in range(len(picture.columns)) if index not in picture.keys]
+    wanted = [index for index in range(len(picture.columns)) if index not in (*picture.keys, *picture.exact)]
     if names:
         return [picture.columns.index(name) for name in names]
     return wanted or [index for index in picture.keys[-1:] if _all_numbers([row[index] for row in picture.rows])]
@@ -105,16 +109,16 @@ def _marks(picture: Picture, index: int) -> list[PlottedValue]:
     """The numbers of one column, over the date among the keys, the only number, or the first of them."""
     over, others = _parts(picture, index)
     timed = over is not None and _is_time([row[over] for row in picture.rows])
-    found = []
+    marks = []
     for row, errors in zip(picture.rows, picture.errors, strict=True):
         if timed and row[over or 0] is None:  # a total: it is of no day
             continue
         series = " · ".join(_label(row[key]) for key in others)
         place = "all" if over is None else row[over]
-        found += _numbers(row[index], errors[index], over=place, series=series)
-    if not timed and len({mark.series for mark in found}) > _MOST_BESIDE:
-        return [PlottedValue(f"{_label(mark.over)} · {mark.series}", "", mark.value, mark.error) for mark in found]
-    return found
+        marks += _numbers(row[index], errors[index], over=place, series=series)
+    if not timed and len({mark.series for mark in marks}) > _MOST_BESIDE:
+        return [PlottedValue(f"{_label(mark.over)} · {mark.series}", "", mark.value, mark.error) for mark in marks]
+    return marks
 
 
 def _parts(picture: Picture, index: int) -> tuple[int | None, list[int]]:
@@ -242,7 +246,7 @@ def _lies(marks: Sequence[PlottedValue]) -> bool:
     many, letters = _UPRIGHT
     if _is_time(places) or (_all_numbers(places) and len(_different([mark.series for mark in marks])) == 1):
         return False
-    return len(places) > many or sum(len(_label(place)) for place in places) > letters
+    return len(places) > many or sum(len(_label(index)) for index in places) > letters
 
 
 def _size(drawn: dict[int, list[PlottedValue]], *, lying: bool) -> tuple[float, float]:

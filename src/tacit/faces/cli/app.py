@@ -7,7 +7,22 @@ from typing import Annotated
 
 import typer
 
-from tacit.faces.cli import anonymise, anonymise_check, asking, calibration, ledger_admin, owning, survey
+from tacit.faces.cli import (
+    analysts,
+    asking,
+    attacking,
+    auditing,
+    calibration,
+    fitting,
+    ledger_admin,
+    models,
+    owning,
+    publishing,
+    serving,
+    survey,
+)
+from tacit.faces.cli.anonymising import checking as anonymise_check
+from tacit.faces.cli.anonymising import making as anonymise
 from tacit.faces.cli.registering import CommandGroup, family, register
 from tacit.faces.commands import Command
 
@@ -72,7 +87,10 @@ DEMO = Command(
   tacit demo ~/tacit-demo --rows 200000
 """,
 )
-FAMILIES = (owning, calibration, asking, ledger_admin, anonymise, anonymise_check)  # each with its COMMANDS
+FAMILIES = (
+    *(owning, calibration, asking, ledger_admin, serving, anonymise, anonymise_check, attacking, auditing, models),
+    *(publishing, fitting),
+)
 for _family in FAMILIES:
     register(app, _family.COMMANDS)
 register(app, (DEMO,))
@@ -90,5 +108,13 @@ app.add_typer(
         survey.ABOUT,
         short="ask on a web page; browsers randomise, nobody is trusted",
         commands=survey.COMMANDS,
+    )
+)
+app.add_typer(
+    family(
+        "analyst",
+        analysts.ABOUT,
+        short="who may come in through the doors of tacit serve",
+        commands=analysts.COMMANDS,
     )
 )

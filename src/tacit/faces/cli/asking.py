@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tacit.errors import InvalidParameter
 from tacit.faces.cli.batch import BatchFile, Fresh, Within, check_batch, refuse_without_batch, show_batch
 from tacit.faces.cli.options import (
     POLICY,
@@ -28,9 +29,10 @@ from tacit.faces.cli.options import (
 from tacit.faces.cli.values import sql_text, typed_values
 from tacit.faces.commands import Command
 from tacit.faces.formats import OutputFormat
-from tacit.faces.terminal import working
+from tacit.faces.terminal import print_lines, working
 
 if TYPE_CHECKING:
+    from tacit.curator import Explanation
     from tacit.faces.database import Database
 
 
@@ -76,7 +78,7 @@ def query(  # noqa: PLR0913 - the options of a command
     timeout: Timeout = None,
 ) -> None:
     """Ask one question, and pay for it; or, with --batch, all the questions of a file for one price."""
-    from tacit.faces.database import ask_or_explain
+    from tacit.faces.answering import ask_or_explain
     from tacit.faces.formatting import check_format, show
 
     check_format(form, output)
@@ -115,25 +117,39 @@ def explain(  # noqa: PLR0913 - the options of a command
     output: Output = None,
     batch: BatchFile = None,
     within: Within = None,
+    show_sql: Annotated[bool, typer.Option("--sql", help="Show the SQL that would run as well.")] = False,
+    risk: Annotated[bool, typer.Option("--risk", help="Say what the price means for the person most exposed.")] = False,
 ) -> None:
-    """See what a question costs, how far off it will be, and the SQL it runs: free, and without touching the data.
+    """See what a question costs and how far off it will be: free, and without touching the data.
 
     With --batch, the same of all the questions of a file: how they share one price, and what that gains.
     """
     from tacit.faces.formatting import check_format, show
 
     check_format(form, output)
+    if risk and (form is not OutputFormat.TABLE or output is not None):
+        raise InvalidParameter("--risk is a sentence for people: it is printed below the table, and nowhere else")
     if batch is not None:
         asked = check_batch(batch, form, epsilon=epsilon, within=within, others=(sql, file, param))
         with door(policy, analyst, epsilon=epsilon, delta=delta, dummy=False) as database:
             with working("planning"):
                 shown = database.explain_batch(asked.questions, epsilon=asked.epsilon, within=asked.within, delta=delta)
-            show(shown, form, output=output)
+            show(shown, form, output=output, sql=show_sql)
+        _show_risk(shown, asked=risk)
         return
     refuse_without_batch(within=within, fresh=False)
     text = sql_text(sql, file)
     with door(policy, analyst, epsilon=epsilon, delta=delta, dummy=False) as database:
-        show(database.explain(text, typed_values(param or [])), form, output=output)
+        explained = database.explain(text, typed_values(param or []))
+        show(explained, form, output=output, sql=show_sql)
+    _show_risk(explained, asked=risk)
+
+
+def _show_risk(explained: Explanation, *, asked: bool) -> None:
+    if asked:
+        from tacit.attack.odds import risk_in_words
+
+        print_lines(f"risk         {risk_in_words(explained.loss)}")
 
 
 def shell(
@@ -174,6 +190,7 @@ COMMANDS = (
         "the price and error of a question, free",
         examples="""
   tacit explain --as ana "DP-SELECT 0.5 dept, AVG(amount) FROM visits GROUP BY dept"
+  tacit explain --as ana --sql "DP-SELECT 0.5 MEDIAN(age) FROM visits"
   tacit explain --as ana --format json "DP-SELECT WITHIN 100 COUNT(*) FROM visits"
 """,
     ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tacit.errors import InvalidParameter
+from tacit.faces.batches import questions
 from tacit.faces.formats import OutputFormat
 
 if TYPE_CHECKING:
-    from tacit.curator.batch_release import BatchRelease
+    from tacit.curator.forms.batch_release import BatchRelease
 
 BatchFile = Annotated[
     Path | None,
@@ -32,11 +32,10 @@ Within = Annotated[
 ]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Of a batch: pay for new answers, whatever is kept.")]
 _FORMS = {OutputFormat.TABLE, OutputFormat.JSON, OutputFormat.MARKDOWN}
-_PIECES = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|;|.""", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class BatchAsked:
     """The questions of a file, their price or the accuracy it is found by, and how to print the answers."""
 
     questions: tuple[str, ...]
@@ -47,7 +46,7 @@ class Asked:
 
 def check_batch(
     file: Path, form: OutputFormat, *, epsilon: str | None, within: str | None, others: tuple[object, ...]
-) -> Asked:
+) -> BatchAsked:
     """Refuse what could not be asked or printed before anything is paid."""
     if any(others):
         raise InvalidParameter("a batch has its questions in a file", hint="leave the SQL, -f and -v out")
@@ -66,7 +65,7 @@ def check_batch(
     found = questions(text)
     if not found:
         raise InvalidParameter(f"{file.name} holds no question", hint="write a SELECT …; for each")
-    return Asked(found, epsilon, within, form)
+    return BatchAsked(found, epsilon, within, form)
 
 
 def refuse_without_batch(*, within: str | None, fresh: bool) -> None:
@@ -77,21 +76,7 @@ def refuse_without_batch(*, within: str | None, fresh: bool) -> None:
         raise InvalidParameter(f"{option} is of a batch", hint=f"write it into the question: {written}")
 
 
-def questions(text: str) -> tuple[str, ...]:
-    """The statements of a text: between semicolons that stand in no quotes and no comment."""
-    found, held = [], ""
-    for piece in [*_PIECES.findall(text), ";"]:
-        if piece == ";":
-            found.append(held.strip())
-            held = ""
-        elif not piece.startswith(("--", "/*")):
-            held += piece
-        else:
-            held += " "
-    return tuple(each for each in found if each)
-
-
-def show_batch(batch: BatchRelease, asked: Asked, *, output: Path | None) -> None:
+def show_batch(batch: BatchRelease, asked: BatchAsked, *, output: Path | None) -> None:
     """Print a table for each question, and what they cost together."""
     from tacit.faces.terminal import console, print_lines, print_table
 

@@ -16,7 +16,7 @@ from tacit.faces.formats import Plain
 from tacit.faces.terminal import print_lines, print_table, working
 
 if TYPE_CHECKING:
-    from tacit.curator.calibrate import Calibration, CalibrationPlan, Step
+    from tacit.curator.calibrate import Calibration, CalibrationPlan, CalibrationStep
 
 
 def calibrate(  # noqa: PLR0913 - the options of a command
@@ -105,7 +105,7 @@ def _show_plan(made: CalibrationPlan, form: Plain) -> None:
     show_json({**price, "quantities": steps, "sql": ";\n".join(text for step in made.steps for text in step.sql)})
 
 
-def _expected(step: Step) -> str:
+def _expected(step: CalibrationStep) -> str:
     """How far off a result may be, from public numbers alone."""
     if step.keys is not None and step.keys.selection is not None:
         return f"keys that fewer than about {step.keys.selection.threshold} units have are left out"

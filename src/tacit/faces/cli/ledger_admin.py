@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -90,6 +91,20 @@ def verify(*, policy: PolicyFile = POLICY, form: PlainOption = Plain.TABLE) -> N
         raise LedgerError(f"the ledger is not sound: {found.problems[0]}", hint="restore a sound copy of it")
 
 
+def backup(
+    copy: Annotated[Path, typer.Argument(metavar="FILE", help="The new file: nobody else may read it.")],
+    *,
+    policy: PolicyFile = POLICY,
+    analyst: Analyst = None,
+) -> None:
+    """Copy the ledger into a new file and examine the copy. A server goes on charging meanwhile."""
+    from tacit.faces import owner
+
+    owner.refuse_analyst(analyst, "a copy of everybody's answers")
+    found = owner.back_up(policy, copy)
+    print_lines(f"sound: {found.entries} entries, the newest is {found.head[:16]}")
+
+
 def adopt(
     *,
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why: it goes on record.")],
@@ -159,6 +174,14 @@ LEDGER = (
         "prove that the entries are whole",
         examples="""
   tacit ledger verify
+""",
+    ),
+    Command(
+        "backup",
+        backup,
+        "copy the ledger, with the server running",
+        examples="""
+  tacit ledger backup /backup/clinic-monday.ledger
 """,
     ),
     Command(

@@ -14,8 +14,7 @@ from tacit.faces.formats import Plain
 from tacit.faces.terminal import console, print_lines, print_table, working
 
 if TYPE_CHECKING:
-    from tacit.collect import Protocol, Support
-    from tacit.faces.survey.findings import Findings
+    from tacit.collect.surveys import Findings, Outlook, Survey
 
 ABOUT = """\
 Ask a question of people who trust nobody: every browser randomises its answer before it leaves.
@@ -45,7 +44,6 @@ SurveyFile = Annotated[
 Confidence = Annotated[str, typer.Option("--confidence", "-c", metavar="SHARE", help="How sure the interval is.")]
 Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw it as SVG, too.")]
 PORT = 8765
-HARDLY = 8  # the greatest ε that still protects a person, and that is generous
 
 
 def new(
@@ -69,22 +67,11 @@ def new(
     ] = None,
 ) -> None:
     """Write a survey's file, and say what an answer will cost."""
-    from tacit.errors import InvalidParameter
-    from tacit.faces.owner.writing import write_new
-    from tacit.faces.survey.questionnaire import draft, load
+    from tacit.faces import survey as surveys
 
-    if number is not None and answer:
-        raise InvalidParameter("a question asks for a number or for an answer: not both", hint="leave out one of them")
-    answers = list(answer or ("no", "yes"))
-    text = draft(path.stem, question, answers, number=number, epsilon=epsilon)
-    write_new(path, text, hint="name another file, or edit this one")
-    try:
-        found = load(path)
-    except Exception:
-        path.unlink()
-        raise
+    found = surveys.new(path, question, answers=answer, number=number, epsilon=epsilon)
     print_lines(f"wrote {path}: {found.question}")
-    _say_price(found.protocol)
+    _say_price(surveys.explain(found))
     print_lines(f"next: tacit survey serve {path}")
 
 
@@ -96,34 +83,26 @@ def explain(
     form: PlainOption = Plain.TABLE,
 ) -> None:
     """Say, before anything is collected, what a report tells of one person and how far off the estimate will be."""
-    from fractions import Fraction
-
-    from tacit.collect import learnt
+    from tacit.faces import survey as surveys
     from tacit.faces.formatting import show_json
-    from tacit.faces.survey.pictures import beliefs
-    from tacit.faces.survey.questionnaire import load, only_one
 
-    found = load(path or only_one())
-    rows = learnt(found.protocol)
+    found = _named(path)
+    outlook = surveys.explain(found, people=people)
     if plot is not None:
-        _write(plot, beliefs(learnt(found.protocol, [Fraction(i, 100) for i in range(1, 100)]), title="One report"))
+        _draw_beliefs(plot, found)
     if form is Plain.JSON:
-        show_json(
-            {
-                "epsilon": float(found.protocol.loss().epsilon),
-                "posteriors": [[float(row.prior), float(row.lowest), float(row.highest)] for row in rows],
-            }
-        )
+        rows = [[float(row.prior), float(row.lowest), float(row.highest)] for row in outlook.posteriors]
+        show_json({"epsilon": float(outlook.epsilon), "posteriors": rows})
         return
-    _say_price(found.protocol)
+    _say_price(outlook)
     print_table(
         ("believed before", "at least, afterwards", "at most"),
-        [tuple(f"{float(share):.2%}" for share in (row.prior, row.lowest, row.highest)) for row in rows],
+        [tuple(f"{float(share):.2%}" for share in (row.prior, row.lowest, row.highest)) for row in outlook.posteriors],
         right=(0, 1, 2),
     )
-    if hasattr(found.protocol, "support"):
-        off = 1.96 * _deviation(found.protocol.support, people)
-        print_lines(f"from {people:,} people a share of one half is estimated to within {off:.1%}, 19 times out of 20")
+    if outlook.within is not None:
+        off = f"{outlook.within:.1%}, 19 times out of 20"
+        print_lines(f"from {people:,} people a share of one half is estimated to within {off}")
 
 
 def serve(
@@ -148,14 +127,13 @@ def serve(
     From one address come at most --per-hour reports an hour, so that one sender cannot outvote the others. Behind a
     proxy all come from the proxy's: set 0 here, and limit them there.
     """
-    from tacit.faces.survey.questionnaire import load, only_one
-    from tacit.faces.survey.server import SurveyServer
+    from tacit.faces import survey as surveys
 
-    found = load(path or only_one())
-    with SurveyServer(found, host=host, port=port, names=tuple(name or ()), per_hour=per_hour) as server:
+    found = _named(path)
+    with surveys.serve(found, host=host, port=port, names=name or (), per_hour=per_hour) as server:
         print_lines(f"{found.question}", f"http://{host}:{server.server_address[1]}/  (Ctrl-C stops)")
         try:
-            server.serve_forever(poll_interval=0.2)
+            server.serve_forever()
         except KeyboardInterrupt:
             kept, rejected = server.store.counts["kept"], server.store.counts["rejected"]
             print_lines(
@@ -195,16 +173,20 @@ def estimate(
     Unbiased: a rate may come out below 0 or above 1, and its interval says by how much that is luck. Large collections
     are added up where they lie: Parquet by DuckDB or Spark, a table (one column `report` of bytes) by its database.
     """
+    from tacit.faces import survey as surveys
     from tacit.faces.formatting import show_json
-    from tacit.faces.survey.aggregate import tally
-    from tacit.faces.survey.findings import findings
     from tacit.faces.survey.pictures import estimates
-    from tacit.faces.survey.questionnaire import load, only_one
 
-    asked = load(path or only_one())
+    asked = _named(path)
     with working("adding up"):
-        counted = tally(asked, reports, table=table, engine=engine and engine.value)
-        found = findings(asked, counted, confidence=confidence, consistent=consistent)
+        found = surveys.estimate(
+            asked,
+            reports,
+            table=table,
+            engine=engine and engine.value,
+            confidence=confidence,
+            consistent=consistent,
+        )
     if plot is not None:
         _write(plot, estimates(found))
     if form is Plain.JSON:
@@ -214,7 +196,7 @@ def estimate(
 
 
 def _show(found: Findings) -> None:
-    from tacit.faces.survey.findings import bar
+    from tacit.faces.survey.bars import bar
 
     asked = found.survey
     print_lines(asked.question)
@@ -234,38 +216,43 @@ def _show(found: Findings) -> None:
         ],
         right=(1, 2, 3, *(4 for _ in more)),
     )
-    dropped = f", {found.dropped:,} dropped" if found.dropped else ""
-    print_lines(f"{found.reports:,} reports{dropped}; intervals hold with confidence {found.confidence}", dim=True)
+    print_lines(found.footing, dim=True)
     if more:
         print_lines("consistent shares add up to one; the intervals are not theirs", dim=True)
 
 
 def pack(path: NewFile, target: Annotated[Path, typer.Argument(metavar="PARQUET", help="The file to write.")]) -> None:
     """Write the reports to Parquet, for collections too large to read line by line."""
-    from tacit.faces.survey.aggregate import pack as pack_reports
-    from tacit.faces.survey.questionnaire import load
+    from tacit.faces import survey as surveys
 
     with working("packing"):
-        size = pack_reports(load(path), target)
+        size = surveys.pack(surveys.load(path), target)
     print_lines(f"wrote {target}: {size:,} bytes")
 
 
-def _say_price(protocol: Protocol) -> None:
-    from tacit.collect import Direct
+def _named(path: Path | None) -> Survey:
+    """The survey in a file, or the only one here."""
+    from tacit.collect.surveys import load, only_one
 
-    epsilon = float(protocol.loss().epsilon)
-    print_lines(f"one answer costs ε = {epsilon:.4g}, whoever collects it")
-    if epsilon > HARDLY:
-        print_lines(f"warning: above ε = {HARDLY} hardly anything is protected: a report all but tells the truth")
-    if isinstance(protocol, Direct):
-        print_lines(f"a browser sends an answer that is not the true one with probability {float(protocol.lie):.4g}")
+    return load(path or only_one())
 
 
-def _deviation(support: Support, people: int) -> float:
-    """Of an estimated share of one half, the people being a sample: coins and sampling together."""
-    own, other = float(support.own), float(support.other)
-    spoken = (own + other) / 2
-    return float((spoken * (1 - spoken) / max(1, people)) ** 0.5 / (own - other))
+def _say_price(outlook: Outlook) -> None:
+    print_lines(f"one answer costs ε = {float(outlook.epsilon):.4g}, whoever collects it")
+    if outlook.warning is not None:
+        print_lines(f"warning: {outlook.warning}")
+    if outlook.lie is not None:
+        print_lines(f"a browser sends an answer that is not the true one with probability {float(outlook.lie):.4g}")
+
+
+def _draw_beliefs(plot: Path, survey: Survey) -> None:
+    from fractions import Fraction
+
+    from tacit.collect import learnt
+    from tacit.faces.survey.pictures import beliefs
+
+    rows = learnt(survey.protocol, [Fraction(hundredth, 100) for hundredth in range(1, 100)])
+    _write(plot, beliefs(rows, title="One report"))
 
 
 def _write(path: Path, text: str) -> None:

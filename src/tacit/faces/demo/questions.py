@@ -76,8 +76,9 @@ TAX = (
     ),
     Question(
         "Show me Li Pu's row.",
-        "Rows are people. There is no noise that makes one of them publishable, so the question is refused, free.",
-        "DP-SELECT 0.1 * FROM people WHERE name = 'Li Pu'",
+        "Rows are people. Who asks for rows gets synthetic ones, made of public values alone, which names are not:"
+        " it is refused, free.",
+        "DP-SELECT 0.1 DELTA 1e-7 name, deposits FROM people WHERE name = 'Li Pu'",
     ),
     Question(
         "One more average, please.",

@@ -30,13 +30,16 @@ if TYPE_CHECKING:
     from tacit.faces.owner.replaying import ReplayReport
     from tacit.ledger import Entry, Verdict
     from tacit.policy import Policy
+    from tacit.release.synthesise import ExactDistances, SyntheticModel
 
 __all__ = [
     "accept",
     "adopt",
+    "back_up",
     "budget",
     "calibrate",
     "check",
+    "compare",
     "draft",
     "explain_calibration",
     "log",
@@ -69,6 +72,20 @@ def check(policy: str | Path) -> Checked:
 
     _refuse_environment("a look at the source")
     return examine(Path(policy))
+
+
+def compare(policy: Policy | str | Path, model: SyntheticModel) -> ExactDistances:
+    """How far the rows of a model are from the table's, exactly: of all columns, pairs and triples. Not private.
+
+    It is for the curator, who may see the data as they are, and for nobody else.
+    """
+    from tacit.faces.opening import source_and_books
+    from tacit.release.synthesise import exact_distances
+
+    _refuse_environment("the exact report")
+    declared = _declared(policy)
+    with source_and_books(declared) as (engine, _):
+        return exact_distances(declared, engine, model)
 
 
 def explain_calibration(
@@ -136,6 +153,14 @@ def verify(policy: Policy | str | Path) -> Verdict:
     from tacit.faces.owner import ledger_admin
 
     return ledger_admin.verdict(_declared(policy))
+
+
+def back_up(policy: Policy | str | Path, copy: str | Path) -> Verdict:
+    """Copy the ledger into a new file, while charges go on; what is found in the copy."""
+    from tacit.faces.owner import ledger_admin
+
+    _refuse_environment("a copy of everybody's answers")
+    return ledger_admin.back_up(_declared(policy), Path(copy))
 
 
 def replay(policy: Policy | str | Path, *, limit: int = 1000) -> ReplayReport:

@@ -25,7 +25,7 @@ from tacit.faces.opening import source_and_books
 from tacit.faces.owner.grids import bound_edges, cap_edges, rounded_outward, typed_edges
 from tacit.policy import ColumnPolicy, ColumnType, Policy, Schema, TablePolicy, fold, load_policy, resolve_types
 from tacit.policy.amend import Change, amend_policy
-from tacit.policy.cut import CutShares
+from tacit.policy.tables.cut import CutShares
 
 COVERAGE = Fraction(95, 100)
 _FINEST_COVERAGE = 1_000

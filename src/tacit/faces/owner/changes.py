@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from tacit.curator.reuse import data_version
+from tacit.curator.reusing.reuse import data_version
 from tacit.errors import TacitError
 from tacit.faces.owner.ledger_admin import kept_states
 from tacit.policy import Finding, Policy, Severity

@@ -12,7 +12,7 @@ from tacit.engines import look_at_files, read_schema
 from tacit.engines.sources import holds_sqlite
 from tacit.errors import InvalidParameter
 from tacit.policy import Dataset, draft_policy
-from tacit.policy.engine_specs import engine_at
+from tacit.policy.sources.engine_specs import engine_at
 
 _DATABASES = (".duckdb", ".db", ".ddb")
 _SQLITE = (".sqlite", ".sqlite3")

@@ -16,7 +16,7 @@ from tacit.engines import (
     unfit_in,
     unreadable_tables,
 )
-from tacit.engines.text_tables import Unfit
+from tacit.engines.text.tables import Unfit
 from tacit.errors import PolicyError, TacitError
 from tacit.faces.owner.changes import changes_since
 from tacit.faces.owner.left_out import rows_left_out
@@ -62,7 +62,12 @@ def _hint(finding: Finding) -> str:
 
 def examine(path: Path) -> Checked:
     """Everything `tacit check` has to say of a policy: its text, its fit to the source, cells that cannot be read."""
-    policy, errors = read_policy(_text(path), path.absolute().parent, name=path.name)
+    return examine_text(_text(path), path)
+
+
+def examine_text(text: str, path: Path) -> Checked:
+    """The same of a text that is to become the file."""
+    policy, errors = read_policy(text, path.absolute().parent, name=path.name)
     if policy is None:
         return Checked(None, tuple(Finding(Severity.ERROR, (), error.message, error.hint) for error in errors))
     schema = read_schema(policy.dataset, policy.tables)

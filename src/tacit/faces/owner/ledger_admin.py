@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 from typing import TypeVar
 
-from tacit.curator.caps import caps
+from tacit.curator.jobs.caps import caps
 from tacit.errors import InvalidParameter, LedgerError
 from tacit.faces.budget_status import BudgetStatus, budget_status
 from tacit.ledger import (
@@ -23,6 +24,7 @@ from tacit.ledger import (
     verify_ledger,
 )
 from tacit.ledger import accept as accept_books
+from tacit.ledger.owner import back_up as copy_books
 from tacit.policy import AnalystPolicy, Policy
 
 _OWNER = "curator"
@@ -69,6 +71,15 @@ def verdict(policy: Policy) -> Verdict:
     if not _has_ledger(policy):
         raise LedgerError("there is no ledger yet: nothing was ever asked", hint="the first question makes one")
     return verify_ledger(policy.dataset.ledger_place, mark=policy.dataset.ledger_mark)
+
+
+def back_up(policy: Policy, copy: Path) -> Verdict:
+    """Copy the ledger while charges go on."""
+    if policy.dataset.ledger_mark is not None:
+        raise InvalidParameter("the ledger is in PostgreSQL: it is copied there", hint="pg_dump, and keep the mark")
+    if not _has_ledger(policy):
+        raise LedgerError("there is no ledger yet: nothing was ever asked", hint="the first question makes one")
+    return copy_books(policy.dataset.ledger_path, copy)
 
 
 def accept(policy: Policy, note: str) -> str:

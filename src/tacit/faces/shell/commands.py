@@ -64,6 +64,10 @@ def _explain(state: ShellState, rest: str) -> None:
     show(state.database.explain(rest), OutputFormat.JSON if state.form is OutputFormat.JSON else OutputFormat.TABLE)
 
 
+def _sql(state: ShellState, rest: str) -> None:
+    show(state.database.explain(rest), OutputFormat.TABLE, sql=True)
+
+
 def _format(state: ShellState, rest: str) -> None:
     known = [form.value for form in OutputFormat if form is not OutputFormat.PARQUET]
     if rest not in known:
@@ -86,6 +90,7 @@ COMMANDS = (
     Command("d", _describe, "what may be asked about: \\d, or \\d TABLE"),
     Command("budget", _budget, "what is spent and left"),
     Command("explain", _explain, "the price and error of a question, free: \\explain DP-SELECT …"),
+    Command("sql", _sql, "the same, and the SQL that would run: \\sql DP-SELECT …"),
     Command("log", _log, "what was asked before"),
     Command("format", _format, "how answers are printed: \\format table, json, csv or markdown"),
     Command("epsilon", _epsilon, "what a plain SELECT costs: \\epsilon 0.1"),

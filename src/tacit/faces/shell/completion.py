@@ -9,15 +9,9 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from tacit.faces.catalogue import Catalogue
+from tacit.faces.completions import candidates
 from tacit.faces.shell.commands import NAMED
 
-KEYWORDS = (
-    *("DP-SELECT", "EXPLAIN", "SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "OFFSET", "AS"),
-    *("DELTA", "WITHIN", "CONFIDENCE", "FRESH", "AND", "OR", "NOT", "IN", "BETWEEN", "LIKE", "IS NULL", "FILTER"),
-    *("CASE", "WHEN", "THEN", "ELSE", "END", "DESC", "ASC", "DISTINCT"),
-    *("COUNT(*)", "COUNT(", "COUNT(DISTINCT ", "SUM(", "AVG(", "MEDIAN(", "QUANTILE(", "MIN(", "MAX(", "VARIANCE("),
-    *("STDDEV(", "MODE(", "TOP_K(", "FLOOR(", "ROUND(", "ABS(", "DATE_TRUNC("),
-)
 _WORD = re.compile(r"[\\\w.\-]+$")
 
 
@@ -40,14 +34,8 @@ class _Words(Completer):
         if text.lstrip().startswith("\\"):
             yield from ((f"\\{name}", command.short) for name, command in NAMED.items())
             yield from ((table.name, "table") for table in self._catalogue)
-        seen: set[str] = set()
-        for table in sorted(self._catalogue, key=lambda table: not _names(text, table.name)):
-            yield table.name, "table" if table.hides else "public table"
-            for column in table.columns:
-                if column.name not in seen:
-                    seen.add(column.name)
-                    yield column.name, f"{table.name}: {column.type}"
-        yield from ((keyword, "") for keyword in KEYWORDS)
+        named = (table.name for table in self._catalogue if _names(text, table.name))
+        yield from candidates(self._catalogue, first=next(named, ""))
 
 
 def _names(text: str, table: str) -> bool:

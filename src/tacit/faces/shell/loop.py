@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from functools import partial
 
 from tacit.errors import TacitError
-from tacit.faces.database import Database, ask_or_explain
+from tacit.faces.answering import ask_or_explain
+from tacit.faces.database import Database
 from tacit.faces.error_handler import guarded
 from tacit.faces.formatting import show
 from tacit.faces.shell.commands import Quit, ShellState, run_command

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from tacit.collect import Learnt
-from tacit.faces.survey.findings import Findings
+from tacit.collect.surveys.findings import Findings
 
 _STYLE = (
     "<style>text{font:13px system-ui,'DejaVu Sans',sans-serif;fill:#1c2430}.soft{fill:#5b6675;font-size:12px}"

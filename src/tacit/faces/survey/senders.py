@@ -42,6 +42,14 @@ class Senders:
             self._left[sender] = left - 1, now
         return 0
 
+    def waiting(self, address: str) -> int:
+        """For how many seconds a sender must wait, if their bucket is empty, else 0. Takes nothing off it."""
+        if not self._per_hour:
+            return 0
+        with self._lock:
+            left = self._filled(self._sender(address), self._clock())
+        return 0 if left >= 1 else math.ceil((1 - left) * HOUR / self._per_hour)
+
     def _filled(self, sender: bytes, now: float) -> float:
         left, at = self._left.get(sender, (float(self._per_hour), now))
         return min(self._per_hour, left + (now - at) * self._per_hour / HOUR)

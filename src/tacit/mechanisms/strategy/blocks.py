@@ -19,10 +19,10 @@ _MOST_ADDED = 1 << 30  # Σ of the sizes of a row's numbers, so that half a cell
 
 def padded(histogram: IntArray | WideArray, chains: Sequence[Chain]) -> IntArray | WideArray:
     """With empty cells where a chain has blocks for values that do not exist."""
-    found: NDArray[Any] = np.zeros(tuple(chain.size for chain in chains), dtype=histogram.dtype)
+    cells: NDArray[Any] = np.zeros(tuple(chain.size for chain in chains), dtype=histogram.dtype)
     values = tuple(chain.values for chain in chains)
-    found[tuple(map(slice, values))] = histogram.reshape(values)  # beside Python's own numbers zeros are Python's too
-    return found
+    cells[tuple(map(slice, values))] = histogram.reshape(values)  # beside Python's own numbers zeros are Python's too
+    return cells
 
 
 def added_up(cells: IntArray | WideArray, shape: tuple[int, ...]) -> IntArray | WideArray:
@@ -94,8 +94,8 @@ def expanded(values: Floats, shape: tuple[int, ...]) -> Floats:
 def scaled(cells: Floats, chains: Sequence[Chain], *, by: Floats, axis: int = 0) -> Floats:
     """Σ_T by[T] · Π_T cells: along one axis after another, each level's block means less those of the level above."""
     if axis == len(chains):
-        found: Floats = cells * by
-        return found
+        weighed: Floats = cells * by
+        return weighed
     chain = chains[axis]
     result, above = np.zeros(()), np.zeros(())
     for level, (blocks, width) in enumerate(zip(chain.blocks, chain.widths, strict=True)):

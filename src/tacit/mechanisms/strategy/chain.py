@@ -55,20 +55,20 @@ def flat(values: int) -> Chain:
 
 def chains(values: int) -> tuple[Chain, ...]:
     """One chain of every depth, from flat to binary, each with as few empty blocks as its depth allows."""
-    found = {flat(values).branching: flat(values)}
+    by_branching = {flat(values).branching: flat(values)}
     for depth in range(2, max(2, math.ceil(math.log2(values)) + 1) if values > 2 else 2):
         factors = _factors(values, depth)
         if min(factors) >= 2:
-            found.setdefault(factors, Chain(values, factors))
-    return tuple(found.values())
+            by_branching.setdefault(factors, Chain(values, factors))
+    return tuple(by_branching.values())
 
 
 def _factors(values: int, depth: int) -> tuple[int, ...]:
     """`depth` nearly equal factors whose product is just large enough, the larger ones at the finer levels."""
     root = math.ceil(values ** (1 / depth) - 1e-9)
     factors = [root] * depth
-    for place in range(depth):
-        smaller = [*factors[:place], root - 1, *factors[place + 1 :]]
+    for index in range(depth):
+        smaller = [*factors[:index], root - 1, *factors[index + 1 :]]
         if math.prod(smaller) < values:
             break
         factors = smaller

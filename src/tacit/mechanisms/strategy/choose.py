@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.strategy.chain import Chain, chains, flat
-from tacit.mechanisms.strategy.law import GAUSSIAN, Law
-from tacit.mechanisms.strategy.matrix import MOST_CELLS, gram
+from tacit.mechanisms.strategy.law import GAUSSIAN, LAPLACE, Law
+from tacit.mechanisms.strategy.matrix import MOST_CELLS, Matrix, gram
 from tacit.mechanisms.strategy.measure import StrategyNoise
 from tacit.mechanisms.strategy.optimum import optimal_matrix
+from tacit.mechanisms.strategy.p_identity import MOST_SEARCHED, p_identity
 from tacit.mechanisms.strategy.picks import Floats, Picks
 from tacit.mechanisms.strategy.plan import Part, Strategy, inverse, precision, residual_factors, residual_norms, widths
 from tacit.mechanisms.strategy.shares import SMOOTH, asked_for, best_shares, thinned, total_error, whole_grains
@@ -51,12 +52,21 @@ def choose(workload: Workload, *, noise: Laplace | Gaussian) -> StrategyChoice:
     if best.error == 0 or not _manageable(cuts):  # 0: nothing is counted by anyone
         return best
     best = min(best, *_tried(cuts, energies.of(cuts), law), key=_error)
-    ranged = [_cut_by_ranges([block[place] for block in workload.blocks], size) for place, size in _sizes(workload)]
+    ranged = [_cut_by_ranges([block[index] for block in workload.blocks], size) for index, size in _sizes(workload)]
     if law.power == GAUSSIAN and any(ranged) and workload.cells <= MOST_CELLS:
         return min(best, _weighted(workload, law), key=_error)  # of smooth noise no hierarchy does better
-    for place, size in _sizes(workload):
-        for chain in chains(size)[1:] if ranged[place] else ():
-            deeper = [*cuts[:place], chain, *cuts[place + 1 :]]
+    best = _hierarchy(best, energies, ranged, law)
+    if law.power == LAPLACE and any(ranged) and workload.cells <= MOST_SEARCHED:
+        best = min(best, _beside_cells(workload, law), key=_error)
+    return best
+
+
+def _hierarchy(best: StrategyChoice, energies: Energies, ranged: Sequence[bool], law: Law) -> StrategyChoice:
+    """The best with deeper chains of the attributes that are asked for in ranges, one attribute after another."""
+    cuts = list(best.strategy.chains)
+    for index, flat_chain in enumerate(cuts):
+        for chain in chains(flat_chain.values)[1:] if ranged[index] else ():
+            deeper = [*cuts[:index], chain, *cuts[index + 1 :]]
             if _manageable(deeper):
                 best = min(best, *_tried(deeper, energies.of(deeper), law), key=_error)
         cuts = list(best.strategy.chains)
@@ -91,10 +101,21 @@ def _weighted(workload: Workload, law: Law) -> StrategyChoice:
     """Sums of all cells with whole weights: the best there are, but for a few thousandths."""
     questions = gram(workload.blocks, workload.sizes)
     matrix, _ = optimal_matrix(questions)
-    variance = law.size * matrix.squared_norm  # of so large a σ that the law is the continuous one
-    error = float(np.sum(matrix.covariance() * questions)) * variance
+    return _by_sums(workload, questions, matrix, Law(GAUSSIAN, law.size * matrix.squared_norm))
+
+
+def _beside_cells(workload: Workload, law: Law) -> StrategyChoice:
+    """Every cell and a few weighted sums, for Laplace noise: its lattice is fine beside the weights."""
+    questions = gram(workload.blocks, workload.sizes)
+    matrix = p_identity(questions)
+    return _by_sums(workload, questions, matrix, Law(LAPLACE, law.size * matrix.absolute_norm))
+
+
+def _by_sums(workload: Workload, questions: Floats, matrix: Matrix, law: Law) -> StrategyChoice:
+    """Weighted sums alone, where the noise of each has this law."""
     cuts = tuple(flat(size) for size in workload.sizes)
     top = tuple(chain.levels - 1 for chain in cuts)
+    error = float(np.sum(matrix.covariance() * questions)) * float(law.variance(np.ones(1))[0])
     return StrategyChoice(Strategy(cuts, (Part(top, Fraction(1)),), matrix), error)
 
 
@@ -111,8 +132,8 @@ def _residuals(cuts: Sequence[Chain], energy: Floats, law: Law) -> StrategyChoic
     norms, factors = residual_norms(cuts)[asked], residual_factors(cuts)[asked]
     shares = np.sqrt(energy[asked] * norms / factors)
     exact = whole_grains(shares, _FINE_GRAIN)
-    places = [tuple(int(level) for level in place) for place in np.argwhere(asked)]
-    parts = tuple(Part(place, share, residual=True) for place, share in zip(places, exact, strict=True))
+    indices = [tuple(int(level) for level in index) for index in np.argwhere(asked)]
+    parts = tuple(Part(index, share, residual=True) for index, share in zip(indices, exact, strict=True))
     variances = law.variance(np.array([float(share) for share in exact]) / norms)
     return StrategyChoice(Strategy(tuple(cuts), parts), float(np.sum(energy[asked] * variances / factors)))
 
@@ -150,20 +171,20 @@ def _mixed(cuts: Sequence[Chain], energy: Floats, law: Law) -> StrategyChoice:
     and where it is quite another, from each start as well: at a large budget fewer parts are better.
     """
     sizes = widths(cuts)
-    found: list[Floats] = []
+    candidates: list[Floats] = []
     for start in _starts(energy):
-        found.append(_descended(start, energy, sizes=sizes, law=SMOOTH[law.power]))
+        candidates.append(_descended(start, energy, sizes=sizes, law=SMOOTH[law.power]))
         if law.size < 1:
-            found.append(_descended(start, energy, sizes=sizes, law=law))
-    shares = min(found, key=lambda each: total_error(each, energy, sizes=sizes, law=law))
+            candidates.append(_descended(start, energy, sizes=sizes, law=law))
+    shares = min(candidates, key=lambda each: total_error(each, energy, sizes=sizes, law=law))
     if not law.is_smooth:
         shares = _descended(shares, energy, sizes=sizes, law=law)
-    places = [tuple(int(level) for level in place) for place in np.argwhere(shares > 0)]
-    exact = whole_grains(np.array([shares[place] for place in places]))
+    indices = [tuple(int(level) for level in index) for index in np.argwhere(shares > 0)]
+    exact = whole_grains(np.array([shares[index] for index in indices]))
     rounded = np.zeros_like(shares)
-    for place, share in zip(places, exact, strict=True):
-        rounded[place] = float(share)
-    parts = tuple(Part(place, share) for place, share in zip(places, exact, strict=True))
+    for index, share in zip(indices, exact, strict=True):
+        rounded[index] = float(share)
+    parts = tuple(Part(index, share) for index, share in zip(indices, exact, strict=True))
     return StrategyChoice(Strategy(tuple(cuts), parts), total_error(rounded, energy, sizes=sizes, law=law))
 
 
@@ -195,12 +216,12 @@ def _covering(wanted: Flags, width: int) -> Floats:
         inside = [~np.delete(left, names, axis=1).any(axis=1) for names in tuples]
         best = int(np.argmax([held.sum() for held in inside]))
         if not inside[best].any():  # a part has more attributes than that
-            place = tuple(np.where(left[0], np.array(wanted.shape) - 1, 0).tolist())
+            index = tuple(np.where(left[0], np.array(wanted.shape) - 1, 0).tolist())
             left = left[1:]
         else:
-            place = tuple(size - 1 if axis in tuples[best] else 0 for axis, size in enumerate(wanted.shape))
+            index = tuple(size - 1 if axis in tuples[best] else 0 for axis, size in enumerate(wanted.shape))
             left = left[~inside[best]]
-        start[place] = 1.0
+        start[index] = 1.0
     return start
 
 

@@ -7,8 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from tacit.mechanisms.gaussian import Gaussian
-from tacit.mechanisms.laplace import Laplace
+from tacit.mechanisms.protocol import AddedNoise
 from tacit.mechanisms.strategy.picks import Floats
 
 LAPLACE, GAUSSIAN = 2, 1  # the power of the share that a bar's precision grows with, while it is small
@@ -29,11 +28,10 @@ class Law:
     size: float
 
     @classmethod
-    def of(cls, noise: Laplace | Gaussian) -> Law:
+    def of(cls, noise: AddedNoise) -> Law:
         """That of a bar which has `noise` at the full budget."""
-        if isinstance(noise, Laplace):
-            return cls(LAPLACE, float(noise.scale))
-        return cls(GAUSSIAN, float(noise.sigma) ** 2)
+        law = noise.law
+        return cls(law.power, float(law.size) ** law.norm)
 
     @property
     def is_smooth(self) -> bool:
@@ -43,10 +41,10 @@ class Law:
     def variance(self, shares: Floats) -> Floats:
         """Of a bar at each of these shares; infinite at none."""
         precisions = np.asarray(shares, dtype=np.float64) / self.size
-        found = np.full(precisions.shape, np.inf)
+        variances = np.full(precisions.shape, np.inf)
         some = precisions > 0
-        found[some] = _variance(precisions[some], self.power)
-        return found
+        variances[some] = _variance(precisions[some], self.power)
+        return variances
 
 
 def least_split(pulls: Floats, sizes: Floats, *, power: int) -> Floats:
@@ -76,20 +74,20 @@ def _same_slope(pull: Floats, size: Floats, first: Floats, *, power: int) -> Flo
         shares = size * np.exp(np.interp(offset - level, -slopes, points))
         low, high = (level, high) if shares.sum() > 1 else (low, level)
     shares = size * np.exp(np.interp(offset - high, -slopes, points))
-    found: Floats = shares / shares.sum()
-    return found
+    normalised: Floats = shares / shares.sum()
+    return normalised
 
 
 def _variance(precisions: Floats, power: int) -> Floats:
     most = _MOST[power]
     within = np.minimum(precisions, most)
     if power == LAPLACE:  # 2q / (1 − q)² with q = exp(−precision)
-        found = 0.5 / np.sinh(within / 2) ** 2
+        variances = 0.5 / np.sinh(within / 2) ** 2
     else:
-        found = 1 / within  # σ², to sixteen digits from σ = 2 on
+        variances = 1 / within  # σ², to sixteen digits from σ = 2 on
         rough = within > 1 / 4
-        found[rough] = _moments(within[rough])[0]
-    beyond: Floats = found * (within / precisions) ** power
+        variances[rough] = _moments(within[rough])[0]
+    beyond: Floats = variances * (within / precisions) ** power
     return beyond
 
 

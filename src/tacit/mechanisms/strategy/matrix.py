@@ -21,9 +21,9 @@ _MOST_WRITTEN = 1 << 21  # numbers of a block of rows that is written down
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Matrix:
-    """A square matrix of whole numbers that can be inverted: as many sums as there are cells.
+    """Whole weights: a sum in each row, a cell in each column, and at least as many sums as cells, which tell them all.
 
-    Cells that move by v move the sums by Av, whose L2 norm is at most ‖v‖₁ times that of the longest column.
+    Cells that move by v move the sums by Av, whose norm, L1 or L2, is at most ‖v‖₁ times that of the longest column.
     """
 
     weights: NDArray[np.int64]
@@ -38,16 +38,23 @@ class Matrix:
         squares = self.weights.astype(object) ** 2
         return int(squares.sum(axis=0).max())
 
+    @property
+    def absolute_norm(self) -> int:
+        """The largest L1 norm of a column, exactly."""
+        return int(np.abs(self.weights.astype(object)).sum(axis=0).max())
+
     def sums(self, cells: IntArray | WideArray) -> IntArray | WideArray:
-        """The exact sums, in the shape of the cells, held at the ends of 64 bits."""
+        """The exact sums, in a row, held at the ends of 64 bits."""
         most = int(np.abs(self.weights).sum(axis=1).max())
-        shape = cells.shape
-        return held(cells.ravel(), lambda part: self.weights @ part, most=most).reshape(shape)
+        return held(cells.ravel(), lambda part: self.weights @ part, most=most)
 
     def cells(self, sums: Floats) -> Floats:
-        """The cells that have these sums."""
-        found = np.linalg.solve(self.weights.astype(np.float64), sums.ravel())
-        return np.asarray(found, dtype=np.float64).reshape(sums.shape)
+        """The cells, in a row, that come nearest to having these sums: least squares."""
+        weights = self.weights.astype(np.float64)
+        if weights.shape[0] > weights.shape[1]:
+            turned, triangle = np.linalg.qr(weights)
+            weights, sums = triangle, turned.T @ sums
+        return np.asarray(np.linalg.solve(weights, sums), dtype=np.float64)
 
     def covariance(self) -> Floats:
         """Of the cells' errors, where each sum's error has variance 1: (AᵀA)⁻¹."""
@@ -56,9 +63,11 @@ class Matrix:
 
 @lru_cache(maxsize=4)  # the questions of a batch ask for the same, one after another
 def _covariance(matrix: Matrix) -> Floats:
-    inverse = np.linalg.inv(matrix.weights.astype(np.float64))
-    found: Floats = inverse @ inverse.T
-    return found
+    weights = matrix.weights.astype(np.float64)
+    square = weights if weights.shape[0] == weights.shape[1] else np.linalg.qr(weights, mode="r")
+    inverse = np.linalg.inv(square)
+    covariance: Floats = inverse @ inverse.T
+    return covariance
 
 
 def gram(blocks: Sequence[Sequence[Picks]], sizes: Sequence[int]) -> Floats:
@@ -76,8 +85,8 @@ def gram(blocks: Sequence[Sequence[Picks]], sizes: Sequence[int]) -> Floats:
 def _gram(picks: Picks, size: int) -> Floats:
     if not isinstance(picks, Ranges):
         mask = picks.mask.astype(np.float64)
-        found: Floats = mask.T @ mask
-        return found
+        product: Floats = mask.T @ mask
+        return product
     counts = np.zeros((size, size))  # counts: ranges by their first and last value
     some = picks.highs > picks.lows
     np.add.at(counts, (picks.lows[some], picks.highs[some] - 1), 1.0)
@@ -95,11 +104,11 @@ def spread_over(block: Sequence[Picks], covariance: Floats, sizes: Sequence[int]
         for picks, size in zip(block, sizes, strict=True):
             rows = np.asarray(np.kron(rows, picks.applied(np.eye(size), 0)), dtype=np.float64)
         return np.asarray(np.sum((rows @ covariance) * rows, axis=1)).reshape(counts)
-    found = covariance.reshape(*sizes, *sizes)
+    variances = covariance.reshape(*sizes, *sizes)
     for left, picks in zip(range(len(sizes), 0, -1), block, strict=True):
-        pair = np.moveaxis(found, left, 1)  # pair: (values, values again, what is left, rows so far)
-        found = np.moveaxis(_both(picks, pair), 0, -1)
-    return found
+        pair = np.moveaxis(variances, left, 1)  # pair: (values, values again, what is left, rows so far)
+        variances = np.moveaxis(_both(picks, pair), 0, -1)
+    return variances
 
 
 def _both(picks: Picks, pair: Floats) -> Floats:
@@ -107,8 +116,8 @@ def _both(picks: Picks, pair: Floats) -> Floats:
     if not isinstance(picks, Ranges):
         mask = picks.mask.astype(np.float64)
         half = np.tensordot(mask, pair, axes=([1], [0]))  # half: (rows, values, …)
-        found: Floats = (half * mask.reshape(*mask.shape, *(1,) * (pair.ndim - 2))).sum(axis=1)
-        return found
+        sums_of_both: Floats = (half * mask.reshape(*mask.shape, *(1,) * (pair.ndim - 2))).sum(axis=1)
+        return sums_of_both
     below = np.zeros((pair.shape[0] + 1, pair.shape[1] + 1, *pair.shape[2:]))
     below[1:, 1:] = np.cumsum(np.cumsum(pair, axis=0), axis=1)
     low, high = picks.lows, picks.highs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,7 +10,6 @@ from fractions import Fraction
 import numpy as np
 
 from tacit.core import ComposedEvent, Event, GaussianEvent, Number, positive, sqrt_above
-from tacit.errors import InvalidParameter
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.strategy.blocks import added_up, expanded, less_parents, padded, residuals, scaled
@@ -25,8 +25,9 @@ class StrategyNoise:
 
     Guarantee:    pure ε-DP with Laplace noise, rho-zCDP with Gaussian: the parts compose, and each costs its share.
     Sensitivity:  L1 of the cells, in steps. A histogram adds cells up, each into one bar, so v moves it by at most ‖v‖₁
-                  in L1, and therefore in L2. What adds up whole multiples of cells moves, in L2, by at most ‖v‖₁ times
-                  the longest column of multiples, whose square is a whole number (`Strategy.squared_norm`).
+                  in L1, and therefore in L2. What adds up whole multiples of cells moves, in either norm, by at most
+                  ‖v‖₁ times the longest column of multiples: a whole number in L1 (`Strategy.absolute_norm`), the root
+                  of one in L2 (`Strategy.squared_norm`).
     Error:        least squares over all parts: rowᵀ (AᵀΣ⁻¹A)⁺ row for each answer (`row_variances`).
     Exactness:    whole numbers are added up, and given noise by the exact mechanisms; floats come after the noise.
     Reference:    McKenna, Miklau, Hay & Machanavajjhala, VLDB 2018; Hay, Rastogi, Miklau & Suciu, VLDB 2010; Xiao, He,
@@ -38,10 +39,10 @@ class StrategyNoise:
 
     @classmethod
     def laplace(cls, strategy: Strategy, scale: Fraction) -> StrategyNoise:
-        """`scale` is what a single part would have with all of the budget."""
-        if not strategy.only_bars:
-            raise InvalidParameter("Laplace noise is for histograms: of other sums only the L2 norm is known")
-        return cls(strategy, tuple(Laplace(scale / part.share) for part in strategy.parts))
+        """`scale` is what a single histogram would have with all of the budget."""
+        return cls(
+            strategy, tuple(Laplace(scale * strategy.absolute_norm(part) / part.share) for part in strategy.parts)
+        )
 
     @classmethod
     def concentrated(cls, strategy: Strategy, rho: Number, *, sensitivity: int, delta: Fraction) -> StrategyNoise:
@@ -63,8 +64,19 @@ class StrategyNoise:
 
     def _event(self, noise: Laplace | Gaussian, part: Part, sensitivity: int) -> Event:
         if isinstance(noise, Laplace):
-            return noise.event(sensitivity)
+            return noise.event(sensitivity * self.strategy.absolute_norm(part))
+        # rho is exact where the length of a column, a square root, would have to be rounded: only this law has one
         return GaussianEvent(noise.rho(sensitivity) * self.strategy.squared_norm(part))
+
+    @property
+    def norms(self) -> list[float]:
+        """How far one row moves the numbers of each part, in the norm of their noise: 1, for a plain histogram."""
+        return [
+            float(self.strategy.absolute_norm(part))
+            if isinstance(noise, Laplace)
+            else math.sqrt(self.strategy.squared_norm(part))
+            for noise, part in zip(self.noises, self.strategy.parts, strict=True)
+        ]
 
     @property
     def variances(self) -> list[float]:
@@ -72,7 +84,7 @@ class StrategyNoise:
         return [max(noise.variance, LEAST) for noise in self.noises]
 
     def exact(self, histogram: IntArray | WideArray) -> tuple[IntArray | WideArray, ...]:
-        """The numbers of every part before their noise, each in the shape of its levels."""
+        """The numbers of every part before their noise, each in the shape of its levels; weighted sums in a row."""
         chains = self.strategy.chains
         cells = padded(histogram, chains)
         if self.strategy.matrix is not None:
@@ -94,12 +106,12 @@ class StrategyNoise:
         chains = self.strategy.chains
         numbers = [values.astype(np.float64) for values in noisy]
         if self.strategy.matrix is not None:
-            return self.strategy.matrix.cells(numbers[0])
+            return self.strategy.matrix.cells(numbers[0]).reshape(_shape(self.strategy))
         if len(numbers) == 1 and numbers[0].shape == _shape(self.strategy) and self.strategy.only_bars:
-            found = numbers[0]
+            estimate = numbers[0]
         else:
-            found = scaled(self._weighed(numbers), chains, by=inverse(precision(self.strategy, self.variances)))
-        return found[tuple(slice(chain.values) for chain in chains)]
+            estimate = scaled(self._weighed(numbers), chains, by=inverse(precision(self.strategy, self.variances)))
+        return estimate[tuple(slice(chain.values) for chain in chains)]
 
     def _weighed(self, numbers: Sequence[Floats]) -> Floats:
         """Aᵀ Σ⁻¹ of the parts' numbers."""

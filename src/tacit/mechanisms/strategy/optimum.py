@@ -9,7 +9,7 @@ import numpy as np
 from tacit.mechanisms.strategy.matrix import Matrix
 from tacit.mechanisms.strategy.picks import Floats
 
-_FINE = 1 << 15  # the length of a column of whole weights, about
+_FINE = 1 << 11  # the length of a column of whole weights, about: on so coarse a grid all machines round alike
 _RIDGE = 1e-3  # of the cells themselves: what keeps every cell known, at a thousandth of the error
 _SMALL = 300  # cells up to which the descent is repeated
 _ROUNDS = 6
@@ -31,13 +31,13 @@ def optimal_matrix(gram: Floats) -> tuple[Matrix, float]:
         half = np.sqrt(diagonal)
         root = _root(half[:, None] * gram * half)
         bound = max(bound, float(np.trace(root)) ** 2 / float(diagonal.sum()))
-        found = _feasible(root / half[:, None] / half)
+        candidate = _feasible(root / half[:, None] / half)
         if len(gram) > _SMALL:  # a round takes a second, and gains a hundredth
-            best = found
+            best = candidate
             break
-        error = float(np.trace(np.linalg.solve(found, gram)))
+        error = float(np.trace(np.linalg.solve(candidate, gram)))
         if error < least:
-            best, least = found, error
+            best, least = candidate, error
         if least <= _ENOUGH * bound:
             break
         diagonal = np.maximum(np.diag(root), 1e-9 * np.diag(root).max())
@@ -46,8 +46,8 @@ def optimal_matrix(gram: Floats) -> tuple[Matrix, float]:
 
 def _root(matrix: Floats) -> Floats:
     values, vectors = np.linalg.eigh(matrix)
-    found: Floats = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    return found
+    root: Floats = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return root
 
 
 def _feasible(matrix: Floats) -> Floats:

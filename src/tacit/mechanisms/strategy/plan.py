@@ -52,11 +52,13 @@ class Strategy:
     @property
     def answers(self) -> int:
         """How many numbers are measured."""
+        if self.matrix is not None:
+            return len(self.matrix.weights)
         return sum(math.prod(bars(self.chains, part.levels)) for part in self.parts)
 
     @property
     def only_bars(self) -> bool:
-        """Whether a row counts once in each part, as pure noise is calibrated for."""
+        """Whether a row counts once in each part."""
         return self.matrix is None and not any(part.residual for part in self.parts)
 
     def squared_norm(self, part: Part) -> int:
@@ -71,6 +73,18 @@ class Strategy:
             return 1
         factors = [chain.branching[level - 1] for chain, level in zip(self.chains, part.levels, strict=True) if level]
         return math.prod(factor * (factor - 1) for factor in factors)
+
+    def absolute_norm(self, part: Part) -> int:
+        """The largest L1 norm by which one row moves the numbers of a part, exactly.
+
+        Of a residual it moves, in each attribute that is cut into b, its own block by b − 1 and b − 1 others by −1.
+        """
+        if self.matrix is not None:
+            return self.matrix.absolute_norm
+        if not part.residual:
+            return 1
+        factors = [chain.branching[level - 1] for chain, level in zip(self.chains, part.levels, strict=True) if level]
+        return math.prod(2 * (factor - 1) for factor in factors)
 
     @property
     def name(self) -> str:
@@ -152,7 +166,7 @@ def row_variances(block: Block, strategy: Strategy, variances: Sequence[float]) 
     if strategy.matrix is not None:
         covariance = strategy.matrix.covariance() * variances[0]
         return np.maximum(spread_over(block, covariance, [chain.values for chain in strategy.chains]), 0.0)
-    found = inverse(precision(strategy, variances))
+    spread = inverse(precision(strategy, variances))
     for picks, chain in zip(block, strategy.chains, strict=True):
-        found = np.tensordot(found, picks.energies(chain), axes=([0], [0]))
-    return found
+        spread = np.tensordot(spread, picks.energies(chain), axes=([0], [0]))
+    return spread

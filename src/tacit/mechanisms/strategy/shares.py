@@ -45,10 +45,10 @@ def best_shares(start: Floats, energy: Floats, *, sizes: Floats, law: Law) -> Fl
     shares, error = best, np.inf
     asked = np.where(asked_for(energy), energy, 0.0)
     for _ in range(_ROUNDS):
-        found = total_error(shares, energy, sizes=sizes, law=law)
-        if not found < error * (1 - _ENOUGH):
+        reached = total_error(shares, energy, sizes=sizes, law=law)
+        if not reached < error * (1 - _ENOUGH):
             break
-        best, error = shares, found
+        best, error = shares, reached
         weights = 1 / law.variance(shares)
         weights = weights / weights.max()  # only their proportions matter here, and their squares stay doubles
         known = eigenvalues(weights, sizes)

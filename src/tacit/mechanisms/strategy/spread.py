@@ -11,6 +11,7 @@ import numpy as np
 from tacit.core import Number
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.laplace import Laplace
+from tacit.mechanisms.protocol import AddedNoise
 from tacit.mechanisms.strategy.law import LEAST
 from tacit.mechanisms.strategy.picks import Floats
 from tacit.mechanisms.sums import sum_reach
@@ -20,7 +21,7 @@ _SMOOTH = 2  # steps that an answer deviates by from which the lattice shows in 
 _COUNTED = 64  # sums up to this many draws have a law each; of more, every eighth of a doubling has
 
 
-def half_width(variance: Floats, *, noise: Laplace | Gaussian, confidence: Number, step: float = 1.0) -> Floats:
+def half_width(variance: Floats, *, noise: AddedNoise, confidence: Number, step: float = 1.0) -> Floats:
     """How far an answer may stray, with this confidence, where nothing but its variance is known.
 
     A weighted sum of Laplace noises is a mixture of normal laws. Of all with one variance, its quantile is largest for
@@ -29,15 +30,25 @@ def half_width(variance: Floats, *, noise: Laplace | Gaussian, confidence: Numbe
     itself strays by few steps; and an answer without noise not at all.
     """
     beyond = max(float(1 - Fraction(confidence)), _RAREST)
-    normal = -NormalDist().inv_cdf(beyond / 2)
-    reach = max(normal, math.log(1 / beyond) / math.sqrt(2)) if isinstance(noise, Laplace) else normal
+    reach = _deviations(noise, beyond)
     rough = variance < (_SMOOTH * step) ** 2
     straying = reach * np.sqrt(variance) + np.where(rough, step, step / 2)
     straying = np.where(rough, np.minimum(straying, np.sqrt(variance / beyond)), straying)
     return np.asarray(np.where(variance > 0, straying, 0.0))
 
 
-def drawn_half_width(variance: Floats, *, noise: Laplace | Gaussian, confidence: Number, step: float = 1.0) -> Floats:
+def _deviations(noise: AddedNoise, beyond: float) -> float:
+    """How many standard deviations a weighted sum of such noises strays with this chance.
+
+    That depends on the law, and is known of two; of any other Chebyshev tells.
+    """
+    normal = -NormalDist().inv_cdf(beyond / 2)
+    if isinstance(noise, Gaussian):
+        return normal
+    return max(normal, math.log(1 / beyond) / math.sqrt(2)) if isinstance(noise, Laplace) else 1 / math.sqrt(beyond)
+
+
+def drawn_half_width(variance: Floats, *, noise: AddedNoise, confidence: Number, step: float = 1.0) -> Floats:
     """How far sums of independent draws of `noise`, in units of `step`, may stray, with this confidence.
 
     Their variance tells of how many each is a sum; the rest is the law of such sums (`sum_reach`), which for many is
@@ -46,7 +57,7 @@ def drawn_half_width(variance: Floats, *, noise: Laplace | Gaussian, confidence:
     counts = np.rint(variance / (max(noise.variance, LEAST) * step**2)).astype(np.int64)
     coarse = np.ceil(2 ** (np.ceil(8 * np.log2(np.maximum(counts, 1)) - 1e-9) / 8)).astype(np.int64)
     counts = np.where(counts > _COUNTED, np.maximum(coarse, counts), counts)
-    listed, places = np.unique(counts, return_inverse=True)
+    listed, indices = np.unique(counts, return_inverse=True)
     reaches = [sum_reach(noise, count=count, confidence=confidence) if count else 0 for count in listed.tolist()]
-    found: Floats = np.array(reaches, dtype=np.float64)[places].reshape(counts.shape) * step
-    return found
+    half_widths: Floats = np.array(reaches, dtype=np.float64)[indices].reshape(counts.shape) * step
+    return half_widths

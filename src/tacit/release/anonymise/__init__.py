@@ -1,10 +1,8 @@
 """k-anonymity and its family: make a table publishable, show what it costs and what it does not protect."""
 
-from tacit.release.anonymise.checking import Audit, check
+from tacit.release.anonymise.checks.checking import Audit, check
 from tacit.release.anonymise.door import anonymise, anonymise_source
-from tacit.release.anonymise.hierarchy import Bands, Calendar, Hierarchy, Order, Prefix, Tree
-from tacit.release.anonymise.hierarchy_files import load_hierarchies, load_tree, parse_bands
-from tacit.release.anonymise.models import (
+from tacit.release.anonymise.models.family import (
     AlphaAnonymity,
     BetaLikeness,
     DeltaPresence,
@@ -16,11 +14,13 @@ from tacit.release.anonymise.models import (
     RecursiveDiversity,
     TCloseness,
 )
+from tacit.release.anonymise.models.wanted import Wanted, wanted_of
+from tacit.release.anonymise.reading.source import TableSource, open_named, open_source, open_table
 from tacit.release.anonymise.releases import Earlier, Intersection
 from tacit.release.anonymise.request import METHODS, Request, Roles
 from tacit.release.anonymise.result import Anonymised, Report, writable
-from tacit.release.anonymise.source import TableSource, open_named, open_source, open_table
-from tacit.release.anonymise.wanted import Wanted, wanted_of
+from tacit.release.anonymise.values.hierarchy import Bands, Calendar, Hierarchy, Order, Prefix, Tree
+from tacit.release.anonymise.values.hierarchy_files import load_hierarchies, load_tree, parse_bands
 
 __all__ = [
     "METHODS",

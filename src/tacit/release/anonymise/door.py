@@ -12,27 +12,27 @@ import numpy as np
 
 from tacit.errors import InvalidParameter
 from tacit.policy import Policy
-from tacit.release.anonymise.auditing import Classes, classes_of, verify, verify_cells, verify_rows
-from tacit.release.anonymise.beside import beside, telling
-from tacit.release.anonymise.distance import EQUAL
-from tacit.release.anonymise.hierarchy import Hierarchy
-from tacit.release.anonymise.linkage import attack
+from tacit.release.anonymise.checks.auditing import Classes, classes_of, verify, verify_cells, verify_rows
+from tacit.release.anonymise.checks.linkage import attack
+from tacit.release.anonymise.checks.risk import homogeneity, risk
+from tacit.release.anonymise.checks.utility import utility
 from tacit.release.anonymise.methods.halving import Progress
 from tacit.release.anonymise.methods.making import make
-from tacit.release.anonymise.models import Model
+from tacit.release.anonymise.models.distance import EQUAL
+from tacit.release.anonymise.models.family import Model
+from tacit.release.anonymise.models.wanted import wanted_of
 from tacit.release.anonymise.partition import Partition
-from tacit.release.anonymise.preparing import Prepared, prepare
-from tacit.release.anonymise.publishing import PUBLISHED, publish
+from tacit.release.anonymise.reading.preparing import Prepared, prepare
+from tacit.release.anonymise.reading.source import TableSource, open_named
+from tacit.release.anonymise.reading.units import alone_in
 from tacit.release.anonymise.recording import Record, recorded
 from tacit.release.anonymise.releases import intersections
 from tacit.release.anonymise.request import Request, Roles
 from tacit.release.anonymise.result import Anonymised, Report
-from tacit.release.anonymise.risk import homogeneity, risk
-from tacit.release.anonymise.source import TableSource, open_named
-from tacit.release.anonymise.tuples import ClassTally, SecretSpread, tally
-from tacit.release.anonymise.units import alone_in
-from tacit.release.anonymise.utility import utility
-from tacit.release.anonymise.wanted import wanted_of
+from tacit.release.anonymise.values.hierarchy import Hierarchy
+from tacit.release.anonymise.values.tuples import ClassTally, SecretSpread, tally
+from tacit.release.anonymise.writing.beside import beside, telling
+from tacit.release.anonymise.writing.publishing import PUBLISHED, publish
 
 
 def anonymise(  # noqa: PLR0913 - one door for all models and methods
@@ -207,12 +207,12 @@ def _report(made: VerifiedTable, *, population_size: int | None, record: Record)
 def _known(prepared: Prepared) -> dict[tuple[str, ...], SecretSpread]:
     """What somebody may know beside the quasi-identifiers: what is kept, and that with the sensitive columns."""
     roles = prepared.request.roles
-    found = {}
+    known = {}
     if roles.keep:
-        found[roles.keep] = beside(prepared, roles.keep, ())
+        known[roles.keep] = beside(prepared, roles.keep, ())
     if roles.sensitive:
-        found[(*roles.keep, *roles.sensitive)] = beside(prepared, roles.keep, roles.sensitive)
-    return found
+        known[(*roles.keep, *roles.sensitive)] = beside(prepared, roles.keep, roles.sensitive)
+    return known
 
 
 def _listed(names: str | Sequence[str]) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.release.anonymise.columns import ClassLabels, Column
-from tacit.release.anonymise.tuples import Ints, Tuples
+from tacit.release.anonymise.values.columns import ClassLabels, Column
+from tacit.release.anonymise.values.tuples import Ints, Tuples
 
 SUPPRESSED = -1
 
@@ -29,7 +29,7 @@ class Partition:
 def boxed(tuples: Tuples, columns: Sequence[Column], classes: Ints) -> Partition:
     """Classes published as the intervals they span, each shrunk to what the class holds."""
     low, high = spans(tuples, classes)
-    cells = (column.cells(low[place], high[place]) for place, column in enumerate(columns))
+    cells = (column.cells(low[index], high[index]) for index, column in enumerate(columns))
     return Partition(classes, tuple(cells))
 
 
@@ -48,6 +48,6 @@ def spans(tuples: Tuples, classes: Ints) -> tuple[Ints, Ints]:
 def numbered(classes: Ints) -> Ints:
     """The same classes, numbered from 0 without gaps; what is suppressed stays so."""
     kept = classes >= 0
-    made = np.full(classes.size, SUPPRESSED, dtype=np.int64)
-    made[kept] = np.unique(classes[kept], return_inverse=True)[1]
-    return made
+    numbers = np.full(classes.size, SUPPRESSED, dtype=np.int64)
+    numbers[kept] = np.unique(classes[kept], return_inverse=True)[1]
+    return numbers

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tacit.core import Loss
-from tacit.curator.caps import caps
+from tacit.curator.jobs.caps import caps
 from tacit.curator.payment import Payment, pay
 from tacit.errors import LedgerError
 from tacit.ledger import Answer, Charge, Ledger, open_books

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tacit.release.anonymise.columns import Column
 from tacit.release.anonymise.methods.greedy import greedy
-from tacit.release.anonymise.models import KAnonymity, Rules
+from tacit.release.anonymise.models.family import KAnonymity, Rules
+from tacit.release.anonymise.models.wanted import Wanted
 from tacit.release.anonymise.partition import Partition
-from tacit.release.anonymise.preparing import Prepared, prepare
+from tacit.release.anonymise.reading.preparing import Prepared, prepare
 from tacit.release.anonymise.request import BY_ROW, BY_ROWS, Roles
-from tacit.release.anonymise.tuples import Ints, SecretSpread, Tuples, whole
-from tacit.release.anonymise.wanted import Wanted
+from tacit.release.anonymise.values.columns import Column
+from tacit.release.anonymise.values.tuples import Ints, SecretSpread, Tuples, whole
 
 MOST = 3  # earlier releases that are remade
 _NOTE = re.compile(r"anonymise .+: (?P<models>(?:(?!: ).)*); exact values, not DP; qi (?P<names>[^;]*)")
@@ -62,13 +62,13 @@ def intersections(prepared: Prepared, partition: Partition, earlier: Sequence[Ea
     request = prepared.request
     if request.method in BY_ROW or prepared.tuples.population is not None:  # rows that are alike may be in two classes
         return ()
-    found = []
+    intersected = []
     for release in [one for one in earlier if one.same_table][-MOST:]:
         asked = _asked(release.note)
         here = prepared.source.columns() if prepared.source.remote is None else request.roles.quasi_identifiers
         if asked is not None and set(asked[1]) <= set(here) and asked[0] <= prepared.tuples.rows:
-            found.append(_intersection(prepared, partition, release, k=asked[0], names=asked[1]))
-    return tuple(found)
+            intersected.append(_intersection(prepared, partition, release, k=asked[0], names=asked[1]))
+    return tuple(intersected)
 
 
 def _asked(note: str) -> tuple[int, tuple[str, ...]] | None:
@@ -117,16 +117,16 @@ def _classes_now(tuples: Tuples, partition: Partition, wide: Tuples) -> Ints:
     number = tuples.codes.shape[0]
     joint = np.concatenate([tuples.codes, wide.codes[:number]], axis=1)
     same = np.asarray(np.unique(joint, axis=1, return_inverse=True)[1]).ravel()
-    found = np.full(int(same.max()) + 1, -1, dtype=np.int64)
-    found[same[: tuples.size.size]] = partition.classes
-    return found[same[tuples.size.size :]]
+    classes = np.full(int(same.max()) + 1, -1, dtype=np.int64)
+    classes[same[: tuples.size.size]] = partition.classes
+    return classes[same[tuples.size.size :]]
 
 
 def _classes_then(wide: Prepared, names: tuple[str, ...], *, k: int) -> Ints:
     """The class of each wider tuple in the earlier release."""
-    place = [wide.request.roles.quasi_identifiers.index(name) for name in names]
-    columns: list[Column] = [wide.columns[at] for at in place]
-    codes, back = np.unique(wide.tuples.codes[place], axis=1, return_inverse=True)
+    index = [wide.request.roles.quasi_identifiers.index(name) for name in names]
+    columns: list[Column] = [wide.columns[at] for at in index]
+    codes, back = np.unique(wide.tuples.codes[index], axis=1, return_inverse=True)
     back = np.asarray(back).ravel()
     size = np.bincount(back, weights=wide.tuples.size).astype(np.int64)
     narrow = Tuples(codes, size, None, ())

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tacit.errors import InvalidParameter
-from tacit.release.anonymise.distance import HIERARCHICAL
-from tacit.release.anonymise.hierarchy import Hierarchy
-from tacit.release.anonymise.wanted import Wanted
+from tacit.release.anonymise.models.distance import HIERARCHICAL
+from tacit.release.anonymise.models.wanted import Wanted
+from tacit.release.anonymise.values.hierarchy import Hierarchy
 
 METHODS = ("greedy", "strict", "relaxed", "optimal", "local", "microaggregate")
 BY_ROW = frozenset({"relaxed", "microaggregate"})  # these may part rows that are alike

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.engines.columns import literal, quoted
 from tacit.errors import EngineError, InvalidParameter
-from tacit.release.anonymise.beside import Telling
-from tacit.release.anonymise.formulas import harmless
-from tacit.release.anonymise.linkage import Linkage
-from tacit.release.anonymise.models import Model
-from tacit.release.anonymise.publishing import PUBLISHED
+from tacit.release.anonymise.checks.linkage import Linkage
+from tacit.release.anonymise.checks.risk import Homogeneity, Risk
+from tacit.release.anonymise.checks.utility import Utility
+from tacit.release.anonymise.models.family import Model
+from tacit.release.anonymise.reading.source import SOURCE, TableSource, ask
 from tacit.release.anonymise.releases import Earlier, Intersection
 from tacit.release.anonymise.request import Request
-from tacit.release.anonymise.risk import Homogeneity, Risk
-from tacit.release.anonymise.source import SOURCE, TableSource, ask
-from tacit.release.anonymise.utility import Utility
+from tacit.release.anonymise.writing.beside import Telling
+from tacit.release.anonymise.writing.formulas import harmless
+from tacit.release.anonymise.writing.publishing import PUBLISHED
 
 if TYPE_CHECKING:
     import duckdb

@@ -8,24 +8,29 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from tacit.core import decimal_text
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnType, TableDomain
-from tacit.sql.binding import post
-from tacit.sql.expressions.arithmetic import integer
-from tacit.sql.expressions.grid import Grid, add, constant, divide, floor, multiply, negate
+from tacit.sql.binding import dated, post
+from tacit.sql.binding.coarse import MAX_SQUARED, centred, coarse
+from tacit.sql.binding.distinct import distinct_value, link_value
+from tacit.sql.binding.moments import MOMENTS
+from tacit.sql.expressions.dates.instant_reading import is_instant
 from tacit.sql.expressions.keys import Key, key
 from tacit.sql.expressions.measures import Additive, Counted, Histogram, Measure, Mode, Quantile
+from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.scope import Scope, Value, bare, name_of
+from tacit.sql.expressions.names.spoken import call_as_typed
 from tacit.sql.expressions.numbers import number
+from tacit.sql.expressions.numeric.arithmetic import integer
+from tacit.sql.expressions.numeric.bins import MAX_CELLS, bins_of, found_within
+from tacit.sql.expressions.numeric.grid import Grid, multiply
 from tacit.sql.expressions.operands import operand
-from tacit.sql.expressions.predicates import predicate
-from tacit.sql.expressions.printing import text_of
-from tacit.sql.expressions.scope import Scope, Value, name_of
+from tacit.sql.expressions.predicates import moment_of, predicate
+from tacit.sql.relations.forms import counted_where
 
-MAX_CELLS = 2_000_000  # of a histogram behind a quantile
+MAX_BINNED = 1 << 61  # steps: of a quantile, with room to spare in 64 bits
 MAX_SHARE = 1_000_000  # ranks are counted in whole parts of this size: with 2^40 rows they still fit 64 bits
 MAX_TOP = 100
-MAX_SQUARED = 1 << 31  # steps from the midpoint: with their squares, those of a trillion rows fit 128 bits by far
 
 
 @dataclass(slots=True)
@@ -48,10 +53,10 @@ class Measures:
         """The outputs with each sum derived from its centred sum and count, where the count is measured anyway."""
         known = set(self.places)
         replaced: dict[int, post.Post] = {}
-        for place, (centred, count, middle) in self.shared.items():
+        for place, (moved_sum, count, middle) in self.shared.items():
             if count.signature in known:
                 shift = post.Product(post.Number(middle), self.ref(count))
-                replaced[place] = post.Sum(self.ref(centred), shift)
+                replaced[place] = post.Sum(self.ref(moved_sum), shift)
         kept = [place for place in range(len(self.items)) if place not in replaced]
         renumbered = {place: post.Ref(new) for new, place in enumerate(kept)}
         moved = {place: post.substitute(derived, renumbered) for place, derived in replaced.items()}
@@ -69,15 +74,22 @@ class Measures:
 def aggregate(node: exp.Expression, scope: Scope, measures: Measures) -> post.Post:
     """The answer to one aggregate, as arithmetic over measurements."""
     condition: exp.Expression | None = None
-    label = text_of(node, comments=False)
+    label = call_as_typed(node)
     if isinstance(node, exp.Filter):
         condition = predicate(node.expression.this, scope)
         node = node.this
     if isinstance(node, exp.WithinGroup):
         node = _within_group(node)
+    if isinstance(node, exp.IgnoreNulls):
+        node = node.this
     build = _AGGREGATES.get(_called(node))
     if build is not None and any(value for name, value in node.args.items() if name not in _ARGUMENTS):
         raise QueryRefused(f"{name_of(node)} is refused with so many arguments", hint=_KNOWN)
+    if isinstance(node, (exp.AnyValue, exp.First, exp.Last)):
+        raise QueryRefused(
+            f"{name_of(node)} is refused: what one row holds is somebody's own",
+            hint="MODE(x) is the most frequent value of a public domain, MEDIAN(x) one in the middle",
+        )
     if build is None:
         raise QueryRefused(
             f"{name_of(node)} is refused: it is not an aggregate that can be answered privately", hint=_KNOWN
@@ -90,12 +102,12 @@ def has_aggregate(tree: exp.Expression) -> bool:
     return any(isinstance(node, exp.Expression) and is_aggregate(node) for node in tree.walk())
 
 
-def is_aggregate(node: exp.Expression) -> bool:
+def is_aggregate(node: exp.Expr) -> bool:
     """Whether a node is a call that only an aggregate answers."""
-    return isinstance(node, (exp.AggFunc, exp.Filter, exp.WithinGroup)) or _called(node) in _AGGREGATES
+    return isinstance(node, (exp.AggFunc, exp.Filter, exp.WithinGroup, exp.IgnoreNulls)) or _called(node) in _AGGREGATES
 
 
-def _called(node: exp.Expression) -> str:
+def _called(node: exp.Expr) -> str:
     return str(node.this).upper() if isinstance(node, exp.Anonymous) else node.key.upper()
 
 
@@ -130,7 +142,25 @@ class _Call:
 
     def grid(self) -> Grid:
         """The argument as numbers on a grid."""
-        return number(self.argument(), self.scope, predicate=predicate)
+        return self.noted(number(self.argument(), self.scope, predicate=predicate))
+
+    @property
+    def facts(self) -> tuple[exp.Expression, Scope, str]:
+        """The call itself, the names in it, and what it is called."""
+        return self.node, self.scope, self.label
+
+    def noted(self, grid: Grid) -> Grid:
+        """The same numbers; what was rounded to compute them is said."""
+        for note in grid.notes:
+            self.measures.note(note)
+        return grid
+
+    def moments(self) -> tuple[Grid, str | None]:
+        """The argument as numbers on a grid; where it is a date or a timestamp, also which."""
+        if not is_instant(self.argument(), self.scope):
+            return self.grid(), None
+        found = moment_of(self.argument(), self.scope).bounded()
+        return found.steps, found.kind.value
 
     def named(self, form: str) -> str:
         """What to call one of several measurements behind this call, as in "COUNT({})"."""
@@ -166,7 +196,7 @@ def _counted(sql: exp.Expression) -> exp.Expression:
 def _count(call: _Call) -> post.Post:
     node = call.node
     if node.expressions:
-        raise QueryRefused("COUNT takes one argument", hint="set contribution caps in the policy or with OPTIONS(…)")
+        raise QueryRefused("COUNT takes one argument", hint="write COUNT(*) or COUNT(x)")
     if isinstance(node.this, exp.Distinct):
         return _count_distinct(call, node.this)
     if isinstance(node.this, exp.Star) or call.scope.is_constant(node.this):
@@ -174,7 +204,7 @@ def _count(call: _Call) -> post.Post:
     if call.scope.is_unit(node.this):
         return call.rows(call.scope.unit_column(node.this))
     if call.scope.link(node.this) is not None:
-        return call.rows(_link(node.this, call.scope))
+        return call.rows(link_value(node.this, call.scope))
     found = operand(node.this, call.scope)
     if found is not None and found.never_null:
         return call.rows(None)
@@ -182,24 +212,16 @@ def _count(call: _Call) -> post.Post:
     return call.rows(_counted(sql))
 
 
-def _link(node: exp.Expression, scope: Scope) -> exp.Expression:
-    """A key, which may be counted though its values are nobody's to see."""
-    found = scope.key(node)
-    assert found is not None  # noqa: S101 - it is a link
-    return exp.column(exp.to_identifier(found[0], quoted=True))
-
-
 def _count_distinct(call: _Call, distinct: exp.Distinct) -> post.Post:
-    if len(distinct.expressions) != 1:
-        raise QueryRefused("COUNT(DISTINCT …) takes one column")
-    inner = distinct.expressions[0]
-    if call.scope.is_unit(inner):
+    inner, where = counted_where(distinct)
+    if where is not None:
+        holds = predicate(where, call.scope)
+        both = holds if call.condition is None else exp.And(this=exp.paren(call.condition), expression=exp.paren(holds))
+        call = replace(call, condition=both)
+    several = len(distinct.expressions) > 1
+    if call.scope.is_unit(inner) and not several:
         return call.measures.ref(Additive(call.label, Counted.UNITS, call.only(call.scope.unit_column(inner))))
-    if call.scope.link(inner) is not None:
-        sql = _link(inner, call.scope)
-    else:
-        found = operand(inner, call.scope)
-        sql = found.sql if found is not None else number(inner, call.scope, predicate=predicate).sql
+    sql = distinct_value(list(map(bare, distinct.expressions)) if several else [inner], call.scope)
     call.measures.note(f"{call.label} counts at most max_distinct values of each unit, so it may be low")
     return call.measures.ref(Additive(call.label, Counted.DISTINCT, call.only(sql)))
 
@@ -211,44 +233,39 @@ def _sum(call: _Call) -> post.Post:
     total = call.total(grid, column=column)
     if not isinstance(total, post.Ref) or not grid.low + grid.high:
         return total
-    centred, middle = _centred(grid)
+    moved, middle = centred(grid)
     parts = _Call(call.node, call.scope, Measures(), call.condition, call.label)
-    parts.total(centred, label=call.named("SUM({} − midpoint)"))
+    parts.total(moved, label=call.named("SUM({} − midpoint)"))
     parts.present(grid)
     call.measures.shared[total.measure] = (parts.measures.items[0], parts.measures.items[1], middle)
     return total
 
 
-def _centred(grid: Grid) -> tuple[Grid, Fraction]:
-    """Grid − midpoint, and the midpoint: half the sensitivity of the raw values."""
-    middle = Fraction(grid.low + grid.high, 2) * grid.step
-    return add(grid, negate(constant(middle))) if middle else grid, middle
-
-
 def _mean(call: _Call, grid: Grid) -> tuple[post.Post, post.Post, Fraction]:
     """(mean of the centred values, how many there are, the midpoint)."""
-    centred, middle = _centred(grid)
+    moved, middle = centred(grid)
     count = call.present(grid)
-    total = call.total(centred, label=call.named("SUM({} − midpoint)"))
+    total = call.total(moved, label=call.named("SUM({} − midpoint)"))
     return post.Quotient(total, count, least=Fraction(1)), count, middle
 
 
 def _average(call: _Call) -> post.Post:
-    grid = call.grid()
+    grid, moment = call.moments()
     if grid.low == grid.high:
-        return post.Number(grid.value)
+        return dated.as_moment(post.Number(grid.value), moment)
     mean, _, middle = _mean(call, grid)
-    return post.Clamped(post.Sum(mean, post.Number(middle)), grid.low * grid.step, grid.high * grid.step)
+    held = post.Clamped(post.Sum(mean, post.Number(middle)), grid.low * grid.step, grid.high * grid.step)
+    return dated.as_moment(held, moment)
 
 
 def _variance(call: _Call, *, sample: bool) -> post.Post:
     grid = call.grid()
     if grid.low == grid.high:
         return post.Number(Fraction(0))
-    grid = _coarse(call, grid)
+    grid = coarse(grid, most=MAX_SQUARED, note=call.measures.note, label=call.label)
     mean, count, _ = _mean(call, grid)
-    centred, _ = _centred(grid)
-    square = multiply(centred, centred)
+    moved, _ = centred(grid)
+    square = multiply(moved, moved)
     square = replace(square, low=0)
     squares = call.total(square, label=call.named("SUM(({} − midpoint)²)"))
     moment = post.Quotient(squares, count, least=Fraction(1))
@@ -261,39 +278,32 @@ def _variance(call: _Call, *, sample: bool) -> post.Post:
     return post.Clamped(spread, Fraction(0), widest)
 
 
-def _coarse(call: _Call, grid: Grid) -> Grid:
-    """The values on a grid whose squares add up within 128 bits: the next power of two, where theirs is too fine.
-
-    Of mean and squares alike: so the deviation is that of the rounded values, within half of the coarser step.
-    """
-    factor = 1
-    while grid.high - grid.low > factor * MAX_SQUARED:
-        factor *= 2
-    if factor == 1:
-        return grid
-    step = constant(grid.step * factor)
-    call.measures.note(f"{call.label} is of values rounded to {decimal_text(step.value)}: finer squares would overflow")
-    return multiply(floor(add(divide(grid, step), constant(Fraction(1, 2)))), step)
-
-
 def _quantile(call: _Call, share: Fraction | None, *, from_top: bool = False) -> post.Post:
-    grid = call.grid()
+    grid, moment = call.moments()
     if share is not None and not 0 <= share <= 1:
         raise QueryRefused("a quantile lies between 0 and 1")
     if share is not None and share.denominator > MAX_SHARE:
         raise QueryRefused("a quantile is named too finely", hint="six decimal places are enough")
     if share in (Fraction(0), Fraction(1)):
         share, from_top = None, share == 1
+    if moment is not None:
+        grid, rounded = dated.coarse(grid, most=MAX_CELLS)
+        if rounded:
+            call.measures.note(
+                f"{call.label} is of moments rounded to {rounded}: finer ones are too many to be searched"
+            )
+    grid = coarse(grid, most=MAX_BINNED, note=call.measures.note, label=call.label, why="64 bits")
+    bins = None
     if grid.high - grid.low + 1 > MAX_CELLS:
-        raise QueryRefused(
-            f"{call.label} has too fine a grid: {grid.high - grid.low + 1:,} cells", hint="use ROUND(x) or a wider step"
-        )
+        bins = bins_of(grid.low, grid.high)
+        within = found_within(bins, grid.step)
+        call.measures.note(f"{call.label} is found to within {within}: its grid is too fine to be searched")
     value = call.only(grid.sql)
     if share is None:
         end = "largest" if from_top else "smallest"
         call.measures.note(f"{call.label} is an extreme quantile: a value near the {end}, never the {end} itself")
     assert value is not None  # noqa: S101 - only(None) alone gives None
-    return call.measures.ref(Quantile(call.label, value, grid, share, from_top))
+    return dated.as_moment(call.measures.ref(Quantile(call.label, value, grid, share, from_top, bins)), moment)
 
 
 def _share(call: _Call) -> Fraction:
@@ -301,16 +311,18 @@ def _share(call: _Call) -> Fraction:
     value = call.scope.value(node) if isinstance(node, exp.Expression) else None
     if isinstance(value, bool) or not isinstance(value, (int, Fraction)):
         raise QueryRefused(f"{name_of(call.node)} needs a share between 0 and 1", hint="write QUANTILE(x, 0.9)")
-    return Fraction(value)
+    return 1 - Fraction(value) if call.node.args.get("desc") else Fraction(value)
 
 
 def _within_group(node: exp.WithinGroup) -> exp.Expression:
     """PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x) is QUANTILE(x, 0.5)."""
     inner, order = node.this, node.expression
     ordered = order.expressions[0] if isinstance(order, exp.Order) and len(order.expressions) == 1 else None
-    if not isinstance(inner, (exp.PercentileCont, exp.PercentileDisc)) or ordered is None or ordered.args.get("desc"):
+    if isinstance(inner, exp.Mode) and ordered is not None:
+        return exp.Mode(this=ordered.this)
+    if not isinstance(inner, (exp.PercentileCont, exp.PercentileDisc)) or ordered is None:
         raise QueryRefused("WITHIN GROUP is refused here", hint="write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)")
-    return exp.Quantile(this=ordered.this, quantile=inner.this)
+    return exp.Quantile(this=ordered.this, quantile=inner.this, desc=bool(ordered.args.get("desc")))
 
 
 def _mode(call: _Call) -> post.Post:
@@ -369,6 +381,9 @@ _AGGREGATES: dict[str, Callable[[_Call], post.Post]] = {
     "MODE": _mode,
     "TOP_K": _mode,
     "HISTOGRAM": _histogram,
+    "APPROXQUANTILE": lambda call: _quantile(call, _share(call)),
+    "APPROXDISTINCT": lambda call: _count_distinct(call, exp.Distinct(expressions=[call.argument()])),
+    **MOMENTS,
 }
-_ARGUMENTS = {"this", "expression", "expressions", "quantile", "big_int"}
-_KNOWN = "COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE, MIN, MAX, MODE, TOP_K and HISTOGRAM are answered"
+_ARGUMENTS = {"this", "expression", "expressions", "quantile", "big_int", "desc"}
+_KNOWN = "COUNT, SUM, AVG, VARIANCE, STDDEV, CORR, MEDIAN, QUANTILE, MIN, MAX, MODE, TOP_K, HISTOGRAM are answered"

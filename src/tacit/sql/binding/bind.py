@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import date
 from fractions import Fraction
 
 from sqlglot import exp
 
 from tacit.errors import QueryRefused, TacitError
 from tacit.policy import Policy, Schema, TablePolicy
-from tacit.sql.binding import post
+from tacit.sql.binding import dated, post
 from tacit.sql.binding.aggregates import Measures, aggregate, has_aggregate, is_aggregate
 from tacit.sql.binding.conditions import Condition, condition
+from tacit.sql.binding.domains import refuse_unmatched, unmatched_notes
 from tacit.sql.binding.grouping_sets import Places, check_sets, distinct_sets, placed_sets, written_sets
+from tacit.sql.binding.narrowing import ruled_out
+from tacit.sql.binding.over_aggregates import ARITHMETIC, DATED
 from tacit.sql.binding.wider import MOST_STEPS, wider_policy
 from tacit.sql.expressions.keys import Key, check_groups, key
 from tacit.sql.expressions.measures import Additive, Histogram, Measure, Mode
+from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.scope import Scope, name_of
+from tacit.sql.expressions.names.spoken import call_as_typed
 from tacit.sql.expressions.predicates import predicate
-from tacit.sql.expressions.printing import text_of
-from tacit.sql.expressions.scope import Scope, name_of
 from tacit.sql.parsing.clauses import refuse_clauses
 from tacit.sql.parsing.query import Query
 from tacit.sql.relations import QueryContext, Relation, build, scope_of
+from tacit.sql.relations.joined_values import joined_values
+from tacit.sql.relations.laterals import joined_laterals
+from tacit.sql.relations.public_first import without_empty_rows
 
 MAX_COLUMNS = 100
 MAX_LIMIT = 1 << 31
@@ -100,7 +107,9 @@ def _kind(measure: Measure) -> tuple[object, ...]:
 
 
 def _bind(query: Query, policy: Policy, schema: Schema) -> BoundQuery:
-    select = query.select
+    asked = query
+    select = joined_values(joined_laterals(without_empty_rows(query.question, policy)))
+    query = replace(query, select=select)
     refuse_clauses(select)
     reading = QueryContext(policy, schema, query.parameters)
     relation = build(select, reading)
@@ -109,7 +118,9 @@ def _bind(query: Query, policy: Policy, schema: Schema) -> BoundQuery:
         raise QueryRefused(f"the privacy unit is not {query.unit[:60]}", hint=f"the policy's unit is {table.unit}")
     scope = scope_of(relation, reading.inside(select))
     filtered = None if relation.remaining is None else predicate(relation.remaining, scope)
-    return _Binder(query, scope, relation).bound(filtered)
+    refuse_unmatched(relation.remaining, scope)
+    bound = _Binder(query, scope, relation).bound(filtered)
+    return replace(bound, query=asked, notes=(*bound.notes, *dict.fromkeys(reading.work.notes)))
 
 
 def signature(node: exp.Expression, scope: Scope) -> str:
@@ -131,13 +142,17 @@ class _Binder:
     """Binds the select list, GROUP BY, HAVING and ORDER BY of one query."""
 
     def __init__(self, query: Query, scope: Scope, relation: Relation) -> None:
-        self.query, self.scope, self.select, self.relation = query, scope, query.select, relation
+        self.query, self.scope, self.select, self.relation = query, scope, query.question, relation
         self.measures = Measures()
         self.aliases: dict[str, exp.Expression] = {
             item.alias.casefold(): item.this for item in self.select.expressions if isinstance(item, exp.Alias)
         }
         self.group, self.sets = self._grouping()
-        self.keys = [key(node, scope) for node in self.group]
+        where = self.select.args.get("where")
+        conditions = None if where is None else where.this
+        made = [key(node, scope) for node in self.group]
+        ruled = [ruled_out(node, each, scope, conditions) for node, each in zip(self.group, made, strict=True)]
+        self.keys = [replace(each, impossible=gone) for each, gone in zip(made, ruled, strict=True)]
         if self.sets is None:
             check_groups(self.keys)
         else:
@@ -167,7 +182,8 @@ class _Binder:
                 raise QueryRefused(f"position {node.this} is not in the select list")
             return _unaliased(self.select.expressions[place - 1])
         if isinstance(node, exp.Column) and not node.table and node.name.casefold() in self.aliases:
-            return self.aliases[node.name.casefold()]
+            meant = self.aliases[node.name.casefold()]
+            return node if names_totals(meant, node) else meant
         return node
 
     def _place(self, node: exp.Expression) -> int | None:
@@ -194,7 +210,7 @@ class _Binder:
             order=tuple(order),
             limit=self._whole("limit"),
             offset=self._whole("offset") or 0,
-            notes=tuple(self.measures.notes),
+            notes=(*self.measures.notes, *unmatched_notes(self.select, self.scope)),
             sets=self.sets,
         )
 
@@ -238,7 +254,7 @@ class _Binder:
                 outputs.append(Output(name, value=self._post(node)))
         if not any(out.value is not None for out in outputs):
             raise QueryRefused(
-                "rows are refused: synthetic rows are not made yet", hint="ask for an aggregate, as in COUNT(*)"
+                "rows are refused: none is released as it is", hint="ask for an aggregate, as in COUNT(*)"
             )
         return _named_apart(outputs)
 
@@ -259,10 +275,10 @@ class _Binder:
                     "a bare text or date in the select list is refused", hint="select aggregates and GROUP BY keys"
                 )
             return post.Number(Fraction(value))
-        build = _ARITHMETIC.get(type(node))
+        build = ARITHMETIC.get(type(node))
         if build is None:
             raise self._not_grouped(node)
-        return build(node, self._post)
+        return build(node, self._post if isinstance(node, DATED) else lambda part: dated.number(self._post(part)))
 
     def _held(self, node: exp.Expression) -> post.Post:
         """One side of a comparison in HAVING."""
@@ -271,7 +287,8 @@ class _Binder:
                 f"{node.name[:60]} is refused in HAVING: only noisy numbers are compared there",
                 hint="put a condition on a column or a key into WHERE",
             )
-        return self._post(node)
+        value = self.scope.value(node) if self.scope.is_constant(node) else None
+        return dated.constant(value) if isinstance(value, date) else self._post(node)
 
     def _rolled_up(self, node: exp.Expression) -> post.Post:
         """GROUPING(a, b): a fact about the set of a row, and so about no one."""
@@ -292,8 +309,12 @@ class _Binder:
                 if what != "*"
                 else "ask for an aggregate, as in COUNT(*)"
             )
+            grouped = self.select.args.get("group") is not None or any(map(has_aggregate, self.select.expressions))
+            why = "it is neither grouped nor aggregated" if grouped and what != "*" else "rows are not released"
             return QueryRefused(
-                f"{what} is refused in the select list: rows are not released, and synthetic rows are not made yet",
+                f"{what} is refused beside aggregates: {why}"
+                if grouped
+                else f"{what} is refused in the select list: {why}, and synthetic ones are of one table",
                 hint=hint,
             )
         return QueryRefused(
@@ -306,6 +327,8 @@ class _Binder:
         items = order.expressions if order is not None else []
         if any(item.args.get("nulls_first") or item.args.get("with_fill") for item in items):
             raise QueryRefused("NULLS FIRST and WITH FILL are refused in ORDER BY", hint="NULL stands last")
+        if len(items) == 1 and isinstance(items[0].this, exp.Var):  # ORDER BY ALL: by each column in turn
+            return [Ordering(output, bool(items[0].args.get("desc"))) for output in outputs]
         return [Ordering(self._ordered(item.this, outputs), bool(item.args.get("desc"))) for item in items]
 
     def _ordered(self, node: exp.Expression, outputs: list[Output]) -> Output:
@@ -334,12 +357,23 @@ class _Binder:
         return value
 
 
+def names_totals(meant: exp.Expr, key: exp.Column) -> bool:
+    """Whether an alias gives the totals of ROLLUP a name: COALESCE(ward, 'all') AS ward is no key, but ward is."""
+    if key.parent is None or key.find_ancestor(exp.Rollup, exp.Cube, exp.GroupingSets) is None:
+        return False
+    first = meant.this if isinstance(meant, exp.Coalesce) else meant if meant.find(exp.Grouping) else None
+    named = set() if first is None else {column.name.casefold() for column in first.find_all(exp.Column)}
+    return key.name.casefold() in named
+
+
 def _unaliased(item: exp.Expression) -> exp.Expression:
     inner: exp.Expression = item.this if isinstance(item, exp.Alias) else item
     return inner
 
 
 def _heading(node: exp.Expression) -> str:
+    if isinstance(node, exp.WithinGroup):
+        return call_as_typed(node)[:60].lower()
     return node.name if isinstance(node, exp.Column) else text_of(node, comments=False)[:60].lower()
 
 
@@ -352,29 +386,3 @@ def _named_apart(outputs: list[Output]) -> list[Output]:
         name = out.name if seen[out.name] == 1 else f"{out.name}_{seen[out.name]}"
         apart.append(Output(name, out.key, out.value))
     return apart
-
-
-Build = Callable[[exp.Expression], post.Post]
-_MINUS = post.Number(Fraction(-1))
-
-
-def _rounded(node: exp.Expression, build: Build) -> post.Post:
-    places = node.args.get("decimals")
-    if places is not None and not (
-        isinstance(places, exp.Literal) and str(places.this).isdigit() and int(places.this) <= 12
-    ):
-        raise QueryRefused("ROUND needs a whole number of places")
-    return post.Rounded(build(node.this), int(places.this) if places is not None else 0)
-
-
-_ARITHMETIC: dict[type[exp.Expression], Callable[[exp.Expression, Build], post.Post]] = {
-    exp.Paren: lambda node, build: build(node.this),
-    exp.Add: lambda node, build: post.Sum(build(node.this), build(node.expression)),
-    exp.Sub: lambda node, build: post.Sum(build(node.this), post.Product(_MINUS, build(node.expression))),
-    exp.Mul: lambda node, build: post.Product(build(node.this), build(node.expression)),
-    exp.Div: lambda node, build: post.Quotient(build(node.this), build(node.expression)),
-    exp.Neg: lambda node, build: post.Product(_MINUS, build(node.this)),
-    exp.Abs: lambda node, build: post.Absolute(build(node.this)),
-    exp.Sqrt: lambda node, build: post.Root(build(node.this)),
-    exp.Round: _rounded,
-}

@@ -11,7 +11,8 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.sql.binding import post
-from tacit.sql.expressions.scope import chain, name_of
+from tacit.sql.binding.dated import held_against
+from tacit.sql.expressions.names.scope import chain, name_of
 
 _OPERATORS: dict[type[exp.Expression], str] = {
     exp.EQ: "=",
@@ -75,12 +76,13 @@ def condition(node: exp.Expression, build: Callable[[exp.Expression], post.Post]
     if isinstance(node, exp.Not):
         return Condition("NOT", parts=(condition(node.this, build),))
     if isinstance(node, exp.Between):
-        low = Condition(">=", (build(node.this), build(node.args["low"])))
-        return Condition("AND", parts=(low, Condition("<=", (build(node.this), build(node.args["high"])))))
+        low = Condition(">=", held_against(build(node.this), build(node.args["low"])))
+        high = Condition("<=", held_against(build(node.this), build(node.args["high"])))
+        return Condition("AND", parts=(low, high))
     operator = _OPERATORS.get(type(node))
     if operator is None:
         raise QueryRefused(
             f"{name_of(node)} is refused in HAVING",
             hint="compare aggregates with numbers; conditions on keys go into WHERE",
         )
-    return Condition(operator, (build(node.this), build(node.expression)))
+    return Condition(operator, held_against(build(node.this), build(node.expression)))

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.sql.expressions.keys import MAX_KEYS, Key, check_groups, known_groups
-from tacit.sql.expressions.scope import bare
+from tacit.sql.expressions.names.scope import bare
 
 MAX_SETS = 256
 _MOST_CUBED = 8  # 2^8 is MAX_SETS

@@ -6,12 +6,15 @@ from datetime import UTC, datetime
 
 from sqlglot import exp
 
-from tacit.policy import NullUnit
+from tacit.policy import ColumnPolicy, ColumnType, NullUnit
 from tacit.sql.binding.bind import BoundQuery
-from tacit.sql.expressions.grid import grid_columns
+from tacit.sql.binding.dated import shown
 from tacit.sql.expressions.keys import Key
 from tacit.sql.expressions.measures import Histogram, Mode
+from tacit.sql.expressions.numeric.grid import grid_columns
 from tacit.sql.parsing.query import TypedBounds
+
+_VOWELS = frozenset("aeio")  # a unit, but an id
 
 
 def notes_on(bound: BoundQuery) -> tuple[str, ...]:
@@ -23,7 +26,15 @@ def _clamped(bound: BoundQuery) -> list[str]:
     """Which values are held within which bounds: what lies outside is not in the answer."""
     marks = {mark for m in bound.measures if m.value is not None for mark in grid_columns(m.value)}
     columns = [column for column in bound.table.columns if column.name.casefold() in marks]
-    return [f"{column.name} is clamped to {column.bounds}" for column in columns]
+    return [f"{column.name} is clamped to {_ends(column, bound)}" for column in columns]
+
+
+def _ends(column: ColumnPolicy, bound: BoundQuery) -> str:
+    """The bounds of a column, as its cells are written."""
+    kind = column.type or ColumnType.from_sql(bound.relation.sql_types.get(column.name.casefold(), ""))
+    if column.bounds is None or kind is None or not kind.is_temporal:
+        return str(column.bounds)
+    return f"[{', '.join(str(shown(float(end), kind.value)) for end in (column.bounds.lower, column.bounds.upper))}]"
 
 
 def _listed(bound: BoundQuery) -> list[str]:
@@ -36,7 +47,7 @@ def _left_out(bound: BoundQuery) -> list[str]:
     owner = bound.relation.owner
     rows = []
     if owner is not None and bound.table.unit_column is not None and bound.table.null_unit is NullUnit.DROP:
-        rows.append(f"rows without a {owner.column}")
+        rows.append(f"rows without {'an' if owner.column[:1].lower() in _VOWELS else 'a'} {owner.column}")
     rows += [
         f"rows whose {_name(bound, place)} is none of its public values"
         for place, key in enumerate(bound.keys)

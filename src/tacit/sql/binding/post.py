@@ -94,6 +94,13 @@ class Root:
 
 
 @dataclass(frozen=True, slots=True)
+class Exponent:
+    """E to the power of a number."""
+
+    inner: Post
+
+
+@dataclass(frozen=True, slots=True)
 class Absolute:
     """The distance from zero."""
 
@@ -115,7 +122,15 @@ class Grouping:
     keys: tuple[int, ...]
 
 
-Post = Ref | Number | Grouping | Sum | Product | Quotient | Clamped | Root | Absolute | Rounded
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A number of days ("date") or seconds ("timestamp") since 1970, which is shown as what it is."""
+
+    inner: Post
+    kind: str
+
+
+Post = Ref | Number | Grouping | Sum | Product | Quotient | Clamped | Root | Exponent | Absolute | Rounded | Moment
 
 
 def refs(post: Post) -> frozenset[int]:
@@ -137,7 +152,7 @@ def is_linear(post: Post) -> bool:
         return is_linear(post.left) and is_linear(post.right)
     if isinstance(post, Product):
         return (not refs(post.left) and is_linear(post.right)) or (not refs(post.right) and is_linear(post.left))
-    return isinstance(post, Rounded) and is_linear(post.inner)
+    return isinstance(post, (Rounded, Moment)) and is_linear(post.inner)
 
 
 def substitute(post: Post, replacements: Mapping[int, Post]) -> Post:
@@ -195,22 +210,31 @@ def evaluate(post: Post, bands: Sequence[Band]) -> Band:
             return _unary(post, evaluate(post.inner, bands))
 
 
-def _unary(post: Clamped | Root | Absolute | Rounded, band: Band) -> Band:
+def _unary(post: Clamped | Root | Exponent | Absolute | Rounded | Moment, band: Band) -> Band:
     match post:
-        case Clamped(_, low, high, loose):
-            ends = (-np.inf if low is None else float(low), np.inf if high is None else float(high))
-            if loose:
-                held = np.clip(band.value, *ends)
-                return Band(held, np.minimum(band.low, held), np.maximum(band.high, held))
-            return Band(*(np.clip(part, *ends) for part in (band.value, band.low, band.high)))
+        case Moment(_, _):
+            return band
+        case Clamped():
+            return _clamped(post, band)
         case Root(_):
             return Band(*(np.sqrt(np.maximum(part, 0.0)) for part in (band.value, band.low, band.high)))
+        case Exponent(_):
+            with np.errstate(over="ignore"):
+                return Band(*(np.exp(part) for part in (band.value, band.low, band.high)))
         case Rounded(_, places):
             return Band(*(_rounded(part, places) for part in (band.value, band.low, band.high)))
         case Absolute(_):
             spans = (band.low <= 0) & (band.high >= 0)
             sizes = np.abs(np.stack([band.low, band.high]))
             return Band(np.abs(band.value), np.where(spans, 0.0, sizes.min(axis=0)), sizes.max(axis=0))
+
+
+def _clamped(post: Clamped, band: Band) -> Band:
+    ends = (-np.inf if post.low is None else float(post.low), np.inf if post.high is None else float(post.high))
+    if post.loose:
+        held = np.clip(band.value, *ends)
+        return Band(held, np.minimum(band.low, held), np.maximum(band.high, held))
+    return Band(*(np.clip(part, *ends) for part in (band.value, band.low, band.high)))
 
 
 def around(value: Floats, width: float | Floats) -> Band:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from tacit.policy import ColumnPolicy, Policy
-from tacit.sql.expressions.grid import grid_columns
 from tacit.sql.expressions.measures import Measure
+from tacit.sql.expressions.numeric.grid import grid_columns
 
 MOST_STEPS = 1 << 54  # of a value: a unit's trillion rows of it, weighed, fit 128 bits
 WIDER = 1000  # times the width of a column's bounds, added on either side: the midpoint stays where it is

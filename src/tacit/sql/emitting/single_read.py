@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tacit.policy.names import RESERVED
+from tacit.policy.reading.names import RESERVED
 
 _TOUCHED = f"{RESERVED}touched"
 

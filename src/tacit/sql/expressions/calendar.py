@@ -39,6 +39,8 @@ def is_moved(node: exp.Expression, is_moment: Callable[[exp.Expression], bool]) 
     if not isinstance(node, (exp.Add, exp.Sub, exp.DateAdd, exp.DateSub)):
         return False
     left, right = _bare(node.this), _bare(node.expression)
+    if any(isinstance(side, exp.Interval) and side.find(exp.Column) for side in (left, right)):
+        return False  # by so many as a row says
     if isinstance(left, exp.Interval):
         return isinstance(node, exp.Add) and is_moment(right)
     known = isinstance(right, (exp.Interval, exp.Literal, exp.Neg, exp.Placeholder))
@@ -54,19 +56,19 @@ def moved(node: exp.Expression, value: Callable[[exp.Expression], object]) -> Mo
     if not isinstance(start, date):
         raise QueryRefused("an interval is added to something that is not a date", hint="write DATE '2026-01-31' + …")
     if isinstance(right, exp.Interval):
-        span = _span(right, value)
+        span = span_of(right, value)
     elif isinstance(start, datetime):
         raise QueryRefused("a number is added to a TIMESTAMP: of what?", hint=_HINT)
     else:
         span = Span(0, _whole(value(right)) * _TIMES["DAY"])
     try:
-        return _after(start, -span if isinstance(node, (exp.Sub, exp.DateSub)) else span)
+        return after(start, -span if isinstance(node, (exp.Sub, exp.DateSub)) else span)
     except (OverflowError, ValueError):
         raise QueryRefused("a date is beyond the years 1 to 9999") from None
 
 
-def _after(start: Moment, span: Span) -> Moment:
-    """Months first, a day that its month does not have being the month's last; then the rest. As SQL has it."""
+def after(start: Moment, span: Span) -> Moment:
+    """The moment a span later: months first, held at the last day of a shorter month, then the rest. As SQL has it."""
     if span.months:
         year, month = divmod(start.year * 12 + start.month - 1 + span.months, 12)
         last = calendar.monthrange(year, month + 1)[1]
@@ -76,7 +78,8 @@ def _after(start: Moment, span: Span) -> Moment:
     return start + timedelta(seconds=span.seconds)
 
 
-def _span(interval: exp.Interval, value: Callable[[exp.Expression], object]) -> Span:
+def span_of(interval: exp.Interval, value: Callable[[exp.Expression], object]) -> Span:
+    """How long a constant INTERVAL is."""
     unit, count = interval.args.get("unit"), interval.this
     if not isinstance(count, exp.Expression):
         raise QueryRefused("an INTERVAL has no length", hint=_HINT)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from tacit.sql.expressions.arithmetic import counted_out
+from tacit.sql.expressions.numeric.doubles import counted_out
 
 _STEPS = "steps"  # the type of a column that we computed: whole steps of its grid
 

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from fractions import Fraction
 
 from sqlglot import exp
 
 from tacit.core import Bounds
 from tacit.errors import QueryRefused
-from tacit.policy import ColumnPolicy, ColumnType, ListDomain, RangeDomain, TableDomain
-from tacit.policy.types import EPOCH
-from tacit.sql.expressions import numerics
+from tacit.policy import ColumnPolicy, ColumnType, ListDomain, RangeDomain, TableDomain, fold
+from tacit.policy.reading.types import EPOCH
 from tacit.sql.expressions.cells import in_steps
-from tacit.sql.expressions.grid import Grid
+from tacit.sql.expressions.dates.date_functions import part_of
+from tacit.sql.expressions.dates.date_keys import bins_of
+from tacit.sql.expressions.dates.date_texts import is_text, text_of_date
+from tacit.sql.expressions.dates.instant_reading import is_instant
+from tacit.sql.expressions.dates.instants import Instant, of_column, truncated
+from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.scope import Scope, Value, bare, written_twice
+from tacit.sql.expressions.names.sugar import plain
 from tacit.sql.expressions.numbers import grid_of, number
+from tacit.sql.expressions.numeric import arithmetic, numerics
+from tacit.sql.expressions.numeric.grid import Grid
 from tacit.sql.expressions.operands import (
     DATE_PARTS,
     TIME_PARTS,
@@ -29,11 +37,11 @@ from tacit.sql.expressions.operands import (
     literal,
     operand,
 )
-from tacit.sql.expressions.predicates import predicate
-from tacit.sql.expressions.printing import text_of
-from tacit.sql.expressions.scope import Scope, Value, written_twice
+from tacit.sql.expressions.predicates import is_condition, moment_of, predicate
+from tacit.sql.expressions.text.publicly import public_values
 
 MAX_KEYS = 1_000_000
+_CUT = (exp.TimestampTrunc, exp.DateTrunc)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +56,8 @@ class Key:
     values: tuple[Value, ...] | TableDomain | None
     step: Fraction | None = None
     keep: exp.Expression | None = None
+    impossible: frozenset[Value] = field(default=frozenset(), repr=False, compare=False)  # values that WHERE rules out
+    row_of: str | None = field(default=None, repr=False, compare=False)  # whose rows have its values: a public table's
     signature: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -71,8 +81,7 @@ class Key:
 
 def key(node: exp.Expression, scope: Scope) -> Key:
     """The key behind a GROUP BY expression."""
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = bare(node)
     if scope.is_constant(node):
         raise QueryRefused("GROUP BY a constant is refused: it makes one group", hint="leave GROUP BY out")
     if scope.is_unit(node):
@@ -88,16 +97,49 @@ def key(node: exp.Expression, scope: Scope) -> Key:
         )
     if isinstance(node, exp.Column):
         return _column_key(node, scope)
+    node = plain(node)
     if isinstance(node, exp.Case):
         labelled = case_key(node, scope)
         if labelled is not None:
             return labelled
-    if isinstance(node, (exp.Predicate, exp.Not, exp.And, exp.Or)):
+    if is_condition(node):
         return Key(predicate(node, scope), ColumnType.BOOLEAN, (False, True))
+    return _computed_key(node, scope)
+
+
+def _computed_key(node: exp.Expression, scope: Scope) -> Key:
+    dated = _date_key(node, scope)
+    if dated is not None:
+        return dated
     found = operand(node, scope)
     if found is not None:
-        return Key(found.sql, found.kind, _part_values(node, scope))
+        return _text_key(node, found, scope)
     return _grid_key(number(node, scope, predicate=predicate))
+
+
+def _date_key(node: exp.Expression, scope: Scope) -> Key | None:
+    """A date that is computed, or a column cut to a unit: its bins are public, for it is held between its bounds.
+
+    A column whose domain is its range is cut as it is, so that what lies outside is left out.
+    """
+    if is_text(node):
+        text, texts = text_of_date(node, scope, lambda part: moment_of(part, scope))
+        return Key(text, ColumnType.TEXT, texts)
+    taken = part_of(node)
+    inner = taken[1] if taken is not None else node.this if isinstance(node, _CUT) else None
+    column = None if inner is None else bare(inner)
+    if isinstance(column, exp.Column):
+        found, kind = scope.column(column)
+        if found.bounds is None or not kind.is_temporal or isinstance(found.domain, RangeDomain):
+            return None
+        if taken is not None and taken[0] == "YEAR":
+            return _grid_key(number(node, scope, predicate=predicate))
+    if not is_instant(node, scope):
+        return None
+    moment = moment_of(node, scope)
+    bins = bins_of(moment, most=MAX_KEYS)
+    exact = bins is None or moment.kind is ColumnType.DATE or moment.bins != 1
+    return Key(moment.sql if exact else replace(moment, typed=None, counted=moment.grid).sql, moment.kind, bins)
 
 
 def _column_key(node: exp.Column, scope: Scope) -> Key:
@@ -107,10 +149,8 @@ def _column_key(node: exp.Column, scope: Scope) -> Key:
         _check_size(len(found.domain.values), found.name)
         return Key(column, kind, found.domain.values, keep=_listed(node, found.domain.values, scope=scope))
     if isinstance(found.domain, TableDomain):
-        public = exp.select(exp.column(exp.to_identifier(found.domain.column, quoted=True))).from_(
-            exp.to_table(exp.to_identifier(found.domain.table, quoted=True).sql())
-        )
-        return Key(column, kind, found.domain, keep=exp.In(this=column.copy(), query=exp.Subquery(this=public)))
+        row_of = scope.alias_of(found.name) if _is_its_own(found, scope) else None
+        return Key(column, kind, found.domain, keep=_in_table(column, found, scope), row_of=row_of)
     if isinstance(found.domain, RangeDomain):
         return _range_key(node, found, kind, scope=scope)
     if kind is ColumnType.BOOLEAN:
@@ -118,6 +158,40 @@ def _column_key(node: exp.Column, scope: Scope) -> Key:
     if in_steps(scope.sql_types.get(found.name.casefold(), "")) and found.bounds is not None:
         return Key(column, kind, None, step=found.bounds.step)
     return Key(column, kind, None)
+
+
+def _in_table(column: exp.Expression, found: ColumnPolicy, scope: Scope) -> exp.Expression:
+    """The condition that a key is among a public table's values."""
+    listed = found.domain
+    assert isinstance(listed, TableDomain)  # noqa: S101 - its caller has looked
+    if isinstance(column, exp.Column) and _is_its_own(found, scope):  # which the join has seen to
+        return exp.Not(this=exp.Is(this=column.copy(), expression=exp.null()))
+    public = exp.select(exp.column(exp.to_identifier(listed.column, quoted=True))).from_(
+        exp.to_table(exp.to_identifier(listed.table, quoted=True).sql())
+    )
+    return exp.In(this=column.copy(), query=exp.Subquery(this=public))
+
+
+def _is_its_own(found: ColumnPolicy, scope: Scope) -> bool:
+    """Whether a column is the very column of the public table that lists its values."""
+    table, name = scope.origin(found.name)
+    listed = found.domain
+    own = isinstance(listed, TableDomain) and (fold(table or ""), fold(name)) == (
+        fold(listed.table),
+        fold(listed.column),
+    )
+    return own and any(source.public and source.table == table for source in scope.sources)
+
+
+def _text_key(node: exp.Expression, found: Operand, scope: Scope) -> Key:
+    """A date part, or a text: one that is made of public texts is public too, its values computed here."""
+    if found.kind is not ColumnType.TEXT:
+        return Key(found.sql, found.kind, _part_values(node, scope))
+    values = public_values(node, scope)
+    if not values:
+        return Key(found.sql, found.kind, None)
+    keep = exp.In(this=arithmetic.operand(found.sql), expressions=[literal(value) for value in values])
+    return Key(found.sql, found.kind, values, keep=keep)
 
 
 def _listed(node: exp.Column, values: Sequence[Value], *, scope: Scope) -> exp.Expression:
@@ -196,53 +270,43 @@ def _part_values(node: exp.Expression, scope: Scope) -> tuple[Value, ...] | None
         return _truncated_values(node, scope)
     part = (str(node.this.name) if isinstance(node, exp.Extract) else node.key).upper().replace("DAYOFMONTH", "DAY")
     if part == "YEAR":
-        ends = _range_ends(node.expression if isinstance(node, exp.Extract) else node.this, scope)
-        return None if ends is None else tuple(range(ends[0].year, ends[1].year + 1))
+        column = _range_column(node.expression if isinstance(node, exp.Extract) else node.this, scope)
+        return None if column is None else tuple(range(column.ends[0].year, column.ends[1].year + 1))
     natural = {**DATE_PARTS, **TIME_PARTS}.get(part)
     return None if natural is None else tuple(range(natural[0], natural[1] + 1))
 
 
-def _range_ends(node: exp.Expression, scope: Scope) -> tuple[date, date] | None:
+def _range_column(node: exp.Expression, scope: Scope) -> Instant | None:
+    """A date column whose domain is its range."""
     while isinstance(node, (exp.TsOrDsToDate, exp.Paren)):
         node = node.this
     if not isinstance(node, exp.Column):
         return None
     found, kind = scope.column(node)
-    if not isinstance(found.domain, RangeDomain) or found.bounds is None:
-        return None
-    low, high = _raw(found.bounds.lower, kind), _raw(found.bounds.upper, kind)
-    return (low, high) if isinstance(low, date) and isinstance(high, date) else None
+    ranged = isinstance(found.domain, RangeDomain) and found.bounds is not None and kind.is_temporal
+    return of_column(found, kind, scope) if ranged else None
 
 
 def _truncated_values(node: exp.Expression, scope: Scope) -> tuple[Value, ...] | None:
     unit = str(node.args["unit"].name).upper()
-    ends = _range_ends(node.this, scope)
-    if ends is None or unit not in {"YEAR", "QUARTER", "MONTH", "WEEK", "DAY"}:
+    column = _range_column(node.this, scope)
+    if column is None:
         return None
-    stamped = isinstance(ends[0], datetime)
-    day, last = (date(e.year, e.month, e.day) for e in ends)
-    day = _start(day, unit)
-    values: list[Value] = []
-    while day <= last:
-        values.append(datetime(day.year, day.month, day.day) if stamped else day)  # noqa: DTZ001 - zoneless
-        _check_size(len(values), unit)
-        day = _start(day + timedelta(days={"YEAR": 366, "QUARTER": 93, "MONTH": 31, "WEEK": 7, "DAY": 1}[unit]), unit)
-    return tuple(values)
-
-
-def _start(day: date, unit: str) -> date:
-    if unit == "WEEK":
-        return day - timedelta(days=day.weekday())
-    if unit == "DAY":
-        return day
-    month = {"YEAR": 1, "QUARTER": (day.month - 1) // 3 * 3 + 1, "MONTH": day.month}[unit]
-    return day.replace(month=month, day=1)
+    found = bins_of(truncated(column, unit), most=MAX_KEYS)
+    if found is None:
+        _check_size(MAX_KEYS + 1, unit)
+    return found
 
 
 def _grid_key(cells: Grid) -> Key:
-    if not cells.public:
+    """What is computed from bounded columns lies on a public grid, whose every value is a group.
+
+    Only where those are too many do the groups come from the data: unless the policy has said that they shall not.
+    """
+    count = cells.high - cells.low + 1
+    if count > MAX_KEYS and not cells.public:
         return Key(cells.sql, ColumnType.NUMBER, None, step=cells.step)
-    _check_size(cells.high - cells.low + 1, "the expression")
+    _check_size(count, "the expression")
     values: list[Value] = []
     for units in range(cells.low, cells.high + 1):
         exact = units * cells.step

@@ -9,9 +9,10 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.policy import ColumnType, TableDomain
-from tacit.sql.expressions.grid import Grid
-from tacit.sql.expressions.printing import text_of
-from tacit.sql.expressions.scope import Value
+from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.scope import Value
+from tacit.sql.expressions.numeric.bins import Bins
+from tacit.sql.expressions.numeric.grid import Grid
 
 
 class Counted(Enum):
@@ -55,15 +56,22 @@ class Quantile:
     grid: Grid
     share: Fraction | None  # None: an extreme
     from_top: bool = False
+    bins: Bins | None = None  # where the grid is too fine: what is chosen from
     signature: str = field(init=False, repr=False, compare=False)  # the same for the same measurement, however asked
 
     def __post_init__(self) -> None:
         grid = f"{self.grid.step}|{self.grid.low}|{self.grid.high}"
-        _sign(self, f"quantile|{text_of(self.value)}|{grid}|{self.share}|{self.from_top}")
+        bins = "" if self.bins is None else f"|{self.bins}"
+        _sign(self, f"quantile|{text_of(self.value)}|{grid}|{self.share}|{self.from_top}{bins}")
+
+    @property
+    def cells(self) -> int:
+        """How many values are chosen from."""
+        return self.grid.high - self.grid.low + 1 if self.bins is None else self.bins.cells
 
     @property
     def weight(self) -> int:
-        """How far one row moves a score: see tacit.curator.ranks."""
+        """How far one row moves a score: see tacit.curator.measuring.ranks."""
         if self.share is None:
             return 1
         return max(self.share.numerator, self.share.denominator - self.share.numerator)

@@ -10,15 +10,21 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused, UnboundedColumn
 from tacit.policy import ColumnPolicy, ColumnType, RangeDomain
-from tacit.sql.expressions import arithmetic
-from tacit.sql.expressions import grid as g
-from tacit.sql.expressions.arithmetic import integer
-from tacit.sql.expressions.operands import TIME_PARTS, cell, operand
-from tacit.sql.expressions.scope import Scope, name_of, written_twice
+from tacit.sql.expressions.dates.date_functions import from_dates
+from tacit.sql.expressions.names.scope import Scope, bare, name_of, written_twice
+from tacit.sql.expressions.names.sugar import plain
+from tacit.sql.expressions.names.written import not_too_long
+from tacit.sql.expressions.numeric import arithmetic, functions
+from tacit.sql.expressions.numeric import grid as g
+from tacit.sql.expressions.numeric.arithmetic import integer
+from tacit.sql.expressions.operands import cell
+from tacit.sql.expressions.text.texts import PLACED
 
 Predicate = Callable[[exp.Expression, Scope], exp.Expression]
+MAX_BUCKETS = 1_000_000  # of WIDTH_BUCKET
 
 
+@not_too_long
 def number(node: exp.Expression, scope: Scope, *, predicate: Predicate) -> g.Grid:
     """The grid value of a numeric expression. Every column in it needs bounds; nothing in it can fail."""
     if isinstance(node, exp.Paren):
@@ -27,18 +33,46 @@ def number(node: exp.Expression, scope: Scope, *, predicate: Predicate) -> g.Gri
         return _constant(node, scope)
     if isinstance(node, exp.Column):
         return bounded_column(node, scope)
-    build = _BUILDERS.get(type(node))
+    if isinstance(node, exp.Window):
+        return _window(node, scope)
+    dated = from_dates(node, scope, number=lambda n: number(n, scope, predicate=predicate), predicate=predicate)
+    if dated is not None:
+        return dated
+    node = node if type(node) in _BUILDERS else plain(node)
+    build = _BUILDERS.get(type(node)) or (_truth if _is_truth(node) else None)
     if isinstance(node, exp.AggFunc):
         raise QueryRefused(
             f"{name_of(node)} is refused here: a condition on rows comes before any number of them",
             hint="write HAVING; or, of one unit's own rows, a subquery that is grouped by the unit",
         )
     if build is None:
-        raise QueryRefused(
-            f"{name_of(node)} is refused here",
-            hint="+, −, ×, CASE, ABS, FLOOR, ROUND and COALESCE are allowed",
-        )
+        raise _refused(node)
     return build(node, scope, predicate)
+
+
+def _window(node: exp.Window, scope: Scope) -> g.Grid:
+    """A window function inside arithmetic, where a subquery computes its columns."""
+    found = None if scope.window is None else scope.window(node)
+    if not isinstance(found, g.Grid):
+        raise QueryRefused(f"{name_of(node.this)} OVER is refused here", hint="name it in a subquery after FROM")
+    return found
+
+
+def _refused(node: exp.Expression) -> QueryRefused:
+    if isinstance(node, (exp.Length, exp.StrPosition)):
+        return QueryRefused(
+            f"{name_of(node)} has no bounds inside an aggregate: a text may be of any length",
+            hint="count texts by their length: COUNT_IF(LENGTH(name) > 10)",
+        )
+    if isinstance(node, exp.Initcap):
+        return QueryRefused(
+            f"{name_of(node)} is refused: engines differ on where a word begins",
+            hint="compare LOWER(name) or UPPER(name)",
+        )
+    return QueryRefused(
+        f"{name_of(node)} is refused here",
+        hint="+, −, ×, /, CASE, IF, NULLIF, GREATEST, LEAST, ABS, FLOOR, ROUND and COALESCE are allowed",
+    )
 
 
 def _constant(node: exp.Expression, scope: Scope) -> g.Grid:
@@ -90,6 +124,16 @@ def _bounds_hint(name: str, scope: Scope) -> str:
     return f"add {column} = {{ lower = …, upper = …, step = … }} to [tables.{table}.columns]"
 
 
+def _is_truth(node: exp.Expression) -> bool:
+    return isinstance(node, (exp.Predicate, exp.Connector, exp.Not, exp.Escape)) or type(node) in PLACED
+
+
+def _truth(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
+    """A condition as a number: one where it holds, zero where it does not, NULL where neither is known."""
+    sql = arithmetic.truth(predicate(node, scope))
+    return g.Grid(sql, Fraction(1), 0, 1, nullable=True)
+
+
 def _case(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
     subject = node.args.get("this") and written_twice(node.args["this"])
     branches: list[tuple[exp.Expression, g.Grid | None]] = []
@@ -128,38 +172,95 @@ def _ceil(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
 
 
 def _round(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
-    places = node.args.get("decimals")
-    unit = Fraction(1)
-    if places is not None:
-        exact = scope.value(places)
-        if type(exact) is not int or abs(exact) > 12:
-            raise QueryRefused("ROUND needs a whole number of places")
-        unit = Fraction(1, 10**exact) if exact >= 0 else Fraction(10**-exact)
+    unit = _places(node, scope)
     inner = g.divide(number(node.this, scope, predicate=predicate), g.constant(unit))
     return g.multiply(g.nearest(inner), g.constant(unit))
 
 
+def _places(node: exp.Expression, scope: Scope) -> Fraction:
+    """What ROUND or TRUNC to so many places makes multiples of."""
+    places = node.args.get("decimals")
+    exact = 0 if places is None else scope.value(places)
+    if type(exact) is not int or abs(exact) > 12:
+        raise QueryRefused(f"{name_of(node)} needs a whole number of places")
+    return Fraction(10) ** -exact
+
+
 def _whole_division(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
-    left, right = _pair(node, scope, predicate)
-    if left.low < 0 or not right.is_constant or right.value <= 0:
-        raise QueryRefused("// is refused where a side could be negative or zero", hint="write FLOOR(x / 10)")
-    return g.floor(g.divide(left, right))
+    """Cut off towards zero, as engines do with whole numbers."""
+    return g.truncate(g.divide(*_pair(node, scope, predicate)))
 
 
 def _remainder(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
     left, right = _pair(node, scope, predicate)
-    if left.low < 0 or not right.is_constant or right.value <= 0:
-        raise QueryRefused("% is refused where a side could be negative or zero")
-    return g.remainder(left, right.value)
+    if not right.is_constant or right.low == 0:
+        raise QueryRefused("% needs a constant other than 0 on its right", hint="write x % 10")
+    return g.remainder(left, abs(right.value))
 
 
-def _part(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
-    found = operand(node, scope)
-    part = (str(node.this.name) if isinstance(node, exp.Extract) else node.key).upper().replace("DAYOFMONTH", "DAY")
-    ends = TIME_PARTS.get(part)
-    if found is None or ends is None:
-        raise QueryRefused(f"{part} has no bounds inside an aggregate", hint="GROUP BY it instead")
-    return g.Grid(found.sql, Fraction(1), *ends, nullable=True)
+def _difference(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
+    """Left − right; x − x % 10 has the steps of tens that it is meant to have."""
+    taken = bare(node.expression)
+    left = number(node.this, scope, predicate=predicate)
+    if isinstance(taken, exp.Mod) and bare(taken.this) == bare(node.this):
+        by = number(taken.expression, scope, predicate=predicate)
+        if by.is_constant and by.low:
+            return g.multiply(g.truncate(g.divide(left, by)), by)
+    return g.add(left, g.negate(number(node.expression, scope, predicate=predicate)))
+
+
+def _nullif(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
+    left = number(node.this, scope, predicate=predicate)
+    if scope.is_constant(node.expression) and scope.value(node.expression) == 0:
+        return g.or_null(left)
+    same = exp.EQ(this=written_twice(node.this).copy(), expression=node.expression.copy())
+    return g.choose([(predicate(same, scope), None)], left)
+
+
+def _extreme(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
+    parts = [_or_null(part, scope, predicate) for part in (node.this, *node.expressions)]
+    numbers = [part for part in parts if part is not None]
+    if not numbers:
+        raise QueryRefused(f"{name_of(node)} needs a number", hint=f"write {name_of(node)}(x, 0)")
+    return g.extreme(numbers, least=isinstance(node, exp.Least))
+
+
+def _bucket(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
+    """WIDTH_BUCKET(x, low, high, n): from 1 to n within, 0 below and n + 1 from high on; high first counts down."""
+    ends = [node.args.get(name) for name in ("min_value", "max_value", "num_buckets")]
+    values = [scope.value(end) if end is not None and scope.is_constant(end) else None for end in ends]
+    numbers = [Fraction(value) for value in values if isinstance(value, (int, Fraction)) and value is not True]
+    if len(numbers) < 3 or numbers[0] == numbers[1] or not 1 <= numbers[2] <= MAX_BUCKETS or numbers[2] % 1:
+        raise QueryRefused(
+            f"WIDTH_BUCKET needs two different numbers and a whole number of buckets from 1 to {MAX_BUCKETS:,}",
+            hint="write WIDTH_BUCKET(x, 0, 100, 10)",
+        )
+    low, high, count = numbers
+    from_low = g.add(number(node.this, scope, predicate=predicate), g.constant(-low))
+    place = g.floor(g.multiply(from_low, g.constant(count / (high - low))))
+    return g.add(g.held(g.rescale(place, Fraction(1)), -1, int(count)), g.constant(Fraction(1)))
+
+
+def _truncated(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
+    unit = _places(node, scope)
+    inner = g.divide(number(node.this, scope, predicate=predicate), g.constant(unit))
+    return g.multiply(g.truncate(inner), g.constant(unit))
+
+
+def _logarithm(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
+    """LN(x), LOG(x) to the base of ten, LOG(base, x)."""
+    if isinstance(node, exp.Ln):
+        return functions.logarithm(number(node.this, scope, predicate=predicate), None)
+    if node.expression is None:
+        return functions.logarithm(number(node.this, scope, predicate=predicate), Fraction(10))
+    base, value = _pair(node, scope, predicate)
+    if not base.is_constant:
+        raise QueryRefused("LOG needs a constant base", hint="write LOG(2, x)")
+    return functions.logarithm(value, base.value)
+
+
+def _sign(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
+    return replace(g.held(number(node.this, scope, predicate=predicate), -1, 1), step=Fraction(1))
 
 
 def _pair(node: exp.Expression, scope: Scope, predicate: Predicate) -> tuple[g.Grid, g.Grid]:
@@ -173,7 +274,7 @@ def _plain(node: exp.Expression) -> None:
 
 _BUILDERS: dict[type[exp.Expression], Callable[[exp.Expression, Scope, Predicate], g.Grid]] = {
     exp.Add: lambda n, s, p: g.add(*_pair(n, s, p)),
-    exp.Sub: lambda n, s, p: g.add(number(n.this, s, predicate=p), g.negate(number(n.expression, s, predicate=p))),
+    exp.Sub: _difference,
     exp.Mul: lambda n, s, p: g.multiply(*_pair(n, s, p)),
     exp.Div: lambda n, s, p: g.divide(*_pair(n, s, p)),
     exp.IntDiv: _whole_division,
@@ -185,13 +286,17 @@ _BUILDERS: dict[type[exp.Expression], Callable[[exp.Expression, Scope, Predicate
     exp.Round: _round,
     exp.Case: _case,
     exp.Coalesce: _coalesce,
+    exp.Nullif: _nullif,
+    exp.Greatest: _extreme,
+    exp.Least: _extreme,
+    exp.WidthBucket: _bucket,
+    exp.Trunc: _truncated,
+    exp.Sign: _sign,
+    exp.Ln: _logarithm,
+    exp.Log: _logarithm,
+    exp.Exp: lambda n, s, p: functions.exponential(number(n.this, s, predicate=p)),
+    exp.Sqrt: lambda n, s, p: functions.root(number(n.this, s, predicate=p)),
+    exp.Cbrt: lambda n, s, p: functions.cube_root(number(n.this, s, predicate=p)),
+    exp.Pow: lambda n, s, p: functions.power(*_pair(n, s, p)),
     exp.Cast: _cast,
-    exp.Extract: _part,
-    exp.Month: _part,
-    exp.Day: _part,
-    exp.DayOfMonth: _part,
-    exp.DayOfWeek: _part,
-    exp.Quarter: _part,
-    exp.Hour: _part,
-    exp.Minute: _part,
 }

@@ -11,12 +11,20 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, ColumnType
-from tacit.sql.expressions import cells, numerics
-from tacit.sql.expressions.arithmetic import decimal, double, rounded
-from tacit.sql.expressions.numerics import Numeric, numeric
-from tacit.sql.expressions.scope import Scope, Value, bare, name_of
+from tacit.sql.expressions import cells
+from tacit.sql.expressions.dates.date_functions import SPELLED_OUT, part_of
+from tacit.sql.expressions.dates.date_texts import is_text, text_of_date
+from tacit.sql.expressions.dates.instant_reading import instant, is_instant
+from tacit.sql.expressions.names.scope import Scope, Value, bare, name_of
+from tacit.sql.expressions.names.sugar import plain
+from tacit.sql.expressions.names.written import not_too_long
+from tacit.sql.expressions.numeric import numerics
+from tacit.sql.expressions.numeric.doubles import decimal, double, rounded
+from tacit.sql.expressions.numeric.grid import Grid
+from tacit.sql.expressions.numeric.numerics import Numeric, numeric
 
-_MAX_TEXT_PLACE = 1_000_000
+_TEXT = ColumnType.TEXT
+_MOMENTS = {ColumnType.DATE, ColumnType.TIMESTAMP}
 _LARGEST_FLOAT = 3e38
 DATE_PARTS = {"YEAR": None, "QUARTER": (1, 4), "MONTH": (1, 12), "DAY": (1, 31), "DAYOFWEEK": (0, 6), "DOW": (0, 6)}
 TIME_PARTS = {**DATE_PARTS, "HOUR": (0, 23), "MINUTE": (0, 59)}
@@ -34,6 +42,7 @@ class Operand:
     exact: exp.Expression | None = None  # the same value as it is, where its type is an exact one
     numeric: Numeric | None = None  # and that type
     never_null: bool = False  # the policy says what an empty cell counts as
+    times: int = 1  # how many times its longest part a text can be long
 
 
 def literal(value: Value) -> exp.Expression:
@@ -86,6 +95,7 @@ def kind_of(value: Value) -> ColumnType | None:
     return ColumnType.TEXT if isinstance(value, str) else None
 
 
+@not_too_long
 def operand(node: exp.Expression, scope: Scope) -> Operand | None:
     """The operand behind a node, or None where it is neither column, constant nor allowed function."""
     if isinstance(node, exp.Paren):
@@ -106,8 +116,48 @@ def operand(node: exp.Expression, scope: Scope) -> Operand | None:
         found, kind, sql_type = scope.scalar(node)
         exact = numeric(sql_type)
         return Operand(cells.comparable(found, sql_type), kind, exact=None if exact is None else found, numeric=exact)
-    build = _FUNCTIONS.get(type(node))
-    return None if build is None else build(node, scope)
+    if isinstance(node, exp.Window):
+        return _neighbour(node, scope)
+    return _call(plain(node), scope)
+
+
+def _neighbour(node: exp.Window, scope: Scope) -> Operand | None:
+    """A text or a truth value of another of the unit's rows; None where a window gives a number or a date."""
+    inner = node.this.this if isinstance(node.this, (exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue)) else None
+    if scope.window is None or not isinstance(inner, exp.Column) or scope.key(inner) is not None:
+        return None
+    kind = scope.column(inner)[1]
+    if kind not in {_TEXT, ColumnType.BOOLEAN}:
+        return None
+    found = scope.window(node)
+    return Operand(found.sql, kind)  # type: ignore[attr-defined]  # a cell of that column, as `windows` gives it
+
+
+def _call(node: exp.Expression, scope: Scope) -> Operand | None:
+    """A function of columns as they are; a date that is computed, which is held between its bounds first."""
+    if is_text(node):
+        return Operand(text_of_date(node, scope, lambda part: instant(part, scope, number=_constant_days))[0], _TEXT)
+    taken = part_of(node)
+    if taken is not None and (taken[0] not in TIME_PARTS or not isinstance(taken[1], exp.Column)):
+        return None  # a number, with bounds of its own
+    build = FUNCTIONS.get(type(node))
+    if build is not None and not (build is _truncate and _is_computed(node)):
+        built = build(node, scope)
+        if built is not None or not isinstance(node, exp.Cast):  # CAST(… AS DATE) is none of a text
+            return built
+    if not is_instant(node, scope):
+        return None
+    found = instant(node, scope, number=_constant_days)
+    return Operand(found.sql, found.kind)
+
+
+def _is_computed(node: exp.Expression) -> bool:
+    """Whether what is truncated is no column, or the unit is one that engines differ in."""
+    return not isinstance(bare(node.this), exp.Column) or str(node.args["unit"].name).upper() not in TRUNCATIONS
+
+
+def _constant_days(node: exp.Expression) -> Grid:
+    raise QueryRefused(f"a date is moved by {name_of(node)} here", hint="a constant number of days is allowed here")
 
 
 def comparable(node: exp.Expression, scope: Scope) -> Operand | None:
@@ -156,47 +206,24 @@ def of_kind(node: exp.Expression, kinds: set[ColumnType], *, scope: Scope, where
     return found
 
 
-def _text(function: type[exp.Func]) -> Callable[[exp.Expression, Scope], Operand]:
-    def build(node: exp.Expression, scope: Scope) -> Operand:
-        _only(node, {"this"})
-        inner = of_kind(node.this, {ColumnType.TEXT}, scope=scope, where=name_of(node))
-        kind = ColumnType.INTEGER if function is exp.Length else ColumnType.TEXT
-        call = function(this=inner.sql)
-        assert isinstance(call, exp.Expression)  # noqa: S101 - every function is one; the stubs do not say so
-        return Operand(call, kind)
-
-    return build
-
-
-def _substring(node: exp.Expression, scope: Scope) -> Operand:
-    _only(node, {"this", "start", "length"})
-    inner = of_kind(node.this, {ColumnType.TEXT}, scope=scope, where="SUBSTRING")
-    places = [scope.value(node.args[key]) for key in ("start", "length") if node.args.get(key) is not None]
-    if not places or not all(type(p) is int and 1 <= p <= _MAX_TEXT_PLACE for p in places):
-        raise QueryRefused("SUBSTRING needs whole numbers from 1 on", hint="write SUBSTRING(name, 1, 2)")
-    return Operand(
-        exp.Substring(this=inner.sql, start=literal(places[0]), length=literal(places[1]) if places[1:] else None),
-        ColumnType.TEXT,
-    )
-
-
 def _extract(node: exp.Expression, scope: Scope) -> Operand:
     part = str(node.this.name).upper()
     return date_part(part, node.expression, scope=scope)
 
 
 def _named_part(node: exp.Expression, scope: Scope) -> Operand:
-    return date_part(node.key.upper().replace("DAYOFMONTH", "DAY"), node.this, scope=scope)
+    return date_part(node.key.upper().replace("DAYOFMONTH", "DAY"), node.this, scope=scope, called=name_of(node))
 
 
-def date_part(part: str, node: exp.Expression, *, scope: Scope) -> Operand:
+def date_part(part: str, node: exp.Expression, *, scope: Scope, called: str = "") -> Operand:
     """EXTRACT(part FROM date or timestamp): a whole number."""
     while isinstance(node, (exp.TsOrDsToDate, exp.Paren)):
         node = node.this
-    inner = of_kind(node, {ColumnType.DATE, ColumnType.TIMESTAMP}, scope=scope, where=part)
+    said = called or SPELLED_OUT.get(part, part)
+    inner = of_kind(node, {ColumnType.DATE, ColumnType.TIMESTAMP}, scope=scope, where=said)
     allowed = DATE_PARTS if inner.kind is ColumnType.DATE else TIME_PARTS
     if part not in allowed:
-        raise QueryRefused(f"{part} is refused", hint=f"the parts are {', '.join(allowed)}")
+        raise QueryRefused(f"{called or part} is refused", hint=f"the parts are {', '.join(allowed)}")
     name = "DOW" if part == "DAYOFWEEK" else part
     return Operand(exp.Extract(this=exp.var(name), expression=inner.sql), ColumnType.INTEGER)
 
@@ -215,15 +242,22 @@ def _truncate(node: exp.Expression, scope: Scope) -> Operand:
 def _coalesce(node: exp.Expression, scope: Scope) -> Operand:
     parts = [comparable(part, scope) for part in (node.this, *node.expressions)]
     kinds = {part.kind for part in parts if part is not None} - {None}
+    if _TEXT in kinds and any(part is not None and part.kind in _MOMENTS and not part.constant for part in parts):
+        found = instant(node, scope, number=_constant_days)
+        return Operand(found.sql, found.kind)
     if kinds == {ColumnType.INTEGER, ColumnType.NUMBER}:  # any number is a NUMBER
         kinds = {ColumnType.NUMBER}
     if None in parts or len(kinds) != 1:
-        raise QueryRefused("COALESCE needs columns and constants of one type")
+        raise QueryRefused(
+            f"{name_of(node)} needs columns and constants of one type",
+            hint="quote text ('none'), do not quote numbers; a date is DATE '2026-01-31'",
+        )
     exact = _exact_coalesce(node, scope, [part for part in parts if part is not None])
     if exact is not None:
         return exact
     first, *others = [part.sql for part in parts if part is not None]
-    return Operand(exp.Coalesce(this=first, expressions=others), next(iter(kinds)))
+    grown = max(part.times for part in parts if part is not None)
+    return Operand(exp.Coalesce(this=first, expressions=others), next(iter(kinds)), times=grown)
 
 
 def _exact_coalesce(node: exp.Expression, scope: Scope, parts: Sequence[Operand]) -> Operand | None:
@@ -245,18 +279,7 @@ def _exact_coalesce(node: exp.Expression, scope: Scope, parts: Sequence[Operand]
     return Operand(whole, parts[0].kind, exact=whole, numeric=kind)
 
 
-def _only(node: exp.Expression, allowed: set[str]) -> None:
-    extra = [key for key, value in node.args.items() if value and key not in allowed]
-    if extra:
-        raise QueryRefused(f"{name_of(node)} is refused with {extra[0]}")
-
-
-_FUNCTIONS: dict[type[exp.Expression], Callable[[exp.Expression, Scope], Operand]] = {
-    exp.Lower: _text(exp.Lower),
-    exp.Upper: _text(exp.Upper),
-    exp.Trim: _text(exp.Trim),
-    exp.Length: _text(exp.Length),
-    exp.Substring: _substring,
+FUNCTIONS: dict[type[exp.Expression], Callable[[exp.Expression, Scope], Operand | None]] = {  # `texts` adds its own
     exp.Extract: _extract,
     exp.Year: _named_part,
     exp.Quarter: _named_part,

@@ -12,11 +12,19 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnType
-from tacit.sql.expressions import arithmetic, numerics
-from tacit.sql.expressions.grid import Grid
+from tacit.sql.expressions import choices, logic
+from tacit.sql.expressions.dates.date_functions import duration, is_duration, refuse_age
+from tacit.sql.expressions.dates.instant_reading import instant, is_computed_instant
+from tacit.sql.expressions.dates.instants import Instant, seconds_of
+from tacit.sql.expressions.names.scope import Scope, Value, bare, chain, name_of, written_twice
+from tacit.sql.expressions.names.sugar import plain
+from tacit.sql.expressions.names.written import not_too_long
 from tacit.sql.expressions.numbers import number
-from tacit.sql.expressions.operands import Operand, comparable, constant, kind_of, literal, operand
-from tacit.sql.expressions.scope import Scope, Value, chain, name_of, written_twice
+from tacit.sql.expressions.numeric import arithmetic, numerics
+from tacit.sql.expressions.numeric.grid import Grid
+from tacit.sql.expressions.operands import FUNCTIONS, Operand, comparable, constant, kind_of, literal, operand
+from tacit.sql.expressions.text.matching import matches, unescaped
+from tacit.sql.expressions.text.texts import COMPUTED, PLACED
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 _READ_AS_MOMENT = {
@@ -28,6 +36,7 @@ _MOMENTS = {ColumnType.DATE, ColumnType.TIMESTAMP}
 _NUMERIC = {ColumnType.INTEGER, ColumnType.NUMBER}
 _WIDEST = 1 << 126  # what 128 bits hold, with room to spare
 _MAX_LIST = 5_000
+_NOW = {"NOW", "CURRENT_TIMESTAMP", "CURRENTTIMESTAMP", "GETDATE", "SYSDATE", "LOCALTIMESTAMP", "GETUTCDATE"}
 _MIRRORED: dict[type[exp.Expression], type[exp.Expression]] = {
     exp.EQ: exp.EQ,
     exp.NEQ: exp.NEQ,
@@ -38,14 +47,18 @@ _MIRRORED: dict[type[exp.Expression], type[exp.Expression]] = {
 }
 
 
+@not_too_long
 def predicate(node: exp.Expression, scope: Scope) -> exp.Expression:
     """The same condition, built anew from parts that are allowed."""
+    node = plain(node)
     _refuse_unread(node)
     if isinstance(node, _COMPARISONS):
         return _comparison(node, scope)
     build = _BUILDERS.get(type(node))
     if build is not None:
         return build(node, scope)
+    if isinstance(node, exp.Case):
+        return choices.condition(node, scope, predicate)
     found = operand(node, scope)
     if found is not None and found.kind is ColumnType.BOOLEAN:
         return found.sql
@@ -60,31 +73,79 @@ def _refuse_unread(node: exp.Expression) -> None:
     known = _PARTS.get(type(node), {"this", "expression"} if isinstance(node, _COMPARISONS) else None)
     extra = [] if known is None else [name for name, value in node.args.items() if value and name not in known]
     if extra:
-        raise QueryRefused(f"{name_of(node)} is refused with {extra[0].upper()}")
+        raise QueryRefused(f"{name_of(node)} is refused in this form", hint="write it without what stands beside it")
+
+
+def is_condition(node: exp.Expression) -> bool:
+    """Whether a node is true or false of a row by its very form."""
+    return (
+        isinstance(node, (exp.Predicate, exp.Not, exp.And, exp.Or)) or type(node) in _BUILDERS or type(node) in PLACED
+    )
 
 
 def _joined(node: exp.Expression, scope: Scope) -> exp.Expression:
-    parts = [exp.paren(predicate(part, scope)) for part in chain(node)]
-    kind = type(node)
-    while len(parts) > 1:  # a balanced tree: a long chain would be a deep one
-        pairs = [kind(this=a, expression=b) for a, b in zip(parts[::2], parts[1::2], strict=False)]
-        parts = [*(exp.paren(p) for p in pairs), *parts[len(pairs) * 2 :]]
-    return parts[0]
+    return logic.joined(type(node), [exp.paren(predicate(part, scope)) for part in chain(node)])
 
 
 def _comparison(node: exp.Expression, scope: Scope) -> exp.Expression:
-    left, right = comparable(node.this, scope), comparable(node.expression, scope)
+    parts = logic.row_comparison(node) or logic.quantified(node)
+    if parts is not None:
+        return predicate(parts, scope)
+    return logic.of_keys(node, scope) or _of_values(node, scope)
+
+
+def _of_values(node: exp.Expression, scope: Scope) -> exp.Expression:
+    if is_duration(node.this) or is_duration(node.expression):
+        return _duration_comparison(node, scope)
+    left, right = _side(node.this, scope), _side(node.expression, scope)
     kind = type(node)
     for side, other in ((left, node.expression), (right, node.this)):
         if side is not None and side.kind in _MOMENTS and (right if side is left else left) is None:
             raise _beside_a_moment(other, str(side.kind))
     if left is None or right is None:
         return _grid_comparison(kind, node, scope)
+    if {left.kind, right.kind} == _MOMENTS and not (left.constant or right.constant):
+        return _moment_comparison(kind, node, scope)
     exact = _exact_comparison(left, right, node=node, scope=scope)
+    exact = exact or logic.of_whole_days(node, (left, right), scope)
     if exact is not None:
         return exact
     left, right = _same_kind(left, right, node, scope)
     return kind(this=left.sql, expression=right.sql)
+
+
+def _side(node: exp.Expression, scope: Scope) -> Operand | None:
+    """A side of a comparison: a column as it is, and a date that is computed held between its bounds first."""
+    refuse_age(node)
+    if is_computed_instant(node, scope):
+        found = moment_of(node, scope)
+        return Operand(found.sql, found.kind)
+    return comparable(node, scope)
+
+
+def moment_of(node: exp.Expression, scope: Scope) -> Instant:
+    """The date or timestamp behind an expression that is one, whatever it is computed from."""
+    return instant(node, scope, number=lambda part: number(part, scope, predicate=predicate), predicate=predicate)
+
+
+def _moment_comparison(kind: type[exp.Expression], node: exp.Expression, scope: Scope) -> exp.Expression:
+    """A date beside a timestamp: its midnight, counted in seconds."""
+    sides = [
+        arithmetic.operand(seconds_of(moment_of(side, scope).bounded()).sql) for side in (node.this, node.expression)
+    ]
+    return kind(this=sides[0], expression=sides[1])
+
+
+def _duration_comparison(node: exp.Expression, scope: Scope) -> exp.Expression:
+    """How far two moments are apart, beside an INTERVAL."""
+    sides = []
+    for side in (node.this, node.expression):
+        refuse_age(side)
+        found = duration(side, scope, number=lambda part: number(part, scope, predicate=predicate), predicate=predicate)
+        if found is None:
+            raise QueryRefused("an INTERVAL is compared with what is none", hint="write b - a <= INTERVAL '30 days'")
+        sides.append(found)
+    return _held_against(type(node), *sides)
 
 
 def _exact_comparison(left: Operand, right: Operand, *, node: exp.Expression, scope: Scope) -> exp.Expression | None:
@@ -106,8 +167,12 @@ def _is_number(value: Value) -> TypeGuard[int | Fraction]:
 
 def _grid_comparison(kind: type[exp.Expression], node: exp.Expression, scope: Scope) -> exp.Expression:
     """Compare computed numbers on a common grid: whole numbers on both sides."""
-    left = number(node.this, scope, predicate=predicate)
-    right = number(node.expression, scope, predicate=predicate)
+    logic.refuse_text(node, scope, lambda part: number(part, scope, predicate=predicate))
+    left, right = (number(side, scope, predicate=predicate) for side in (node.this, node.expression))
+    return _held_against(kind, left, right)
+
+
+def _held_against(kind: type[exp.Expression], left: Grid, right: Grid) -> exp.Expression:
     ratio = left.step / right.step
     return kind(this=_scaled(left, ratio.numerator), expression=_scaled(right, ratio.denominator))
 
@@ -127,7 +192,9 @@ def _same_kind(left: Operand, right: Operand, node: exp.Expression, scope: Scope
     if left.constant and not right.constant:
         right, left = _same_kind(right, left, _mirrored(node), scope)
         return left, right
-    if right.constant and (right.kind, left.kind) in _READ_AS_MOMENT:
+    if right.constant and left.kind is ColumnType.BOOLEAN and right.kind is not ColumnType.BOOLEAN:
+        right = _as_truth(right, scope.value(node.expression))
+    elif right.constant and (right.kind, left.kind) in _READ_AS_MOMENT:
         right = _as_moment(right, left.kind, node, scope)
     elif right.constant and (right.kind, left.kind) == (ColumnType.TIMESTAMP, ColumnType.DATE):
         right = _as_day(right, node, scope)
@@ -138,20 +205,35 @@ def _same_kind(left: Operand, right: Operand, node: exp.Expression, scope: Scope
         return left, right
     raise QueryRefused(
         f"{left.kind} is compared with {right.kind}: tacit does not convert cells",
-        hint="write DATE '2026-01-31'" if kinds & _MOMENTS else "quote text ('CS'), do not quote numbers",
+        hint=_instead(kinds),
     )
 
 
+def _instead(kinds: set[ColumnType | None]) -> str:
+    if kinds & _MOMENTS:
+        return "write DATE '2026-01-31'"
+    if ColumnType.BOOLEAN in kinds:
+        return "write the column alone, or compare it with TRUE or FALSE"
+    return "quote text ('CS'), do not quote numbers"
+
+
+def _as_truth(right: Operand, value: Value) -> Operand:
+    """A constant beside a truth value: 1 and 'true' are true, 0 and 'false' are not."""
+    spelled = value.strip().lower() if isinstance(value, str) else value
+    held = {1: True, 0: False, "true": True, "false": False}.get(spelled)
+    return right if held is None else Operand(literal(held), ColumnType.BOOLEAN, constant=True)
+
+
 def _beside_a_moment(node: exp.Expression, kind: str) -> QueryRefused:
-    """Arithmetic with the dates of rows would be each engine's own, and may fail on some; that of constants is ours."""
-    if node.find(exp.CurrentDate, exp.CurrentTimestamp) or name_of(node) in {"NOW", "TODAY"}:
+    """A date beside what is no date."""
+    if any(name_of(part) in _NOW for part in node.walk() if isinstance(part, exp.Func)):
         return QueryRefused(
-            "the current date is refused: a question must mean the same whenever it is asked",
-            hint="write the day, as in DATE '2026-01-31' - INTERVAL '1' YEAR",
+            "the current time is refused: a question would mean something else each second",
+            hint="write CURRENT_DATE, which is the day on which the question is asked",
         )
     return QueryRefused(
-        f"{name_of(node)} is refused beside a {kind}: only constants are moved by an interval",
-        hint="move the other side: day >= DATE '2026-01-31' - INTERVAL '90' DAY",
+        f"{name_of(node)} is refused beside a {kind}",
+        hint="write a date: DATE '2026-01-31', or day + INTERVAL '90' DAY",
     )
 
 
@@ -176,6 +258,8 @@ def _as_day(right: Operand, node: exp.Expression, scope: Scope) -> Operand:
 
 def _between(node: exp.Expression, scope: Scope) -> exp.Expression:
     written_twice(node.this)
+    if node.args.get("symmetric"):
+        return predicate(logic.symmetric(node), scope)
     low = exp.GTE(this=node.this.copy(), expression=node.args["low"])
     high = exp.LTE(this=node.this.copy(), expression=node.args["high"])
     return exp.And(this=exp.paren(predicate(low, scope)), expression=exp.paren(predicate(high, scope)))
@@ -184,9 +268,14 @@ def _between(node: exp.Expression, scope: Scope) -> exp.Expression:
 def _in(node: exp.Expression, scope: Scope) -> exp.Expression:
     if node.args.get("query"):
         return _member(node, scope)
+    rows = logic.row_membership(node)
+    if rows is not None:
+        return predicate(rows, scope)
     if node.args.get("unnest") or node.args.get("field"):
         raise QueryRefused("IN over a list column is refused", hint="list the values: IN ('a', 'b')")
-    left = comparable(node.this, scope)
+    left = _side(node.this, scope)
+    if left is None and node.expressions and len(node.expressions) <= _MAX_LIST:
+        return _grid_membership(node, scope)
     if left is None or left.constant or not node.expressions or len(node.expressions) > _MAX_LIST:
         raise QueryRefused(f"IN needs a column and a list of at most {_MAX_LIST:,} constants")
     listed = [scope.value(item) for item in node.expressions]
@@ -202,6 +291,23 @@ def _in(node: exp.Expression, scope: Scope) -> exp.Expression:
     return exp.In(this=left.sql, expressions=values)
 
 
+def _grid_membership(node: exp.Expression, scope: Scope) -> exp.Expression:
+    """A computed number among constants: on its grid, where some of them may have no place."""
+    left = number(node.this, scope, predicate=predicate)
+    units: list[exp.Expression] = []
+    for item in node.expressions:
+        value = scope.value(item)
+        if value is not None and not _is_number(value):
+            raise QueryRefused("a number is looked for among text or dates", hint="list numbers: IN (1, 2)")
+        steps = None if value is None else Fraction(value) / left.step
+        if steps is None:
+            units.append(exp.null())
+        elif steps.denominator == 1 and left.low <= steps <= left.high:
+            units.append(arithmetic.operand(arithmetic.integer(int(steps))))
+    outside = left.low - 1 if left.low > -_WIDEST else left.high + 1  # no row has it, so that NULL stays NULL
+    return exp.In(this=arithmetic.operand(left.sql), expressions=units or [arithmetic.integer(outside)])
+
+
 def _member(node: exp.Expression, scope: Scope) -> exp.Expression:
     if scope.member is None:
         raise QueryRefused("a subquery is refused here", hint="write it after WHERE")
@@ -215,6 +321,11 @@ def _is(node: exp.Expression, scope: Scope) -> exp.Expression:
         )
     if not isinstance(node.expression, exp.Null):
         raise QueryRefused("IS needs NULL, TRUE or FALSE")
+    key = scope.key(bare(node.this))
+    if key is not None:  # whether a row has one tells nothing of whose it is: LEFT JOIN … WHERE key IS NULL
+        return exp.Is(this=exp.column(exp.to_identifier(key[0], quoted=True)), expression=exp.null())
+    if is_condition(bare(node.this)):
+        return exp.Is(this=exp.paren(predicate(node.this, scope)), expression=exp.null())
     left = operand(node.this, scope)
     if left is None:
         left = Operand(number(node.this, scope, predicate=predicate).sql, ColumnType.INTEGER)
@@ -222,6 +333,9 @@ def _is(node: exp.Expression, scope: Scope) -> exp.Expression:
 
 
 def _like(node: exp.Expression, scope: Scope) -> exp.Expression:
+    several = logic.patterns(node)
+    if several is not None:
+        return predicate(several, scope)
     left = comparable(node.this, scope)
     pattern = scope.value(node.expression)
     if left is None or left.kind is not ColumnType.TEXT or not isinstance(pattern, str) or len(pattern) > 1_000:
@@ -232,12 +346,31 @@ def _like(node: exp.Expression, scope: Scope) -> exp.Expression:
     return exp.Not(this=exp.paren(made)) if node.args.get("negate") else made
 
 
+def _escaped(node: exp.Expression, scope: Scope) -> exp.Expression:
+    """LIKE … ESCAPE '!': by where the constant text in it stands, for engines read escapes in different ways."""
+    inner, sign = node.this, scope.value(node.expression)
+    if not isinstance(inner, exp.Like) or logic.listed(inner.expression) or not isinstance(sign, str) or len(sign) != 1:
+        raise QueryRefused("ESCAPE needs a LIKE before it and one character after it")
+    left, pattern = comparable(inner.this, scope), scope.value(inner.expression)
+    if left is None or left.kind is not ColumnType.TEXT or not isinstance(pattern, str) or len(pattern) > 1_000:
+        raise QueryRefused("LIKE needs a text column and a constant pattern", hint="write name LIKE 'A%'")
+    made = unescaped(left.sql, pattern, sign)
+    return exp.Not(this=exp.paren(made)) if inner.args.get("negate") else made
+
+
 _PARTS: dict[type[exp.Expression], set[str]] = {
     exp.And: {"this", "expression"},
     exp.Or: {"this", "expression"},
     exp.Not: {"this"},
     exp.Paren: {"this"},
-    exp.Between: {"this", "low", "high"},
+    exp.Between: {"this", "low", "high", "symmetric"},
+    exp.Escape: {"this", "expression"},
+    exp.RegexpLike: {"this", "expression", "flag"},
+    exp.RegexpILike: {"this", "expression"},
+    exp.RegexpFullMatch: {"this", "expression", "options"},
+    exp.SimilarTo: {"this", "expression"},
+    exp.NullSafeEQ: {"this", "expression"},
+    exp.NullSafeNEQ: {"this", "expression"},
     exp.In: {"this", "expressions", "query", "unnest", "field"},
     exp.Exists: {"this", "expression"},
     exp.Is: {"this", "expression"},
@@ -255,4 +388,13 @@ _BUILDERS: dict[type[exp.Expression], Callable[[exp.Expression, Scope], exp.Expr
     exp.Is: _is,
     exp.Like: _like,
     exp.ILike: _like,
+    exp.Escape: _escaped,
+    exp.RegexpLike: matches,
+    exp.RegexpILike: matches,
+    exp.RegexpFullMatch: matches,
+    exp.SimilarTo: matches,
+    exp.NullSafeEQ: lambda node, scope: logic.same(node, scope, predicate),
+    exp.NullSafeNEQ: lambda node, scope: logic.same(node, scope, predicate),
 }
+FUNCTIONS[exp.Case] = lambda node, scope: choices.operand_of(node, scope, predicate)
+COMPUTED.append(lambda node, scope: choices.whole_number(node, scope, predicate))

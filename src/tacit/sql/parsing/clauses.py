@@ -5,9 +5,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
+from tacit.sql.expressions.names.spoken import clause_named
 
 _ALLOWED = {"kind", "expressions", "from_", "joins", "with_", "where", "group", "having", "order", "limit", "offset"}
-_CLAUSES = {"laterals": "LATERAL", "windows": "WINDOW"}
 _HINTS = {
     "distinct": "GROUP BY gives each value once, with a number: SELECT x, COUNT(*) … GROUP BY x",
     "qualify": "put the window into a subquery, PARTITION BY the unit, and its condition into WHERE around it",
@@ -28,17 +28,23 @@ def refuse_clauses(select: exp.Select) -> None:
     for name, value in select.args.items():
         if value and name not in _ALLOWED:
             raise QueryRefused(
-                f"{_CLAUSES.get(name, name.rstrip('_').upper())} is refused",
+                f"{clause_named(name)} is refused",
                 hint=_HINTS.get(name, "tables and joins, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT"),
             )
+    refuse_places(select)
     for node in select.walk():
-        if isinstance(node, exp.Select):
-            _refuse_place(node, select)
         if isinstance(node, exp.Window) and node.find_ancestor(exp.Select) is select:
             raise QueryRefused(
                 "a window function is refused here: it would look at many units",
                 hint="GROUP BY gives one number per group; a subquery may have windows within one unit",
             )
+
+
+def refuse_places(select: exp.Select) -> None:
+    """Refuse a subquery of this select that stands where none can."""
+    for node in select.walk(prune=lambda each: isinstance(each, exp.Select) and each is not select):
+        if isinstance(node, exp.Select):
+            _refuse_place(node, select)
 
 
 def _refuse_place(inner: exp.Select, select: exp.Select) -> None:

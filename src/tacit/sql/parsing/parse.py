@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from fractions import Fraction
 
 from sqlglot import exp
-from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from tacit.core.rational import MAX_EXPONENT
 from tacit.errors import InvalidParameter, QueryRefused, QuerySyntaxError
-from tacit.policy.names import RESERVED, is_reserved
+from tacit.policy.reading.names import RESERVED, is_reserved
+from tacit.sql.expressions.names.spoken import AsTyped
+from tacit.sql.parsing.pivots import without_pivots
 from tacit.sql.parsing.price import PriceTag, google_options, written_price
 from tacit.sql.parsing.query import Query
-from tacit.sql.parsing.tokens import Cursor
+from tacit.sql.parsing.today import dated
+from tacit.sql.parsing.tokens import Cursor, without_brackets
 
 MAX_CHARACTERS = 100_000
 MAX_TOKENS = 8_000
@@ -26,8 +29,9 @@ Parameters = Sequence[object] | Mapping[str, object]
 _EXPLAIN = re.compile(r"\s*EXPLAIN\b", re.IGNORECASE)
 _EXPLAIN_MORE = re.compile(r"\s*(ANALYZE|VERBOSE|\()", re.IGNORECASE)
 _FORM = "write DP-SELECT 0.5 COUNT(*) FROM table, or EXPLAIN DP-SELECT … to see its price first"
-_DIALECT = DuckDB()
+_DIALECT = AsTyped()
 _NAMES = {TokenType.VAR, TokenType.IDENTIFIER}
+_BEFORE_TOP = {TokenType.SELECT, TokenType.DISTINCT, TokenType.NUMBER}  # the last one is a price
 
 
 def parse(text: str, parameters: Parameters = ()) -> Query:
@@ -47,7 +51,7 @@ def parse(text: str, parameters: Parameters = ()) -> Query:
         raise QueryRefused(error.message, hint=error.hint) from None
     if tag.parameters_used and any(token.token_type is TokenType.PLACEHOLDER for token in clause):
         raise QueryRefused("? stands in WITH and in the price: which comes first?", hint="name them, as in :name")
-    select = _select(cursor.rest_as_select(tag.parameters_used, clause=clause), text)
+    select = dated(_select(cursor.rest_as_select(tag.parameters_used, clause=clause), text), datetime.now(UTC))
     return Query(
         select=select,
         price=tag.price,
@@ -80,7 +84,7 @@ def _check_size(text: str) -> None:
 
 def _tokens(text: str) -> list[Token]:
     try:
-        tokens = _DIALECT.tokenize(text)
+        tokens = without_brackets(_DIALECT.tokenize(text), text)
     except SqlglotError:
         raise QuerySyntaxError("the query cannot be read: a quote or comment is not closed", hint=_FORM) from None
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
@@ -93,12 +97,27 @@ def _tokens(text: str) -> list[Token]:
         )
     if any(token.token_type in _NAMES and is_reserved(token.text) for token in tokens):
         raise QueryRefused(f"a name begins with {RESERVED}: tacit keeps such names for itself", hint="choose another")
+    _read_top(tokens)
     depth = 0
     for token in tokens:
         depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
         if depth > MAX_DEPTH:
             raise QuerySyntaxError(f"the query is nested too deeply: at most {MAX_DEPTH} parentheses are read")
     return tokens
+
+
+def _read_top(tokens: list[Token]) -> None:
+    """SELECT TOP 10 and TOP (10), as SQL Server writes LIMIT: no column has a name that a number follows."""
+    kinds = [token.token_type for token in tokens]
+    for place, token in enumerate(tokens[:-1]):
+        if token.text.upper() != "TOP" or kinds[place] is not TokenType.VAR or not place:
+            continue
+        in_parentheses = kinds[place + 1 : place + 4] == [TokenType.L_PAREN, TokenType.NUMBER, TokenType.R_PAREN]
+        is_call = in_parentheses and kinds[place + 4 : place + 5] in ([], [TokenType.COMMA], [TokenType.FROM])
+        if kinds[place - 1] in _BEFORE_TOP and (
+            kinds[place + 1] is TokenType.NUMBER or (in_parentheses and not is_call)
+        ):
+            token.token_type = TokenType.TOP
 
 
 def _named(parameters: Parameters) -> dict[str, object]:
@@ -132,19 +151,19 @@ def _price_tag(cursor: Cursor, named: Mapping[str, object]) -> PriceTag:
     raise QueryRefused(f"{first} is refused: only questions are answered", hint=_FORM)
 
 
-def _select(tokens: list[Token], text: str) -> exp.Select:
+def _select(tokens: list[Token], text: str) -> exp.Select | exp.SetOperation:
     try:
         trees = _DIALECT.parser().parse(tokens, text)
     except SqlglotError as error:
         raise QuerySyntaxError(_where(error, text), hint=_FORM) from None
     except RecursionError:
         raise QuerySyntaxError("the query is nested too deeply") from None
+    except (TypeError, AttributeError, ValueError, LookupError):  # the parser looked for an argument that is not there
+        raise QuerySyntaxError("the query cannot be read: a function lacks an argument", hint=_FORM) from None
     tree = trees[0] if len(trees) == 1 else None
-    if isinstance(tree, exp.SetOperation):
-        raise QueryRefused(f"{tree.key.upper()} is refused: ask each part on its own")
-    if not isinstance(tree, exp.Select):
+    if not isinstance(tree, (exp.Select, exp.SetOperation)):
         raise QuerySyntaxError("the query is not a SELECT", hint=_FORM)
-    return tree
+    return without_pivots(tree)
 
 
 def _where(error: SqlglotError, text: str) -> str:

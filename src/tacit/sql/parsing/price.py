@@ -41,6 +41,9 @@ def written_price(cursor: Cursor, named: Mapping[str, object]) -> PriceTag:
             price = replace(price, bound=bound / 100)
     elif cursor.take(TokenType.PLACEHOLDER) is not None:
         price, used = AtEpsilon(positive(_parameter(named, "1"), "epsilon")), 1
+    elif cursor.take(TokenType.PARAMETER) is not None:  # $2: it says itself which one it is
+        name = cursor.needs(TokenType.NUMBER, "a number after $")
+        price = AtEpsilon(positive(_parameter(named, name), "epsilon"))
     elif _starts_number(cursor):
         price = AtEpsilon(positive(_number(cursor, "epsilon"), "epsilon"))
     else:

@@ -8,6 +8,8 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from tacit.errors import QueryRefused
+
 
 @dataclass(frozen=True, slots=True)
 class AtEpsilon:
@@ -42,9 +44,9 @@ class TypedBounds:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One question. `select` is the parsed body; it is read, never run."""
+    """One statement. `select` is the parsed body; it is read, never run."""
 
-    select: exp.Select
+    select: exp.Select | exp.SetOperation
     price: Price = field(default_factory=DefaultPrice)
     delta: Fraction | None = None
     confidence: Fraction | None = None
@@ -54,3 +56,10 @@ class Query:
     unit: str | None = None
     caps: TypedBounds = field(default_factory=TypedBounds)
     parameters: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def question(self) -> exp.Select:
+        """The body of one question. Raises QueryRefused where several are put together."""
+        if isinstance(self.select, exp.Select):
+            return self.select
+        raise QueryRefused(f"{self.select.key.upper()} is refused: ask each part on its own")

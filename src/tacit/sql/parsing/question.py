@@ -15,8 +15,8 @@ from sqlglot.errors import SqlglotError
 from tacit.core import Loss, decimal_text, rational
 from tacit.errors import InvalidParameter
 from tacit.policy import Policy
-from tacit.policy.names import fold
-from tacit.sql.expressions.printing import text_of
+from tacit.policy.reading.names import fold
+from tacit.sql.expressions.names.printing import text_of
 from tacit.sql.parsing.query import Query
 
 _DIALECT = DuckDB()

@@ -84,3 +84,29 @@ class Cursor:
             else:
                 tokens.append(token)
         return tokens
+
+
+_ENDS_A_VALUE = {TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.STRING}
+
+
+def without_brackets(tokens: list[Token], text: str) -> list[Token]:
+    """Names in brackets, as SQL Server quotes them, as names: all of them, or none where some bracket holds a list."""
+    found: list[Token] = []
+    place = 0
+    while place < len(tokens):
+        token = tokens[place]
+        last = place and tokens[place - 1].token_type in _ENDS_A_VALUE
+        if token.token_type is not TokenType.L_BRACKET or last:
+            found.append(token)
+            place += 1
+            continue
+        end = next((i for i in range(place, len(tokens)) if tokens[i].token_type is TokenType.R_BRACKET), 0)
+        inside = tokens[place + 1 : end]
+        if not inside or not all(
+            each.text.replace("_", "a").isalnum() and not each.text[0].isdigit() for each in inside
+        ):
+            return tokens
+        name = text[token.end + 1 : tokens[end].start]
+        found.append(Token(TokenType.IDENTIFIER, name, token.line, token.col, token.start, tokens[end].end))
+        place = end + 1
+    return found

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 from tacit.core import sqrt_above
 from tacit.errors import QueryRefused
-from tacit.mechanisms import Gaussian, Laplace
+from tacit.mechanisms.protocol import Noise
 from tacit.policy import Bounding, TablePolicy
 from tacit.sql.binding.bind import BoundQuery
-from tacit.sql.expressions.arithmetic import MOST_ROWS
 from tacit.sql.expressions.measures import Additive, Counted, Histogram, Measure, Mode, Quantile
-from tacit.sql.planning.plan import NOMINAL_ROWS, ContributionBounds, Noise
+from tacit.sql.expressions.numeric.arithmetic import MOST_ROWS
+from tacit.sql.planning.plan import NOMINAL_ROWS, ContributionBounds
 from tacit.sql.rules import Spread
 
 WEIGHT = 1 << 10  # what a full contribution counts when heavy units are weighed
@@ -107,9 +107,7 @@ def is_wide(measure: Measure, caps: ContributionBounds) -> bool:
 
 def is_wide_noise(noise: Noise) -> bool:
     """Whether noise could leave 64 bits: that of a tiny price, or of large contributions."""
-    if isinstance(noise, Laplace):
-        return noise.scale > _NARROW_NOISE
-    return isinstance(noise, Gaussian) and noise.sigma > _NARROW_NOISE
+    return noise.law.is_added and noise.law.size > _NARROW_NOISE
 
 
 def reach(measure: Measure, caps: ContributionBounds, *, total: tuple[int, int] | None) -> Sensitivity:

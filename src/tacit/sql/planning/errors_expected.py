@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.mechanisms import Gaussian, Laplace
+from tacit.mechanisms.protocol import AddedNoise
 from tacit.sql.binding import post
 from tacit.sql.expressions.measures import Additive, Counted, Measure
 from tacit.sql.planning.plan import Measurement
@@ -32,13 +32,13 @@ def nominal_value(measure: Measure, rows: int) -> float:
 
 def half_width(measurement: Measurement, confidence: Fraction) -> float:
     """The error of one measurement at this confidence; infinite where no theorem bounds it in the value's own terms."""
-    if isinstance(measurement.measure, Additive) and isinstance(measurement.noise, (Laplace, Gaussian)):
-        return float(_reach(measurement.noise, confidence) * measurement.step)
+    if isinstance(measurement.measure, Additive) and measurement.added is not None:
+        return float(_reach(measurement.added, confidence) * measurement.step)
     return float("inf")
 
 
 @lru_cache(maxsize=1024)
-def _reach(noise: Laplace | Gaussian, confidence: Fraction) -> int:
+def _reach(noise: AddedNoise, confidence: Fraction) -> int:
     return noise.error(confidence)
 
 

@@ -13,10 +13,10 @@ from tacit.errors import QueryRefused
 from tacit.mechanisms import Exponential
 from tacit.sql.binding import post
 from tacit.sql.binding.bind import BoundQuery
-from tacit.sql.expressions import arithmetic
-from tacit.sql.expressions.aliases import qualified
-from tacit.sql.expressions.arithmetic import MOST_ROWS, Whole, Width, integer
 from tacit.sql.expressions.measures import Additive, Counted, Measure
+from tacit.sql.expressions.names.aliases import qualified
+from tacit.sql.expressions.numeric import arithmetic
+from tacit.sql.expressions.numeric.arithmetic import MOST_ROWS, Whole, Width, integer
 from tacit.sql.planning.bounding import unit_total, weight_of
 from tacit.sql.planning.plan import Excess, Measurement, Plan, Statement
 from tacit.sql.planning.statements import brought_by_units, cells_of_rows, counted_of_units

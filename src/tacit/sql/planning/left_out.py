@@ -11,8 +11,8 @@ from tacit.errors import TacitError
 from tacit.policy import ColumnType, NullUnit, Policy, Schema, TablePolicy
 from tacit.sql.binding.bind import BoundQuery, bind
 from tacit.sql.emitting.dialects import emit
-from tacit.sql.expressions.aliases import qualified
-from tacit.sql.expressions.printing import table_named
+from tacit.sql.expressions.names.aliases import qualified
+from tacit.sql.expressions.names.printing import table_named
 from tacit.sql.parsing.parse import parse
 
 COUNT = "n"

@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from tacit.sql.binding.bind import BoundQuery
-from tacit.sql.expressions.printing import text_of
-from tacit.sql.expressions.scope import Value, conjuncts
+from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.scope import Value, conjuncts
 from tacit.sql.workloads.truth import Mask, PublicCells
 from tacit.sql.workloads.workload import condition_on
 
@@ -40,9 +39,9 @@ class Where:
     texts: tuple[str, ...] = ()
     _picked: Callable[[], tuple[Pick | None, ...]] = field(default=tuple, compare=False, repr=False)
 
-    @cached_property
+    @property
     def picks(self) -> tuple[Pick | None, ...]:
-        """For each condition what it picks; None where it does something else."""
+        """For each condition what it picks; None where it does something else. Long: nobody keeps it."""
         return self._picked()
 
     @property

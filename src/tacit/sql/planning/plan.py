@@ -10,19 +10,18 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.core import ApproximateEvent, ComposedEvent, Event, LaplaceEvent, Loss, PrivacyUnit
-from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
+from tacit.mechanisms import Exponential
+from tacit.mechanisms.protocol import L2, AddedNoise, Noise, NoisyChoice, is_added, is_choice
 from tacit.sql.binding.bind import Ordering, Output
 from tacit.sql.binding.conditions import Condition
 from tacit.sql.emitting.dialects import emit
 from tacit.sql.expressions.keys import Key
 from tacit.sql.expressions.measures import Measure, Mode, Quantile
-from tacit.sql.expressions.printing import CANONICAL, text_of
+from tacit.sql.expressions.names.printing import CANONICAL, text_of
 from tacit.sql.planning.picking import Where
 from tacit.sql.rules import Spread
 
 NOMINAL_ROWS = 1_000  # of a group, where the policy says nothing of the table's size
-
-Noise = Laplace | Gaussian | Exponential | PermuteAndFlip
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +44,22 @@ class Measurement:
 
         So far apart, a measurement moves at most `steps` times as far, in L1 as in L2: the triangle inequality.
         """
-        if isinstance(self.noise, Gaussian):
+        if self.noise.law.norm == L2:
             return self.noise.event(steps * self.l2)
         if isinstance(self.measure, Quantile):
             return self.noise.event(steps * self.l1 * self.measure.weight)
         one = self.noise.event(steps * self.l1)
         return ComposedEvent(((one, self.measure.count),)) if isinstance(self.measure, Mode) else one
+
+    @property
+    def added(self) -> AddedNoise | None:
+        """The noise that is added to its numbers; None where a value is chosen."""
+        return self.noise if is_added(self.noise) else None
+
+    @property
+    def choice(self) -> NoisyChoice | None:
+        """How its values are chosen; None where noise is added."""
+        return self.noise if is_choice(self.noise) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +75,7 @@ class Statement:
     columns: tuple[str, ...]
     settle: Callable[[], Statement] | None = field(default=None, repr=False, compare=False)
     canonical: str = field(init=False)
+    _texts: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # by dialect, each once
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "canonical", text_of(self.tree))
@@ -79,7 +89,11 @@ class Statement:
         """The text an engine runs."""
         if dialect == CANONICAL and not pretty:
             return self.canonical
-        return emit(self.tree, dialect, pretty=pretty)
+        if pretty:
+            return emit(self.tree, dialect, pretty=True)
+        if dialect not in self._texts:
+            self._texts[dialect] = emit(self.tree, dialect)
+        return self._texts[dialect]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +123,7 @@ class Excess:
     Each unit has one norm: the sum, over all groups, of the sizes of its excesses. `cells` counts the units between the
     ends of `ladder`, each end twice the one before; `sums` adds up, group by group, the excesses of the units in each
     cell. `choice` picks an end T by how many units lie above it, and Laplace noise of scale T / `epsilon` is added to
-    the sums, of which a unit above T brings only so much that its norm is T (see tacit.curator.bias).
+    the sums, of which a unit above T brings only so much that its norm is T (see tacit.curator.measuring.bias).
     """
 
     measurement: int
@@ -142,7 +156,6 @@ class Plan:
     limit: int | None
     offset: int
     loss: Loss
-    rho: Fraction | None
     caps: ContributionBounds
     confidence: Fraction
     notes: tuple[str, ...]

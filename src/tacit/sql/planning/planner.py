@@ -14,6 +14,7 @@ from tacit.core import Adjacency, Loss, PrivacyUnit
 from tacit.core.enclosure import exp_interval
 from tacit.errors import QueryRefused
 from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
+from tacit.mechanisms.protocol import Noise
 from tacit.policy import Accounting, Policy
 from tacit.sql.binding import post
 from tacit.sql.binding.bind import BoundQuery
@@ -33,7 +34,7 @@ from tacit.sql.planning.bounding import (
 from tacit.sql.planning.errors_expected import expected, nominal
 from tacit.sql.planning.excess import SLIVER, can_be_biased, refuse_bias, with_bias
 from tacit.sql.planning.picking import Where, where_of
-from tacit.sql.planning.plan import ContributionBounds, Measurement, Noise, Plan, Selection, Statement
+from tacit.sql.planning.plan import ContributionBounds, Measurement, Plan, Selection, Statement
 from tacit.sql.planning.split import split
 from tacit.sql.planning.statements import places_of, statements
 from tacit.sql.rules import Spread
@@ -227,7 +228,7 @@ class _Maker:
 
     def made(self) -> Plan:
         bound, base = self.bound, self.base
-        noises, rho = self._noises()
+        noises = self._noises()
         owner = bound.relation.owner
         facts = zip(base.measures, base.reaches, noises, base.shares, strict=True)
         measurements = tuple(
@@ -259,7 +260,6 @@ class _Maker:
             limit=bound.limit,
             offset=bound.offset,
             loss=self.price,
-            rho=rho,
             caps=base.caps,
             confidence=bound.query.confidence or CONFIDENCE,
             notes=base.notes,
@@ -267,7 +267,7 @@ class _Maker:
             size=base.size,
         )
 
-    def _noises(self) -> tuple[list[Noise], Fraction | None]:
+    def _noises(self) -> list[Noise]:
         base = self.base
         if base.gaussian:
             return self._gaussians(base.reaches, base.shares)
@@ -281,15 +281,12 @@ class _Maker:
                 noises.append(PermuteAndFlip.costing(one, r.l1, adjacency=Adjacency.ADD_REMOVE, monotone=True))
             else:
                 noises.append(Laplace.costing(cost, r.l1))
-        return noises, None
+        return noises
 
-    def _gaussians(
-        self, reaches: Sequence[Sensitivity], shares: Sequence[Fraction]
-    ) -> tuple[list[Noise], Fraction | None]:
+    def _gaussians(self, reaches: Sequence[Sensitivity], shares: Sequence[Fraction]) -> list[Noise]:
         private = any(not key.is_public for key in self.bound.keys)
         loss = Loss(self.inner.epsilon, self.inner.delta / 2 if private else self.inner.delta)
-        noises = Gaussian.jointly(loss, [(r.l2, share) for r, share in zip(reaches, shares, strict=True)])
-        return list(noises), sum((noise.rho(r.l2) for noise, r in zip(noises, reaches, strict=True)), Fraction(0))
+        return list(Gaussian.jointly(loss, [(r.l2, share) for r, share in zip(reaches, shares, strict=True)]))
 
     def _selection(self, measurements: Sequence[Measurement]) -> Selection | None:
         """A key that one unit alone holds is shown with probability at most delta, over all the keys it may hold."""
@@ -299,12 +296,11 @@ class _Maker:
         delta = self.inner.delta / 2 if self.base.gaussian else self.inner.delta
         chances = caps.max_groups * (1 if caps.spread in {Spread.SAMPLE, Spread.NONE} else MOST_GROUPS)
         chosen = measurements[selector]
-        reach_of = chosen.noise.error if isinstance(chosen.noise, (Laplace, Gaussian)) else None
-        if reach_of is None:
+        if chosen.added is None:
             raise ArithmeticError("keys are chosen by a count")
         chance = delta / chances
         half = Fraction(1, 2)  # noise is above zero less often than that: so large a delta needs no more
-        beyond = 0 if chance >= half else reach_of(1 - 2 * chance)  # P(noise > t) is half of P(|noise| > t)
+        beyond = 0 if chance >= half else chosen.added.error(1 - 2 * chance)  # P(noise > t) is half of P(|noise| > t)
         return Selection(selector, chosen.in_group + int(beyond) + 1, delta)
 
 

@@ -11,10 +11,10 @@ from sqlglot import exp
 
 from tacit.policy import ColumnType, NullUnit, UnitForm
 from tacit.sql.binding.bind import BoundQuery
-from tacit.sql.expressions.aliases import qualified
-from tacit.sql.expressions.arithmetic import integer
 from tacit.sql.expressions.keys import may_be_wide
-from tacit.sql.expressions.measures import Additive, Counted, Measure
+from tacit.sql.expressions.measures import Additive, Counted, Measure, Quantile
+from tacit.sql.expressions.names.aliases import qualified
+from tacit.sql.expressions.numeric.arithmetic import integer
 from tacit.sql.planning.bounding import MOST_GROUPS, is_wide, weight_of
 from tacit.sql.planning.plan import ContributionBounds, Statement
 from tacit.sql.rules import (
@@ -118,7 +118,8 @@ def _value(measure: Measure) -> exp.Expression | None:
 
 def _column(place: int, measure: Measure, total: tuple[int, int] | None, *, wide: bool = False) -> MeasureFacts:
     counted = measure.counted if isinstance(measure, Additive) else Counted.VALUES
-    return MeasureFacts(f"m{place}", counted, None if measure.value is None else f"v{place}", total, wide)
+    bins = (measure.bins, measure.grid.width) if isinstance(measure, Quantile) and measure.bins is not None else None
+    return MeasureFacts(f"m{place}", counted, None if measure.value is None else f"v{place}", total, wide, bins)
 
 
 def _statement(

@@ -9,17 +9,25 @@ from sqlglot import exp
 
 from tacit.errors import PolicyError, QueryRefused
 from tacit.policy import Bounding, ColumnPolicy, ColumnType, Policy, Schema, TablePolicy, fold
+from tacit.sql.expressions.names.printing import table_named
+from tacit.sql.expressions.names.scope import Scope, ScopeSource, all_of, bare, conjuncts
+from tacit.sql.expressions.names.spoken import clause_named, name_of
 from tacit.sql.expressions.predicates import predicate
-from tacit.sql.expressions.printing import table_named
-from tacit.sql.expressions.scope import Scope, ScopeSource, all_of, conjuncts
+from tacit.sql.parsing.clauses import refuse_places
 from tacit.sql.parsing.planning_budget import PlanningBudget, size_of
 from tacit.sql.relations.derived import Derivation, ctes_of
+from tacit.sql.relations.forms import settled
 from tacit.sql.relations.growth import MOST, MOST_PUBLIC, Fan, factors, growth
+from tacit.sql.relations.joined_values import joined_values
 from tacit.sql.relations.joins import Joins
+from tacit.sql.relations.laterals import joined_laterals
 from tacit.sql.relations.membership import Asker, member, scalar
+from tacit.sql.relations.own_joins import Condition, own_joins, pairing
 from tacit.sql.relations.parts import Named, NamedTable, base, named_apart, unlike
+from tacit.sql.relations.public_ends import with_ends
 from tacit.sql.relations.relation import Relation
 from tacit.sql.relations.renamed import renamed
+from tacit.sql.relations.set_forms import distinct_union, membership
 from tacit.sql.relations.unions import union_all
 from tacit.sql.relations.views import parsed
 
@@ -30,15 +38,10 @@ _REASONS = {
     "limit": "LIMIT is refused in a subquery: which rows stay would depend on everybody",
     "order": "ORDER BY is refused in a subquery: its rows have no order",
     "offset": "OFFSET is refused in a subquery: which rows stay would depend on everybody",
-    "qualify": "QUALIFY is refused in a subquery",
 }
 _OF_EACH = "of each unit: ROW_NUMBER() OVER (PARTITION BY the unit ORDER BY …) AS r inside, WHERE r <= 10 around it"
-_HINTS = {"limit": _OF_EACH, "offset": _OF_EACH, "qualify": _OF_EACH, "order": "leave it out"}
-_INSTEAD = {
-    "union": "write UNION ALL, and SELECT DISTINCT with the unit's key around it",
-    "except": "write WHERE key NOT IN (SELECT …) or NOT EXISTS",
-    "intersect": "write WHERE key IN (SELECT …) or EXISTS",
-}
+_HINTS = {"limit": _OF_EACH, "offset": _OF_EACH, "order": "leave it out"}
+_SET_PARTS = {"this", "expression", "with_", "distinct"}
 
 
 @dataclass(slots=True)
@@ -46,6 +49,7 @@ class Work:
     """How much of a question has been read: a WITH that is used twice is read twice, and so on, doubling."""
 
     left: int = _MAX_READ
+    notes: list[str] = field(default_factory=list)  # what was left out on the way, for the reader of the answer
     nodes: PlanningBudget = field(default_factory=PlanningBudget)
 
     def one_more(self) -> None:
@@ -75,6 +79,7 @@ class QueryContext:
     work: Work = field(default_factory=Work)
     views: frozenset[str] = frozenset()  # those that are being read, folded
     names_only: bool = False  # nothing of what is read will run
+    tied: frozenset[str] = frozenset()  # columns of a subquery, folded, that are held to keys of the row outside
 
     def inside(self, select: exp.Query) -> QueryContext:
         """The same with what this select's WITH names; each of those sees the ones before it."""
@@ -119,12 +124,27 @@ def read(select: exp.Select, reading: QueryContext) -> Relation:
     if source is None:
         raise QueryRefused("FROM is missing: one table of the policy is needed")
     joins = list(select.args.get("joins") or ())
+    tied, reading = reading.tied, replace(reading, tied=frozenset())
     parts = [_part(node, reading) for node in (source.this, *(join.this for join in joins))]
+    if not reading.names_only:
+        parts = [with_ends(part, select, reading.schema) for part in parts]
+    if parts[0].link in tied and len(parts) == 1 and _is_plain(select, parts[0].link or ""):
+        parts = [replace(parts[0], link=None, tied=True)]
     where = select.args.get("where")
-    if len(parts) == 1 and parts[0].derived is None and not _is_looked_up(parts[0], reading.policy):
+    if len(parts) == 1 and parts[0].derived is None and not (parts[0].link or parts[0].tied):
         return _single(parts[0], None if where is None else where.this)
     _refuse_parts(parts)
     return _joined(_Asked(parts, joins, where), reading)
+
+
+def _is_plain(select: exp.Select, link: str) -> bool:
+    """Whether a subquery asks nothing of whose its rows are: it looks at each, or at groups of one link."""
+    if select.find(exp.Window) or any(inner is not select for inner in select.find_all(exp.Select)):
+        return False
+    group = select.args.get("group")
+    if group is None:
+        return not any(item.find(exp.AggFunc) for item in select.expressions) and select.args.get("having") is None
+    return any(isinstance(bare(node), exp.Column) and fold(bare(node).name) == link for node in group.expressions)
 
 
 def _part(node: exp.Expression, reading: QueryContext) -> NamedTable:
@@ -165,11 +185,17 @@ def _subquery(select: exp.Expression, alias: str, reading: QueryContext) -> Name
     if isinstance(select, exp.Union) and not select.args.get("distinct") and not _clauses(select):
         left = _subquery(select.this, alias, reading.inside(select))
         return union_all(left, _subquery(select.expression, alias, reading.inside(select)))
+    if isinstance(select, (exp.Intersect, exp.Except)) and not _clauses(select):
+        return _subquery(_membership(select, reading.inside(select)), alias, reading.inside(select))
+    if isinstance(select, exp.Union) and not _clauses(select):
+        return _subquery(distinct_union(select), alias, reading)
     if not isinstance(select, exp.Select):
         raise QueryRefused(
-            f"{select.key.upper()} is refused in a subquery",
-            hint=_INSTEAD.get(select.key, "a subquery is a SELECT, or several with UNION ALL"),
+            f"{name_of(select)} is refused in a subquery",
+            hint="a subquery is a SELECT, or several with UNION, INTERSECT or EXCEPT",
         )
+    select = settled(joined_values(joined_laterals(select)))
+    refuse_places(select)
     for name, value in select.args.items():
         if value and name not in _SUBQUERY_CLAUSES:
             raise _refused(name)
@@ -178,13 +204,19 @@ def _subquery(select: exp.Expression, alias: str, reading: QueryContext) -> Name
     return Derivation(select, relation, scope_of(relation, reading.inside(select)), alias).part()
 
 
+def _membership(operation: exp.SetOperation, reading: QueryContext) -> exp.Select:
+    """INTERSECT and EXCEPT as a condition on the rows of the first."""
+    left, right = (_subquery(side, "s", reading) for side in (operation.this, operation.expression))
+    return membership(operation, left.listed, right.listed, left.keys)
+
+
 def _refused(clause: str) -> QueryRefused:
-    name = clause.rstrip("_").upper()
+    name = clause_named(clause)
     return QueryRefused(_REASONS.get(clause, f"{name} is refused in a subquery"), hint=_HINTS.get(clause, ""))
 
 
-def _clauses(union: exp.Union) -> list[str]:
-    return [name for name, value in union.args.items() if value and name not in {"this", "expression", "with_"}]
+def _clauses(union: exp.SetOperation) -> list[str]:
+    return [name for name, value in union.args.items() if value and name not in _SET_PARTS]
 
 
 def scope_of(relation: Relation, reading: QueryContext) -> Scope:
@@ -196,8 +228,8 @@ def scope_of(relation: Relation, reading: QueryContext) -> Scope:
     def one(node: exp.Expression) -> tuple[exp.Expression, ColumnType, str]:
         return scalar(node, asker)
 
-    def derive(select: exp.Expression) -> NamedTable:
-        return _subquery(select, "s", reading)
+    def derive(select: exp.Expression, tied: frozenset[str]) -> NamedTable:
+        return _subquery(select, "s", replace(reading, tied=tied))
 
     def bounded(fan: Fan) -> None:
         growth([("the subquery", fan)], reading.schema, start=relation.growth)
@@ -209,14 +241,8 @@ def scope_of(relation: Relation, reading: QueryContext) -> Scope:
         return Scope(inside.table, tuple(own), reading.parameters, inside.sql_types)
 
     scope = Scope(relation.table, relation.sources, reading.parameters, relation.sql_types, bound, one)
-    asker = Asker(relation, scope, derive, names, bounded)
+    asker = Asker(relation, scope, derive, names, bounded, reading.work.notes.append)
     return scope
-
-
-def _is_looked_up(single: NamedTable, policy: Policy) -> bool:
-    """Whether the owner of a row is in another table."""
-    link = single.table.link
-    return link is not None and not policy.table(link.table).is_unit(link.key)
 
 
 def _refuse_parts(parts: Sequence[NamedTable]) -> None:
@@ -262,15 +288,24 @@ def _joined(asked: _Asked, reading: QueryContext) -> Relation:
 
     conditions = list(asked.conditions)
     where = [condition.copy() for condition in conditions]
-    rows = [named.rows(reading.policy, schema=reading.schema) for named in parts]
-    tree = joins.tree(rows, asked.joins, where=conditions)
-    each = () if reading.names_only else factors(parts, joins, where=where, policy=reading.policy)
+
+    def rows(named: Named) -> exp.Select:
+        every = named.rows(reading.policy, schema=reading.schema, lent=named.place in joins.lenders)
+        return cuts[named.place].first(every) if named.place in cuts else every
+
+    joins.settle(asked.joins, where=conditions)
+    way = pairing(parts, joins, policy=reading.policy)
+    each = () if reading.names_only else factors(parts, joins, where=where, way=way)
     times = growth(each, reading.schema, most=MOST_PUBLIC if table.public else MOST)
+    known = [node for node in conditions if not node.find(exp.Select)] if way is not None and way.free else []
+    held: list[Condition] = [(joins.qualified(predicate(node, scope(len(parts)))), None) for node in known]
+    cuts = {} if way is None or reading.names_only else own_joins(way, joins, conditions=[*joins.bound(), *held])
+    reading.work.notes += [cut.note for cut in cuts.values()]
+    tree = joins.tree(rows)
     for plain in _before_subqueries(conditions):
         tree = tree.where(exp.paren(joins.qualified(predicate(plain, scope(len(parts))))), copy=False)
-    owners: list[exp.Expression] = [named.owner for named in parts if named.part.is_private]
-    if owners:
-        owner = owners[0] if len(owners) == 1 else exp.Coalesce(this=owners[0], expressions=owners[1:])
+    owner = _owner_of(parts, joins)
+    if owner is not None:
         tree = tree.select(exp.alias_(owner, table.unit_column or "", quoted=True), copy=False)
     sources = _sources(parts, joins)
     names = [*(column.name for column in table.columns), *(source.matched for source in sources if source.matched)]
@@ -279,7 +314,20 @@ def _joined(asked: _Asked, reading: QueryContext) -> Relation:
     tree = tree.select(*listed, *keys, copy=False)
     sql = exp.Subquery(this=tree, alias=exp.TableAlias(this=exp.to_identifier("joined")))
     owned = next((named.part.owner for named in parts if named.part.is_private), None)
-    return Relation(sql, table, sql_types, sources, owned, all_of(conditions), 1 if table.public else times)
+    times = 1 if table.public else times
+    return Relation(sql, table, sql_types, sources, owned, all_of(conditions), times, tied=parts[0].part.tied)
+
+
+def _owner_of(parts: Sequence[Named], joins: Joins) -> exp.Expression | None:
+    """Whose a joined row is: of those that an outer join may have left out, the first that it has not."""
+    private = [named for named in parts if named.part.is_private]
+    never_missing = next((named for named in private if named.place not in joins.missing), None)
+    if never_missing is not None:
+        return joins.owner(never_missing)
+    owners: list[exp.Expression] = [named.owner for named in private]
+    if len(owners) < 2:
+        return owners[0] if owners else None
+    return exp.Coalesce(this=owners[0], expressions=owners[1:])
 
 
 def _before_subqueries(conditions: list[exp.Expression]) -> list[exp.Expression]:

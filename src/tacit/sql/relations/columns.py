@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from fractions import Fraction
 
 from sqlglot import exp
@@ -10,21 +12,28 @@ from sqlglot import exp
 from tacit.core import Bounds
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, ColumnType, ListDomain, Owner, RangeDomain, fold
-from tacit.policy.domain import MAX_DOMAIN
-from tacit.sql.expressions import arithmetic
-from tacit.sql.expressions.arithmetic import MOST_ROWS, Whole, Width, integer
+from tacit.policy.tables.domain import MAX_DOMAIN
 from tacit.sql.expressions.cells import steps_type
-from tacit.sql.expressions.grid import Grid
+from tacit.sql.expressions.dates.date_keys import bins_of
+from tacit.sql.expressions.dates.instant_reading import is_instant
+from tacit.sql.expressions.dates.instants import Instant
 from tacit.sql.expressions.keys import key
+from tacit.sql.expressions.names.scope import Scope, Value, bare, name_of
+from tacit.sql.expressions.names.sugar import plain
 from tacit.sql.expressions.numbers import number
+from tacit.sql.expressions.numeric.arithmetic import integer
+from tacit.sql.expressions.numeric.grid import Grid
 from tacit.sql.expressions.operands import cell, kind_of, literal, operand
-from tacit.sql.expressions.predicates import predicate
-from tacit.sql.expressions.scope import Scope, name_of
+from tacit.sql.expressions.predicates import is_condition, moment_of, predicate
+from tacit.sql.expressions.text.texts import cut
+from tacit.sql.expressions.text.tuples import together
+from tacit.sql.relations.forms import AGGREGATES as AGGREGATES  # noqa: PLC0414 - for who reads columns
+from tacit.sql.relations.forms import counted_where
 from tacit.sql.relations.relation import Relation
-from tacit.sql.relations.windows import window
+from tacit.sql.relations.spreads import MIDDLES, SPREADS, middle, spread
+from tacit.sql.relations.windows import NeighbourCell, averaged, window
 
-AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
-_AVERAGE = 1_000  # an average is rounded down to this part of its column's step
+_MOST_BINS = 10_000  # values of a date that are listed as its domain
 _WIDEST = 1 << 62  # steps of a unit's own sum
 _SQL_TYPES = {
     ColumnType.TEXT: "varchar",
@@ -54,22 +63,47 @@ class Columns:
 
     def computed(self, name: str, node: exp.Expression) -> Made:
         """A column, a constant, or what is computed from one row, or from its unit's rows."""
-        if isinstance(node, exp.Window):
-            return in_steps(name, window(node, self.scope, self.relation))
+        if self.scope.window is None and not isinstance(node, exp.Window) and node.find(exp.Window):
+            return replace(self, scope=replace(self.scope, window=self._window)).computed(name, node)
         if self.scope.is_constant(node):
             return self._constant(name, node)
         if isinstance(node, exp.Column):
             return self._column(name, node)
-        if operand(node, self.scope) is None and not isinstance(
-            node, (exp.Case, exp.Predicate, exp.Connector, exp.Not)
-        ):
+        moment = self._moment(node) if is_instant(node, self.scope) else None
+        if moment is not None and moment.unbounded is None:
+            return moment_column(name, moment)
+        return self._number(name, node)
+
+    def _number(self, name: str, node: exp.Expression) -> Made:
+        """What is computed: a number on its grid, a text, a truth value, a date without bounds."""
+        if isinstance(node, exp.Window):
+            found = self._window(node)
+            if isinstance(found, NeighbourCell):
+                policy = replace(found.column, name=name, type=found.kind, null=None)
+                return Made(found.sql, policy, found.sql_type)
+            return moment_column(name, found) if isinstance(found, Instant) else in_steps(name, found)
+        read = operand(node, self.scope)
+        if read is None and not isinstance(plain(node), exp.Case) and not is_condition(node):
             return in_steps(name, number(node, self.scope, predicate=predicate))
         made = key(node, self.scope)
         if made.step is not None or made.kind is None:
             return in_steps(name, number(node, self.scope, predicate=predicate))
         values = made.values if isinstance(made.values, tuple) else ()
+        if made.kind.is_numeric and isinstance(plain(node), exp.Case):  # CASE WHEN … THEN 1 ELSE 0: a number outside
+            return _coded(name, number(node, self.scope, predicate=predicate), values)
         domain = ListDomain(tuple(value for value in values if value is not None)) if values else None
-        return Made(made.sql, ColumnPolicy(name, type=made.kind, domain=domain), _SQL_TYPES[made.kind])
+        sql = made.sql if read is None else cut(replace(read, sql=made.sql)).sql
+        return Made(sql, ColumnPolicy(name, type=made.kind, domain=domain), _SQL_TYPES[made.kind])
+
+    def _window(self, node: exp.Window) -> Grid | Instant | NeighbourCell:
+        return window(node, self.scope, self.relation)
+
+    def _moment(self, node: exp.Expression) -> Instant:
+        if isinstance(node, exp.Window):
+            found = self._window(node)
+            assert isinstance(found, Instant)  # noqa: S101 - it was seen to be one
+            return found
+        return moment_of(node, self.scope)
 
     def _column(self, name: str, node: exp.Column) -> Made:
         found, kind = self.scope.column(node)
@@ -111,13 +145,31 @@ class Columns:
         if isinstance(node.this, exp.Distinct):
             raise QueryRefused(f"DISTINCT is refused in {name_of(node)}", hint="COUNT(DISTINCT x) is allowed")
         values = number(node.this, self.scope, predicate=predicate)
+        return in_steps(name, self._of_values(node, values))
+
+    def _of_values(self, node: exp.Expression, values: Grid) -> Grid:
+        """One number for all the values of a unit."""
+        if isinstance(node, SPREADS):
+            return spread(node, values)
+        if isinstance(node, MIDDLES):
+            return middle(node, values, self._share(node))
         if isinstance(node, exp.Avg):
-            return _averaged(name, values)
+            return averaged(values, lambda total: total)
         cap = self.relation.table.max_rows
         if cap is None:
             raise self._unbounded(node)
         ends = cap * min(values.low, 0), cap * max(values.high, 0)
-        return in_steps(name, Grid(exp.Sum(this=values.sql), values.step, *ends, nullable=True))
+        return Grid(exp.Sum(this=values.sql), values.step, *ends, nullable=True)
+
+    def _share(self, node: exp.Expression) -> Fraction:
+        """Which quantile is asked for: of a median, the one in the middle."""
+        if isinstance(node, exp.Median):
+            return Fraction(1, 2)
+        given = node.args.get("expression")
+        value = self.scope.value(given) if isinstance(given, exp.Expression) else None
+        if isinstance(value, bool) or not isinstance(value, (int, Fraction)):
+            raise QueryRefused(f"{name_of(node)} needs a share between 0 and 1", hint="write QUANTILE_CONT(x, 0.9)")
+        return Fraction(value)
 
     def _unbounded(self, node: exp.Expression) -> QueryRefused:
         table = self.relation.table
@@ -137,9 +189,12 @@ class Columns:
         if node.expressions:
             raise QueryRefused("COUNT takes one argument", hint="write COUNT(*) or COUNT(x)")
         if isinstance(inner, exp.Distinct):
-            if len(inner.expressions) != 1:
-                raise QueryRefused("COUNT(DISTINCT …) takes one column")
-            counted: exp.Expression = exp.Distinct(expressions=[self._value(inner.expressions[0])])
+            what, condition = counted_where(inner)
+            several = len(inner.expressions) > 1
+            value = together([self._value(bare(each)) for each in inner.expressions]) if several else self._value(what)
+            if condition is not None:
+                value = exp.Case(ifs=[exp.If(this=predicate(condition, self.scope), true=value)])
+            counted: exp.Expression = exp.Distinct(expressions=[value])
         elif isinstance(inner, exp.Star) or self.scope.is_constant(inner):
             counted = exp.Star()
         else:
@@ -147,7 +202,8 @@ class Columns:
         sql = exp.Count(this=counted)
         if cap is None:
             return Made(sql, ColumnPolicy(name, type=ColumnType.INTEGER), "bigint")
-        return in_steps(name, Grid(sql, Fraction(1), 0, cap))
+        least = int(isinstance(counted, exp.Star) and not self.relation.table.public)  # no group of a unit is empty
+        return in_steps(name, Grid(sql, Fraction(1), least, cap))
 
     def _value(self, node: exp.Expression) -> exp.Expression:
         found = self.scope.key(node)
@@ -166,6 +222,13 @@ class Columns:
                     return in_steps(name, number(node.this, self.scope, predicate=predicate))
                 made = self._read(name, found, kind)
                 return replace(made, sql=type(node)(this=made.sql))
+        text = operand(node.this, self.scope) if isinstance(bare(node.this), exp.Case) else None
+        if text is not None and text.kind is ColumnType.TEXT:
+            made = self.computed(name, node.this)
+            return replace(made, sql=type(node)(this=made.sql))
+        if is_instant(node.this, self.scope):
+            moment = self._moment(node.this)
+            return moment_column(name, replace(moment, typed=type(node)(this=moment.sql), counted=None, nullable=True))
         values = number(node.this, self.scope, predicate=predicate)
         return in_steps(name, replace(values, sql=type(node)(this=values.sql), nullable=True))
 
@@ -180,14 +243,18 @@ class Columns:
         return self.relation.spelled(found) if names_owner else found
 
 
-def _averaged(name: str, values: Grid) -> Made:
-    ends = MOST_ROWS * min(values.low, 0), MOST_ROWS * max(values.high, 0)
-    total = arithmetic.widened(Whole(exp.Sum(this=values.sql.copy()), *ends), Width.INT128)
-    counted = exp.Anonymous(this="GREATEST", expressions=[exp.Count(this=values.sql.copy()), integer(1)])
-    count = Whole(counted, 1, MOST_ROWS, Width.BIGINT)  # of none the sum is NULL, by whatever it is divided
-    mean = arithmetic.scale(total, _AVERAGE, over=count)
-    ends = (values.low - 1) * _AVERAGE, (values.high + 1) * _AVERAGE
-    return in_steps(name, Grid(mean.sql, values.step / _AVERAGE, *ends, nullable=True, width=mean.width))
+def moment_column(name: str, moment: Instant) -> Made:
+    """A column of dates or timestamps, with the bounds that it has; those of a constant are two days or seconds."""
+    policy_type = "date" if moment.kind is ColumnType.DATE else "timestamp"
+    if moment.unbounded is not None:
+        return Made(moment.sql, ColumnPolicy(name, type=moment.kind), policy_type)
+    step = timedelta(days=1) if moment.kind is ColumnType.DATE else timedelta(seconds=1)
+    low, high = moment.ends
+    if low == high:
+        low, high = (low - step, high) if low.year > 1 else (low, high + step)
+    bins = bins_of(moment, most=_MOST_BINS)
+    policy = ColumnPolicy(name, type=moment.kind, lower=low, upper=high, domain=None if bins is None else list(bins))
+    return Made(moment.sql, policy, policy_type)
 
 
 def in_steps(name: str, grid: Grid) -> Made:
@@ -201,11 +268,20 @@ def in_steps(name: str, grid: Grid) -> Made:
     if grid.low == grid.high:
         return Made(grid.sql, _one_value(name, grid, kind), steps_type(grid.step))
     bounds = Bounds(grid.low * grid.step, grid.high * grid.step, step=grid.step)
-    domain = RangeDomain() if grid.public and bounds.cells <= MAX_DOMAIN else None
+    domain = RangeDomain() if bounds.cells <= MAX_DOMAIN else None
     policy = ColumnPolicy(
         name, type=kind, lower=bounds.lower, upper=bounds.upper, step=bounds.step, domain="range" if domain else None
     )
     return Made(grid.sql, policy, steps_type(grid.step))
+
+
+def _coded(name: str, grid: Grid, values: Sequence[Value]) -> Made:
+    """A column of a few numbers that the question itself writes down: with bounds, and its own public domain."""
+    made = in_steps(name, grid)
+    listed = tuple(value for value in values if isinstance(value, int) and not isinstance(value, bool))
+    if len(listed) < sum(value is not None for value in values) or made.policy.type is not ColumnType.INTEGER:
+        return made
+    return replace(made, policy=replace(made.policy, domain=ListDomain(listed))) if listed else made
 
 
 def _one_value(name: str, grid: Grid, kind: ColumnType) -> ColumnPolicy:

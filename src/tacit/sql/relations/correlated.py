@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
-from tacit.policy import Owner, TablePolicy, fold
-from tacit.sql.expressions.aliases import OUTSIDE
+from tacit.policy import NullUnit, Owner, TablePolicy, fold
+from tacit.sql.expressions.names.aliases import OUTSIDE
+from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.scope import Scope, ScopeSource, all_of, bare, conjuncts
 from tacit.sql.expressions.predicates import predicate
-from tacit.sql.expressions.printing import text_of
-from tacit.sql.expressions.scope import Scope, ScopeSource, all_of, bare, conjuncts
-from tacit.sql.relations.extremes import folded
+from tacit.sql.relations.extremes import can_be_grouped, folded
 from tacit.sql.relations.growth import Fan, fan
+from tacit.sql.relations.own_joins import MOST_OWN, first_rows, left_out
 from tacit.sql.relations.parts import OWNER, NamedTable, key_column, unlike
 from tacit.sql.relations.relation import Relation
 from tacit.sql.rules import GRID_RULES, Facts, apply, grids_of
 
 NEAREST = "look within the unit: compare a key of the subquery with the same key outside, or name a public table"
 _INNER = "s"  # what the rebuilt subquery is called
+_MIRRORED: dict[type[exp.Expression], type[exp.Expression]] = {
+    exp.NEQ: exp.NEQ,
+    exp.LT: exp.GT,
+    exp.LTE: exp.GTE,
+    exp.GT: exp.LT,
+    exp.GTE: exp.LTE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +37,10 @@ class Asker:
 
     relation: Relation
     scope: Scope
-    derive: Callable[[exp.Expression], NamedTable]  # the subquery as rows: of one unit each, or public
+    derive: Callable[[exp.Expression, frozenset[str]], NamedTable]  # the subquery as rows: of one unit each, or public
     names: Callable[[exp.Select], Scope]  # the names that are known inside the subquery
     bounded: Callable[[Fan], None]  # refuses to look at so many rows for each row outside
+    note: Callable[[str], None]  # says something to the reader of the answer
 
 
 @dataclass(slots=True)
@@ -45,10 +54,12 @@ class Correlated:
     select: exp.Select
     asker: Asker
     ties: list[tuple[str, tuple[str, Owner]]] = field(default_factory=list)  # a key inside, the key outside
+    unlike_keys: list[tuple[str, tuple[str, Owner], type[exp.Expression]]] = field(default_factory=list)
     conditions: list[exp.Expression] = field(default_factory=list)
     columns: dict[str, exp.Expression] = field(default_factory=dict)  # by the name we gave it
     nearest: str = NEAREST  # what would tie it to the row outside
     shown: dict[str, str] = field(default_factory=dict)  # what each goes by beside those outside
+    in_key: bool = False  # key IN (…): what it lists will be a tie
 
     def take_apart(self) -> None:
         """Sort the conditions of WHERE. What is left of the subquery depends on nothing outside."""
@@ -62,7 +73,7 @@ class Correlated:
             if not any(self._is_outer(column, inside) for column in _columns(condition)):
                 self._refuse_hidden(condition, inside)
                 kept.append(condition.copy())
-            elif not self._tied(condition, inside):
+            elif not self._tied(condition, inside) and not self._told_apart(condition, inside):
                 self.conditions.append(self._moved(condition, inside))
         self.nearest = self._nearest(inside)
         whole = all_of(kept)
@@ -72,14 +83,27 @@ class Correlated:
     @property
     def is_tied(self) -> bool:
         """Whether anything in it looks outside."""
-        return bool(self.ties or self.conditions)
+        return bool(self.ties or self.conditions or self.unlike_keys)
 
     def derived(self, items: Sequence[exp.Expression] = ()) -> NamedTable:
         """Its rows: what is asked of them, and whatever the conditions need."""
         needed = [exp.alias_(column.copy(), name, quoted=True) for name, column in self.columns.items()]
         listed = [*(item.copy() for item in items), *needed]
         self.select.set("expressions", listed or [exp.alias_(exp.Literal.number(1), "one")])
-        return self.asker.derive(self.select)
+        return self.asker.derive(self.select, self._tied_columns(items))
+
+    def _tied_columns(self, items: Sequence[exp.Expression]) -> frozenset[str]:
+        """The columns that are, or for IN will be, held to a key of the row outside.
+
+        A row outside that has a key has the owner that the key leads to; so has a row inside of the same key, and
+        nobody need look it up. A unit that is NULL, where the policy makes one unit of those, is equal to none.
+        """
+        if self.asker.relation.table.null_unit is NullUnit.ONE:
+            return frozenset()
+        keys = [self.columns[name] for name, _ in self.ties]
+        if self.in_key:
+            keys += [item.this if isinstance(item, exp.Alias) else item for item in items]
+        return frozenset(fold(key.name) for key in map(bare, keys) if isinstance(key, exp.Column))
 
     def exists(self, part: NamedTable) -> exp.Expression:
         """Whether there is a row of it that suits the row outside."""
@@ -94,8 +118,9 @@ class Correlated:
         kept: list[exp.Expression] = [_as(name, self.called(name)) for name in columns]
         conditions: list[exp.Expression] = []
         if part.is_private:
-            kept += [_of(OWNER), *(_of(key_column(name)) for name, _ in self.ties)]
-            conditions = self._same_owner(part)
+            kept += [] if part.tied else [_of(OWNER)]
+            kept += [_of(key_column(name)) for name in (*(n for n, _ in self.ties), *(n for n, *_ in self.unlike_keys))]
+            conditions = [*self._same_owner(part), *self._other_keys(part)]
         elif self.ties:
             raise QueryRefused("a key stands against a public table: it tells one person from another", hint=NEAREST)
         if not part.is_private and self.conditions:
@@ -109,9 +134,31 @@ class Correlated:
         rows = exp.select(*(few.columns if few else kept or [exp.Literal.number(1)])).from_(_sub(part.derived))
         if few is not None:
             rows, conditions = rows.group_by(*few.groups), few.conditions
+        loose = [each for each in conditions if not isinstance(bare(each), exp.EQ)]
+        if part.is_private and not names and len(loose) > (few is not None):  # each row would be held against each
+            rows = self._first(rows if few else rows.distinct(), part, conditions, types)
         made = exp.select(*listed).from_(_sub(rows))
         made = made.where(*conditions) if conditions else made
         return apply(GRID_RULES, made, facts=Facts(grids=grids_of(table, types)))
+
+    def _first(
+        self, rows: exp.Select, part: NamedTable, conditions: Sequence[exp.Expression], types: Mapping[str, str]
+    ) -> exp.Select:
+        """So few of a unit's rows that each row outside is held against few of them.
+
+        Those that agree in what is held equal, whose they are above all: a cut that looked at several units' rows would
+        let one decide about another's.
+        """
+        owner = [] if part.tied else [_of(OWNER)]
+        is_owner = self.asker.relation.is_owner
+        owner += [_of(key_column(name)) for name, (_, identity) in self.ties if not is_owner(identity)]
+        if not owner:
+            raise QueryRefused("this subquery is refused: nothing says whose its rows are", hint=self.nearest)
+        within = {column.name: column for column in (*owner, *_held_to_others(conditions))}
+        names = [item.alias_or_name for item in rows.expressions]
+        unordered = {name for name in names if not can_be_grouped(types.get(name.casefold()))}
+        self.asker.note(left_out("a subquery", MOST_OWN))
+        return first_rows(rows, _INNER, within=list(within.values()), most=MOST_OWN, unordered=unordered)
 
     def called(self, name: str) -> str:
         """What a column of the subquery goes by beside those outside: as the analyst writes it, if no other does."""
@@ -153,7 +200,18 @@ class Correlated:
                 raise QueryRefused("the subquery is tied to the unit outside by different keys", hint=NEAREST)
             if not relation.is_owner(identity):  # which is compared below, in its one spelling
                 same.append(exp.EQ(this=_of(key_column(name)), expression=_outside(relation.held(outside))))
+        if part.tied:  # by a key, which says whose its rows are
+            return same
         return [*same, exp.EQ(this=_of(OWNER), expression=_outside(relation.unit))]
+
+    def _other_keys(self, part: NamedTable) -> list[exp.Expression]:
+        """b.id <> a.id: another row of the same unit's."""
+        found: list[exp.Expression] = []
+        for name, (outside, identity), kind in self.unlike_keys:
+            if part.keys.get(fold(name)) != identity:
+                raise QueryRefused("keys of different things are compared", hint=NEAREST)
+            found.append(kind(this=_of(key_column(name)), expression=_outside(self.asker.relation.held(outside))))
+        return found
 
     def _is_outer(self, column: exp.Column, inside: Scope) -> bool:
         """As SQL has it, a name is of the subquery wherever it can be."""
@@ -199,6 +257,25 @@ class Correlated:
                 return True
         return False
 
+    def _told_apart(self, condition: exp.Expression, inside: Scope) -> bool:
+        """Take `inner key <> outer key`, or < and its like, in either order; a tie is needed beside it."""
+        if not isinstance(condition, tuple(_MIRRORED)):
+            return False
+        for here, there, kind in (
+            (condition.this, condition.expression, type(condition)),
+            (condition.expression, condition.this, _MIRRORED[type(condition)]),
+        ):
+            inner, outer = bare(here), bare(there)
+            if not isinstance(inner, exp.Column) or not isinstance(outer, exp.Column):
+                return False
+            found = self.asker.scope.key(outer) if self._is_outer(outer, inside) else None
+            if found is not None and not self._is_outer(inner, inside) and inside.key(inner) is not None:
+                name = f"other key {len(self.unlike_keys)}"
+                self.unlike_keys.append((name, found, kind))
+                self.columns[name] = inner.copy()
+                return True
+        return False
+
     def _moved(self, condition: exp.Expression, inside: Scope) -> exp.Expression:
         """The condition with our names for the subquery's columns."""
         if condition.find(exp.Select):
@@ -231,6 +308,16 @@ def _outside(value: exp.Expression, *, inside: Collection[str] = ()) -> exp.Expr
     for column in list(value.find_all(exp.Column)):
         column.set("table", exp.to_identifier(_INNER if column.name in inside else OUTSIDE))
     return value
+
+
+def _held_to_others(conditions: Sequence[exp.Expression]) -> Iterator[exp.Column]:
+    """The subquery's columns that are held equal to something outside, just as they stand in its rows."""
+    for node in map(bare, conditions):
+        sides = [bare(node.this), bare(node.expression)] if isinstance(node, exp.EQ) else []
+        for side, other in zip(sides, reversed(sides), strict=True):
+            alone = not any(column.table == _INNER for column in other.find_all(exp.Column))
+            if isinstance(side, exp.Column) and side.table == _INNER and alone:
+                yield side.copy()
 
 
 def _of(column: str) -> exp.Column:

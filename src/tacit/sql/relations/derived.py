@@ -9,10 +9,11 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import Owner, fold
-from tacit.policy.names import is_column_name
+from tacit.policy.reading.names import is_column_name
+from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.scope import Scope, ScopeSource, bare, name_of
+from tacit.sql.expressions.names.spoken import clause_named
 from tacit.sql.expressions.predicates import predicate
-from tacit.sql.expressions.printing import text_of
-from tacit.sql.expressions.scope import Scope, ScopeSource, bare, name_of
 from tacit.sql.relations.columns import AGGREGATES, Columns, Made, folded
 from tacit.sql.relations.parts import OWNER, NamedTable, key_column, with_columns
 from tacit.sql.relations.relation import Relation
@@ -50,9 +51,20 @@ class Derivation:
             table = replace(table, max_rows=1, max_groups=1)
         types = {made.policy.name: made.sql_type for made in shown}
         keys = {name: owner for name, (_, owner) in self.keys.items()}
-        return NamedTable(
-            self.alias, table, types, table.columns, keys, self._owner(), rows, tuple(fold(name) for name, _ in nodes)
-        )
+        listed = tuple(fold(name) for name, _ in nodes)
+        tied = self.relation.tied
+        made = NamedTable(self.alias, table, types, table.columns, keys, self._owner(), rows, listed, tied=tied)
+        return replace(made, growth=self.relation.growth, unique=self._unique(grouped, nodes))
+
+    def _unique(
+        self, grouped: list[exp.Expression] | None, nodes: list[tuple[str, exp.Expression]]
+    ) -> frozenset[str] | None:
+        """The columns, beside the owner, whose values no two rows of an owner share; None where nothing says so."""
+        if grouped is None:
+            return None
+        shown = {self._signature(node): fold(name) for name, node in nodes}
+        others = [self._signature(node) for node in grouped if not self._is_owner(node)]
+        return frozenset(shown[each] for each in others) if all(each in shown for each in others) else None
 
     def _owner(self) -> Owner | None:
         owner = self.relation.owner
@@ -77,21 +89,22 @@ class Derivation:
     def _all(self, star: exp.Expression) -> list[tuple[str, exp.Expression]]:
         of = star.args.get("table")
         stars = [node for node in star.walk() if isinstance(node, exp.Star)]
-        if any(value for node in stars for value in node.args.values()):
-            raise QueryRefused("* with EXCLUDE, REPLACE or RENAME is refused", hint="list the columns")
+        if any(value for node in stars for name, value in node.args.items() if name != "except_"):
+            raise QueryRefused("* with REPLACE or RENAME is refused", hint="list the columns")
+        left_out = {fold(name.name) for node in stars for name in node.args.get("except_") or ()}
         found: list[tuple[str, exp.Expression]] = []
         seen: list[Mapping[str, str]] = []
         for source in self.scope.sources:  # one table may go by two names
             if (of is None and source.columns not in seen) or (of is not None and fold(of.name) == fold(source.alias)):
                 seen.append(source.columns)
-                names = dict.fromkeys((*source.keys, *source.columns))
+                names = [name for name in dict.fromkeys((*source.keys, *source.columns)) if name not in left_out]
                 found += [(name, exp.column(name, table=source.alias, quoted=True)) for name in names]
         return found
 
     def _grouped(self, nodes: list[tuple[str, exp.Expression]]) -> list[exp.Expression] | None:
         """What the rows are grouped by; None where each row stays a row."""
         group = self.select.args.get("group")
-        aggregates = [node for _, node in nodes if not isinstance(node, exp.Window) and node.find(*AGGREGATES)]
+        aggregates = [node for _, node in nodes if _aggregates(node)]
         if self.select.args.get("distinct"):
             if group is not None or aggregates or self.select.args["distinct"].args.get("on"):
                 raise QueryRefused("DISTINCT beside GROUP BY or aggregates is refused in a subquery")
@@ -100,7 +113,7 @@ class Derivation:
             keys = [self._meant(node, nodes) for node in group.expressions]
             extra = [name for name, value in group.args.items() if value and name != "expressions"]
             if extra:
-                raise QueryRefused(f"{extra[0].upper()} is refused in a subquery's GROUP BY")
+                raise QueryRefused(f"{clause_named(extra[0])} is refused in a subquery's GROUP BY")
         elif aggregates:
             keys = []
         else:
@@ -120,7 +133,8 @@ class Derivation:
             other = next((each for each in bare(node).find_all(exp.AggFunc) if not isinstance(each, AGGREGATES)), None)
             if other is not None and not isinstance(bare(node), exp.Window):
                 raise QueryRefused(
-                    f"{name_of(other)} is refused in a subquery", hint="COUNT, SUM, AVG, MIN and MAX are allowed there"
+                    f"{name_of(other)} is refused in a subquery",
+                    hint="COUNT, SUM, AVG, MIN, MAX, MEDIAN, QUANTILE_CONT, STDDEV and VARIANCE are allowed there",
                 )
             alone = not bare(node).find(*AGGREGATES) and not self.scope.is_constant(bare(node))
             if alone and self._signature(node) not in known:
@@ -225,6 +239,12 @@ class Derivation:
         if isinstance(bare(node), exp.Window):
             raise QueryRefused("GROUP BY a window is refused", hint="nest one subquery in another")
         return self._made.computed("key", bare(node)).sql.copy()
+
+
+def _aggregates(node: exp.Expression) -> bool:
+    """Whether an aggregate over groups stands in an expression: one in a window is over the unit's own rows."""
+    found = node.walk(prune=lambda each: isinstance(each, exp.Window))
+    return any(isinstance(each, AGGREGATES) for each in found)
 
 
 def ctes_of(select: exp.Query) -> list[exp.CTE]:

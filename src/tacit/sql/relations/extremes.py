@@ -15,8 +15,8 @@ from sqlglot import exp
 
 from tacit.policy import ColumnType, fold
 from tacit.sql.expressions.cells import in_steps
-from tacit.sql.expressions.numerics import numeric
-from tacit.sql.expressions.scope import bare
+from tacit.sql.expressions.names.scope import bare
+from tacit.sql.expressions.numeric.numerics import numeric
 from tacit.sql.relations.parts import unlike
 
 _MIRRORED: dict[type[exp.Expression], type[exp.Expression]] = {
@@ -55,7 +55,7 @@ def folded(
     `inner` qualifies the columns of the subquery in the conditions; `types` are theirs, by folded name.
     """
     found = next(_inequalities(conditions, inner, types), None)
-    if found is None or not all(_can_be_grouped(column, types) for column in columns):
+    if found is None or not all(can_be_grouped(types.get(column.alias_or_name.casefold())) for column in columns):
         return None
     kept = [column for column in columns if column.alias_or_name != found.column.name]
     groups = [_written(column) for column in kept]
@@ -105,9 +105,8 @@ def _named(value: exp.Expression, name: str) -> exp.Expression:
     return exp.Alias(this=value, alias=exp.to_identifier(name, quoted=True))
 
 
-def _can_be_grouped(column: exp.Expression, types: Mapping[str, str]) -> bool:
-    """Keys can, and every type that tacit knows; a JSON of PostgreSQL is equal to nothing, and fails."""
-    kind = types.get(column.alias_or_name.casefold())
+def can_be_grouped(kind: str | None) -> bool:
+    """Whether cells of a type can: keys, which have none, and all that tacit knows. A JSON of PostgreSQL fails."""
     return kind is None or in_steps(kind) or ColumnType.from_sql(kind) is not None
 
 

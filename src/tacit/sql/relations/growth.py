@@ -2,8 +2,8 @@
 
 A join that only one person's rows enter is a clock, or a hang, where it multiplies them without end. What a public
 table multiplies by is counted in it, for it is public: the most of its rows that agree in the columns that are held
-equal, or all of them where none is. What a person's own rows multiply by nobody may count: each join that can pair them
-freely is taken to multiply by `OWN`.
+equal, or all of them where none is. What a person's own rows multiply by nobody may count: it is held to a public
+number (`own_joins`).
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
-from tacit.policy import Policy, fold
+from tacit.policy import fold
 from tacit.sql.emitting.dialects import emit
-from tacit.sql.expressions import arithmetic
-from tacit.sql.expressions.aliases import qualified
-from tacit.sql.expressions.arithmetic import MOST_ROWS, Whole, Width
-from tacit.sql.expressions.scope import bare
+from tacit.sql.expressions.names.aliases import qualified
+from tacit.sql.expressions.names.scope import bare
+from tacit.sql.expressions.numeric import arithmetic
+from tacit.sql.expressions.numeric.arithmetic import MOST_ROWS, Whole, Width
 from tacit.sql.relations.joins import Joins
+from tacit.sql.relations.own_joins import Pairing
 from tacit.sql.relations.parts import Named, NamedTable
 
 MOST = 1_000_000  # rows that one row may become
 MOST_PUBLIC = 100_000_000  # rows of public tables joined with each other, which are the same for everybody
-OWN = 100  # what a join of a person's own rows with each other is taken to multiply by
 
 Factor = tuple[str, "Fan | int"]  # what a part is called, and what it multiplies by
 
@@ -39,8 +39,12 @@ class CountedSchema(dict[str, Mapping[str, str]]):
         self._known: dict[str, int] = {}
 
     def most(self, fan: Fan) -> int:
-        """How many rows that is, read once."""
-        sql = emit(fan.query(), self._dialect)
+        """How many rows that is."""
+        return self.number(fan.query())
+
+    def number(self, query: exp.Select) -> int:
+        """The number that a query over public tables returns, read once."""
+        sql = emit(query, self._dialect)
         if sql not in self._known:
             self._known[sql] = self._count(sql)
         return self._known[sql]
@@ -89,13 +93,17 @@ def _counted(factor: Fan, schema: Mapping[str, Mapping[str, str]]) -> int:
 
 
 def factors(
-    parts: Sequence[Named], joins: Joins, *, where: Sequence[exp.Expression], policy: Policy
+    parts: Sequence[Named], joins: Joins, *, where: Sequence[exp.Expression], way: Pairing | None
 ) -> Iterator[Factor]:
-    """What each part multiplies a row by: people's rows first, then public ones, those that are tied to them before."""
-    private = [named for named in parts if named.part.is_private]
-    known = {named.place for named in private}
-    for named in private[1:]:
-        yield named.part.alias, 1 if _is_once(named, joins, policy) else OWN
+    """What each part multiplies a row by: people's rows first, then public ones, those that are tied to them before.
+
+    A subquery's rows may each be one of many already, as its own joins have made them.
+    """
+    known = {named.place for named in parts if named.part.is_private}
+    if way is not None:
+        yield way.anchor.part.alias, way.anchor.part.growth
+        for named, _ in way.free:
+            yield named.part.alias, way.most[named.place]
     equal = list(_equalities(parts, joins, where))
     left = [named for named in parts if named.place not in known]
     while left:
@@ -111,17 +119,6 @@ def fan(part: NamedTable, columns: Iterable[str]) -> Fan:
     written = {fold(name): name for name in part.types}
     rows = part.derived or exp.Table(this=exp.to_identifier(part.table.name, quoted=True))
     return Fan(rows, tuple(sorted(written.get(name, name) for name in columns)))
-
-
-def _is_once(named: Named, joins: Joins, policy: Policy) -> bool:
-    """Whether a part has one row for the key that it is joined by: other tables find their owners there."""
-    part = named.part
-    if part.derived is not None:
-        return part.table.max_rows == 1
-    links = [link for table in policy.tables if (link := table.link) is not None]
-    targets = {fold(link.key) for link in links if fold(link.table) == fold(part.table.name)}
-    sides = [side for same in joins.sames for side in ((same.left, same.left_column), (same.right, same.right_column))]
-    return any(side.place == named.place and fold(column) in targets for side, column in sides)
 
 
 def _equalities(

@@ -9,7 +9,8 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import fold
-from tacit.sql.expressions.scope import all_of, bare, conjuncts
+from tacit.sql.expressions.names.scope import all_of, bare, conjuncts
+from tacit.sql.expressions.names.spoken import clause_named
 from tacit.sql.relations.parts import Named
 
 Bind = Callable[[exp.Expression, int], exp.Expression]  # a condition, over so many parts from the left
@@ -29,16 +30,32 @@ class Same:
     right: Named
     right_column: str
 
-    def sql(self) -> list[exp.Expression]:
+    def sql(self, owner: Callable[[Named], exp.Column]) -> list[exp.Expression]:
         """The conditions. The owners are compared too: what a key promises is checked row by row."""
-        owners = exp.EQ(this=self.left.owner, expression=self.right.owner)
+        one, other = owner(self.left), owner(self.right)
+        owners: list[exp.Expression] = [] if one == other else [exp.EQ(this=one, expression=other)]
         if self.left.names_owner(self.left_column):
             sides = (self.left, self.left_column), (self.right, self.right_column)
             given = [named.key(column) for named, column in sides if named.part.derived is not None]
             # a subquery's own outer join may have left a key NULL on a row that has an owner all the same
-            return [owners, *(exp.Not(this=exp.Is(this=key, expression=exp.null())) for key in given)]
+            return [*owners, *(exp.Not(this=exp.Is(this=key, expression=exp.null())) for key in given)]
         keys = exp.EQ(this=self.left.key(self.left_column), expression=self.right.key(self.right_column))
-        return [keys, owners]
+        return [keys, *owners]
+
+    def beside(self, named: Named, link: str) -> Named | None:
+        """The other part, where this one is held to it by its column `link`, folded."""
+        if named is self.left and fold(self.left_column) == link:
+            return self.right
+        return self.left if named is self.right and fold(self.right_column) == link else None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One join: its part, its side, and its conditions, of which keys that are held equal stay what they are."""
+
+    place: int
+    side: str
+    conditions: list[exp.Expression | Same]
 
 
 @dataclass(slots=True)
@@ -51,32 +68,90 @@ class Joins:
     missing: set[int] = field(default_factory=set)  # parts whose columns an outer join may leave NULL
     sames: list[Same] = field(default_factory=list)  # the keys that are held equal
     written: list[tuple[int, exp.Expression]] = field(default_factory=list)  # the conditions of each join, by its part
+    lenders: dict[int, Named] = field(default_factory=dict)  # by a part's place: the part that knows whose its rows are
+    steps: list[Step] = field(default_factory=list)
+    taken: list[Same] = field(default_factory=list)  # equalities of keys that stood in WHERE
     _together: dict[int, int] = field(default_factory=dict)
     _holders: dict[str, str] = field(default_factory=dict)  # the alias of the part that has a column
 
-    def tree(self, rows: Sequence[exp.Select], joins: Sequence[exp.Join], *, where: list[exp.Expression]) -> exp.Select:
-        """All parts joined. Equalities of keys in `where` are taken out of it and used."""
+    def settle(self, joins: Sequence[exp.Join], *, where: list[exp.Expression]) -> None:
+        """Read the joins. Equalities of keys in `where` are taken out of it and used."""
         _refuse_comma_before_outer(joins)
-        tree = exp.select().from_(_sub(rows[0], self.parts[0].alias), copy=False)
-        for place, join in enumerate(joins, start=1):
-            side = self._side(join, place)
-            conditions, keyed = self._on(join, place, outer=bool(side))
-            self._keeps_owners(place, side, keyed=keyed)
-            self.missing |= {place} if side in {"LEFT", "FULL"} else set()
-            self.missing |= set(range(place)) if side in {"RIGHT", "FULL"} else set()
-            on = all_of(conditions)
-            if on is None and side:
-                raise QueryRefused(f"{side} JOIN needs a condition", hint="add ON …")
-            tree = tree.join(
-                _sub(rows[place], self.parts[place].alias),
-                on=None if on is None else on.copy(),
-                join_type=side or ("inner" if on is not None else "cross"),
-                copy=False,
-            )
-        for same in self._taken(where):
-            tree = tree.where(*(each.copy() for each in same.sql()), copy=False)
+        self.steps += [self._step(join, place) for place, join in enumerate(joins, start=1)]
+        self.taken += self._taken(where)
         self._one_owner()
-        return tree
+        self.lenders.update(self._lenders(self.steps, self.taken))
+
+    def tree(self, rows: Callable[[Named], exp.Select]) -> exp.Select:
+        """All parts joined, once they are settled."""
+        tree = exp.select().from_(_sub(rows(self.parts[0]), self.parts[0].alias), copy=False)
+        later: list[exp.Expression] = []
+        for step in self.steps:
+            written = [each for condition in step.conditions for each in self._written(condition)]
+            unseen = {named.alias for named in self.parts[step.place + 1 :]}
+            late = [each for each in written if any(column.table in unseen for column in each.find_all(exp.Column))]
+            later += late  # whose a row is, where a part says so that is not joined yet: never in an outer join
+            on = all_of([each for each in written if each not in late])
+            named = self.parts[step.place]
+            how = step.side or ("inner" if on is not None else "cross")
+            tree = tree.join(_sub(rows(named), named.alias), on=on, join_type=how, copy=False)
+        later += [each for same in self.taken for each in self._written(same)]
+        return tree.where(*later, copy=False) if later else tree
+
+    def bound(self) -> list[tuple[exp.Expression, int | None]]:
+        """The conditions of the joins, but for keys that are held equal, each with the place of its join."""
+        return [
+            (each, step.place) for step in self.steps for each in step.conditions if isinstance(each, exp.Expression)
+        ]
+
+    def owner(self, named: Named) -> exp.Column:
+        """The column that says whose a row is: that of the part it is held to, where that one knows it."""
+        return self.lenders.get(named.place, named).owner
+
+    def _written(self, condition: exp.Expression | Same) -> list[exp.Expression]:
+        return condition.sql(self.owner) if isinstance(condition, Same) else [condition]
+
+    def _step(self, join: exp.Join, place: int) -> Step:
+        side = self._side(join, place)
+        conditions, keyed = self._on(join, place, outer=bool(side))
+        self._keeps_owners(place, side, keyed=keyed)
+        if side and not conditions:
+            raise QueryRefused(f"{side} JOIN needs a condition", hint="add ON …")
+        self.missing |= {place} if side in {"LEFT", "FULL"} else set()
+        self.missing |= set(range(place)) if side in {"RIGHT", "FULL"} else set()
+        return Step(place, side, conditions)
+
+    def _lenders(self, steps: Sequence[Step], taken: Sequence[Same]) -> dict[int, Named]:
+        """For parts that would look up their owner in a table of their own, a part that has it beside them.
+
+        A row that is held equal, by the very column that leads to its owner, to a row of the same key belongs to that
+        row's owner: the table of the look-up holds a row of that key and that owner, whence the other part has it. So
+        pairs with the look-up are pairs without it; where a key stands twice for one owner, which no key does, each is
+        there once, as SQL says, and not once for every such row. This holds where the equality always does: in WHERE
+        or an inner join, between rows that no outer join has left out.
+        """
+        inner = [each for step in steps if not step.side for each in step.conditions if isinstance(each, Same)]
+        held = [same for same in (*inner, *taken) if not {same.left.place, same.right.place} & self.missing]
+        waiting = sorted((named for named in self.parts if named.link is not None), key=lambda each: each.part.hops)
+        known = {named.place for named in self.parts} - {named.place for named in waiting}
+        found: dict[int, Named] = {}
+        while waiting:
+            pairs = [(named, self._lender(named, steps, held=held, known=known, found=found)) for named in waiting]
+            named, lender = next((pair for pair in pairs if pair[1] is not None), pairs[0])
+            if lender is not None:
+                found[named.place] = lender
+            known.add(named.place)
+            waiting.remove(named)
+        return found
+
+    def _lender(
+        self, named: Named, steps: Sequence[Step], *, held: Sequence[Same], known: set[int], found: dict[int, Named]
+    ) -> Named | None:
+        """Who knows whose its rows are, and does so wherever that is asked."""
+        beside = [same.beside(named, named.link or "") for same in held]
+        lenders = [found.get(other.place, other) for other in beside if other is not None and other.place in known]
+        unseen = _unseen(named, steps)
+        return next((other for other in lenders if other.place not in unseen), None)
 
     def qualified(self, value: exp.Expression) -> exp.Expression:
         """The same, each column said to be of the part that has it: no two parts have one of the same name."""
@@ -92,7 +167,7 @@ class Joins:
         kind = str(join.args.get("kind") or "").upper()
         if extra or kind not in _KINDS:
             raise QueryRefused(
-                f"{(kind or extra[0].upper())} JOIN is refused",
+                f"{kind or clause_named(extra[0])} JOIN is refused",
                 hint=_INSTEAD.get(kind, "JOIN … ON, LEFT, RIGHT, FULL, CROSS, NATURAL and USING are understood"),
             )
         method = str(join.args.get("method") or "").upper()
@@ -100,14 +175,14 @@ class Joins:
             raise QueryRefused(f"{method} JOIN is refused")
         return str(join.args.get("side") or "").upper()
 
-    def _on(self, join: exp.Join, place: int, *, outer: bool) -> tuple[list[exp.Expression], bool]:
+    def _on(self, join: exp.Join, place: int, *, outer: bool) -> tuple[list[exp.Expression | Same], bool]:
         """The conditions of one join, and whether it ties the part's owners to those before it.
 
         An outer join ties its part to one part alone: of two before it that it compares, it keeps the unequal pairs.
         """
         written = conjuncts(join.args["on"]) if join.args.get("on") is not None else []
         written += self._using(join, place)
-        conditions: list[exp.Expression] = []
+        conditions: list[exp.Expression | Same] = []
         keyed = False
         self.written += [(place, condition) for condition in written]
         for condition in written:
@@ -116,7 +191,7 @@ class Joins:
                 if not (outer and keyed):
                     self._tie(same)
                 keyed = True
-                conditions += same.sql()
+                conditions.append(same)
             else:
                 conditions.append(exp.paren(self.qualified(self.bind(condition, place + 1))))
         return conditions, keyed
@@ -257,6 +332,17 @@ def _shared(one: Named, other: Named) -> str:
     """The equality that would make their rows one owner's, or nothing."""
     pairs = [(a, b) for a, key in one.part.keys.items() for b, same in other.part.keys.items() if key == same]
     return f"{one.part.alias}.{pairs[0][0]} = {other.part.alias}.{pairs[0][1]}" if pairs else ""
+
+
+def _unseen(named: Named, steps: Sequence[Step]) -> set[int]:
+    """The parts that are joined only after an outer join has asked whose a row of this part is."""
+    asked = [
+        step.place
+        for step in steps
+        if step.side
+        and any(isinstance(each, Same) and (named is each.left or named is each.right) for each in step.conditions)
+    ]
+    return set(range(min(asked) + 1, 1 + len(steps))) if asked else set()
 
 
 def _refuse_comma_before_outer(joins: Sequence[exp.Join]) -> None:

@@ -7,9 +7,9 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnType, fold
 from tacit.sql.expressions import cells
-from tacit.sql.expressions.numerics import numeric
+from tacit.sql.expressions.names.scope import bare
+from tacit.sql.expressions.numeric.numerics import numeric
 from tacit.sql.expressions.operands import comparable
-from tacit.sql.expressions.scope import bare
 from tacit.sql.relations.correlated import NEAREST, Asker, Correlated
 from tacit.sql.relations.parts import NamedTable
 
@@ -31,12 +31,22 @@ def member(node: exp.Expression, asker: Asker) -> exp.Expression:
 def _select(query: exp.Expression, what: str) -> exp.Select:
     while isinstance(query, exp.Subquery) and not any(value for name, value in query.args.items() if name != "this"):
         query = query.this
+    if isinstance(query, exp.SetOperation) and not query.args.get("with_"):
+        query = _over_set(query)
     if not isinstance(query, exp.Select) or query.args.get("from_") is None:
-        raise QueryRefused(
-            f"{what} needs a SELECT … FROM …",
-            hint="put UNION ALL one level deeper: FROM (… UNION ALL …)",
-        )
+        raise QueryRefused(f"{what} needs a SELECT … FROM …", hint="write WITH before the question")
     return query
+
+
+def _over_set(query: exp.SetOperation) -> exp.Select:
+    """SELECT … FROM (… UNION …): the columns go by the names that the first SELECT gives them."""
+    first: exp.Expression = query
+    while not isinstance(first, exp.Select):
+        first = first.this
+    names = [exp.to_identifier(item.alias_or_name, quoted=True) for item in first.expressions]
+    listed = [exp.column(name) for name in names if name is not None]
+    alias = exp.TableAlias(this=exp.to_identifier("united"))
+    return exp.select(*listed).from_(exp.Subquery(this=query.copy(), alias=alias))
 
 
 def _exists(select: exp.Select, asker: Asker) -> exp.Expression:
@@ -71,6 +81,7 @@ def _in(node: exp.Expression, asker: Asker) -> exp.Expression:
     if grouped and inner.is_tied:
         raise QueryRefused("a grouped subquery that looks at the row outside is refused", hint="move it into a join")
     outside = asker.scope.key(bare(node.this))
+    inner.in_key = outside is not None
     part = inner.derived(select.expressions)
     if not part.is_private:
         return _public(node, inner, part)

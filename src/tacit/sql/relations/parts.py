@@ -23,10 +23,10 @@ from tacit.policy import (
     owner_of,
     root_of,
 )
-from tacit.policy.names import MAX_NAME, is_column_name
+from tacit.policy.reading.names import MAX_NAME, is_column_name
 from tacit.sql.expressions.cells import identified
-from tacit.sql.expressions.printing import table_named
-from tacit.sql.expressions.scope import ScopeSource, name_of
+from tacit.sql.expressions.names.printing import table_named
+from tacit.sql.expressions.names.scope import ScopeSource, name_of
 
 OWNER = " u"  # the owner of a subquery's rows: no column of a policy begins with a space
 _SHOWN = 100  # characters of a name that is made longer
@@ -44,6 +44,11 @@ class NamedTable:
     owner: Owner | None
     derived: exp.Select | None = None  # the rows of a subquery: owner, keys and columns under their own names
     listed: tuple[str, ...] = ()  # the columns and keys of a subquery in their order, folded
+    link: str | None = None  # the column, folded, by which the owner of a row is looked up in another table
+    hops: int = 0  # how many tables away it is
+    tied: bool = False  # a subquery's rows are held to a row outside by that column, and so need no look-up
+    growth: int = 1  # how many of its rows one row of a table can have become
+    unique: frozenset[str] | None = None  # a subquery has one row for each owner and value of these columns, folded
 
     @property
     def is_private(self) -> bool:
@@ -69,9 +74,11 @@ def base(node: exp.Expression, policy: Policy, *, schema: Schema) -> NamedTable:
     table = replace(table, unit_form=root_of(policy.tables, table).unit_form)
     types = _of_table(schema, table)
     keys = {} if table.public else _keys(policy, table, schema)
-    return NamedTable(
-        node.alias or table.name, table, types, _columns(table, types), keys, owner_of(policy.tables, table)
-    )
+    hops = 0 if table.public else len(lookups(policy.tables, table))
+    link = fold(table.unit_column or "") if hops else None
+    owner = owner_of(policy.tables, table)
+    named = node.alias or table.name
+    return NamedTable(named, table, types, _columns(table, types), keys, owner, link=link, hops=hops)
 
 
 def _columns(table: TablePolicy, types: Mapping[str, str]) -> tuple[ColumnPolicy, ...]:
@@ -122,6 +129,11 @@ class Named:
         return self.of(f" j{self.place}_{sorted(self.part.keys).index(fold(name))}")
 
     @property
+    def link(self) -> str | None:
+        """The column by which the owner of a row is looked up; None where it stands in the row."""
+        return self.part.link
+
+    @property
     def alias(self) -> str:
         """What its rows are called among those it is joined with."""
         return f"t{self.place}"
@@ -165,8 +177,8 @@ class Named:
         owner = self.part.owner
         return owner is not None and (fold(owner.table), fold(owner.column)) == (key.table, key.column)
 
-    def rows(self, policy: Policy, *, schema: Schema) -> exp.Select:
-        """The table's rows: owner, keys, and every column under its own name."""
+    def rows(self, policy: Policy, *, schema: Schema, lent: bool = False) -> exp.Select:
+        """The table's rows: owner, keys, and every column under its own name. `lent`: another part knows the owner."""
         if self.part.derived is not None:
             return self._derived_rows(self.part.derived)
         table = self.part.table
@@ -183,8 +195,10 @@ class Named:
         for place, key in enumerate(sorted(self.part.keys)):
             held = identified(_of("t", written.get(key, key)), types.get(key, ""))
             listed.append(exp.alias_(held, f" j{self.place}_{place}", quoted=True))
-        if self.part.is_private:
-            owner, selected = _followed(selected, policy, table=table, schema=schema)
+        if self.part.is_private and not lent:
+            owner: exp.Expression = _typed("t", table, table.unit_column or "", schema)
+            if not self.part.tied:
+                owner, selected = _followed(selected, policy, table=table, schema=schema)
             listed.append(exp.alias_(owner, f" u{self.place}", quoted=True))
             selected = selected.where(exp.Not(this=exp.Is(this=owner.copy(), expression=exp.null())), copy=False)
         return selected.select(*listed, *self._marked(), copy=False)
@@ -226,7 +240,7 @@ def _followed(
         table, other = policy.table(link.table), f"l{place}"
         joined = table_named(table.name)
         on = exp.EQ(this=owner, expression=_typed(other, table, link.key, schema))
-        selected = selected.join(exp.alias_(joined, other, table=True), on=on)
+        selected = selected.join(exp.alias_(joined, other, table=True), on=on, copy=False)
         owner = _typed(other, table, table.unit_column or "", schema)
     is_text = ColumnType.from_sql(_sql_type(schema, table, table.unit_column or "")) is ColumnType.TEXT
     return spelled(owner, form, is_text=is_text), selected

@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from tacit.policy import ColumnType, Owner, TablePolicy, fold
 from tacit.sql.expressions.cells import identified
-from tacit.sql.expressions.printing import text_of
-from tacit.sql.expressions.scope import ScopeSource
+from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.scope import ScopeSource
 from tacit.sql.relations.parts import spelled
 
 
@@ -29,6 +29,7 @@ class Relation:
     owner: Owner | None
     remaining: exp.Expression | None = None
     growth: int = 1  # how many rows one row of a table can have become
+    tied: bool = False  # its rows are held to a row outside by a key, which stands in their owner's place
 
     @property
     def text(self) -> str:

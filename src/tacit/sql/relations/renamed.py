@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import fold
-from tacit.policy.names import is_column_name
+from tacit.policy.reading.names import is_column_name
 from tacit.sql.relations.parts import OWNER, NamedTable, key_column, with_columns
 
 
@@ -34,6 +34,7 @@ def renamed(part: NamedTable, names: Sequence[str]) -> NamedTable:
         keys={fold(new[name]): owner for name, owner in part.keys.items()},
         derived=exp.select(*listed).from_(rows),
         listed=tuple(map(fold, names)),
+        unique=None if part.unique is None else frozenset(fold(new[name]) for name in part.unique),
     )
 
 

@@ -8,9 +8,9 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, ColumnType, Domain, ListDomain, fold
-from tacit.sql.expressions.arithmetic import double
 from tacit.sql.expressions.cells import comparable, compared_as
-from tacit.sql.expressions.grid import gcd
+from tacit.sql.expressions.numeric.doubles import double
+from tacit.sql.expressions.numeric.grid import gcd
 from tacit.sql.relations.parts import OWNER, NamedTable, key_column, with_columns
 
 
@@ -53,9 +53,8 @@ def union_all(left: NamedTable, right: NamedTable) -> NamedTable:
         max_rows=_sum(left.table.max_rows, right.table.max_rows),
         max_groups=_sum(left.table.max_groups, right.table.max_groups),
     )
-    return replace(
-        left, table=table, types=types, columns=tuple(columns), keys=keys, derived=_rows(left, right, sources)
-    )
+    made = replace(left, table=table, types=types, columns=tuple(columns), keys=keys, growth=left.growth + right.growth)
+    return replace(made, derived=_rows(left, right, sources), unique=None)
 
 
 @dataclass(frozen=True, slots=True)

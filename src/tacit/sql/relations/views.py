@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from sqlglot import exp, parse_one
+from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from tacit.errors import PolicyError
 from tacit.policy import ViewPolicy
+from tacit.sql.expressions.names.spoken import AsTyped
+
+_DIALECT = AsTyped()
 
 
 def parsed(view: ViewPolicy) -> exp.Expression:
     """The query of a view. It is bound and built anew like any subquery."""
     try:
-        tree = parse_one(view.query, dialect="duckdb")
-    except (SqlglotError, RecursionError):
+        tree = _DIALECT.parse(view.query)[0]
+    except (SqlglotError, RecursionError, LookupError):
         raise PolicyError(f"the view {view.name} cannot be read", hint="its query is one SELECT") from None
     if not isinstance(tree, (exp.Select, exp.Union)):
         raise PolicyError(f"the view {view.name} is not a SELECT", hint="its query is one SELECT")

@@ -1,34 +1,88 @@
-"""Window functions within one unit: a number for each row that the unit's own rows decide."""
+"""Window functions within one unit: a value for each row that the unit's own rows decide."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
-from tacit.sql.expressions.grid import Grid
+from tacit.policy import ColumnPolicy, ColumnType
+from tacit.sql.expressions.dates.instant_reading import is_instant
+from tacit.sql.expressions.dates.instants import Instant
+from tacit.sql.expressions.names.scope import Scope, bare, name_of
+from tacit.sql.expressions.names.spoken import clause_named
 from tacit.sql.expressions.numbers import number
-from tacit.sql.expressions.operands import operand
-from tacit.sql.expressions.predicates import predicate
-from tacit.sql.expressions.scope import Scope, bare, name_of
+from tacit.sql.expressions.numeric import arithmetic
+from tacit.sql.expressions.numeric.arithmetic import MOST_ROWS, Whole, Width, integer
+from tacit.sql.expressions.numeric.grid import Grid
+from tacit.sql.expressions.operands import cell, operand
+from tacit.sql.expressions.predicates import moment_of, predicate
 from tacit.sql.relations.relation import Relation
 
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank)
 _NEIGHBOURS = (exp.Lag, exp.Lead)
-_BY_PLACE = (exp.RowNumber, *_NEIGHBOURS)  # the others give equal rows equal numbers
-_FARTHEST = 1_000_000  # rows that LAG and LEAD look back or ahead
+_ENDS = (exp.FirstValue, exp.LastValue)
+_BY_PLACE = (exp.RowNumber, *_NEIGHBOURS, *_ENDS)  # the others give equal rows equal numbers
+_FARTHEST = 1_000_000  # rows that LAG, LEAD and frames look back or ahead
 _TOTALS = (exp.Count, exp.Sum, exp.Min, exp.Max)
+_FINEST, _COARSEST = 10**6, 10**3  # an average is cut off at such a part of its column's step
+_ROOM = 1 << 40  # steps of an average that is cut off finely
+_FRAMES = {"PRECEDING", "FOLLOWING", "CURRENT ROW", "UNBOUNDED", "ROWS", "RANGE", "", "NONE"}
+_FORMS = "ROW_NUMBER, RANK, LAG, LEAD and FIRST_VALUE with ORDER BY; COUNT, SUM, AVG, MIN and MAX with or without"
 
 
-def window(node: exp.Window, scope: Scope, relation: Relation) -> Grid:
-    """The grid value of a window function that looks at one unit's rows only.
+@dataclass(frozen=True, slots=True)
+class NeighbourCell:
+    """A text or a truth value of another of the unit's rows, with what is known of its column."""
+
+    sql: exp.Expression
+    column: ColumnPolicy
+    kind: ColumnType
+    sql_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """Which of the unit's rows a window looks at, and in which order."""
+
+    partition: list[exp.Expression]
+    order: list[exp.Expression]
+    spec: exp.Expression | None
+
+    def over(self, function: exp.Expression) -> exp.Expression:
+        """The function over these rows."""
+        made = exp.Window(this=function, partition_by=[part.copy() for part in self.partition])
+        if self.order:
+            made.set("order", exp.Order(expressions=[item.copy() for item in self.order]))
+        if self.spec is not None:
+            made.set("spec", self.spec.copy())
+        return made
+
+
+def window(node: exp.Window, scope: Scope, relation: Relation) -> Grid | Instant | NeighbourCell:
+    """What a window function gives that looks at one unit's rows only: a number on its grid, a moment, or a cell.
 
     Rows that the ORDER BY leaves equal, all of them where there is none, are put in order by all their columns and
     keys, so that neither storage nor any other unit decides between them; rows that are equal in all that could leave
     the subquery may change places unseen.
     """
+    frame = _frame(node, scope, relation)
+    function, ordered = node.this, bool(node.args.get("order"))
+    by_place = isinstance(function, _NEIGHBOURS) or (isinstance(function, exp.FirstValue) and frame.spec is None)
+    by_place = by_place or (isinstance(function, _ENDS) and _is_whole(frame.spec))
+    if by_place and ordered:
+        return _neighbour(function, scope, frame)
+    if is_instant(node, scope) and isinstance(function, (exp.Min, exp.Max)):
+        found = moment_of(function.this, scope)
+        sql = frame.over(type(function)(this=found.sql))
+        return Instant(found.kind, found.low, found.high, sql, unbounded=found.unbounded, zoned=found.zoned)
+    return _number(function, scope, relation, frame=frame, ordered=ordered)
+
+
+def _frame(node: exp.Window, scope: Scope, relation: Relation) -> _Frame:
     function = node.this
     keys = node.args.get("partition_by") or []
     if relation.table.public:
@@ -40,46 +94,124 @@ def window(node: exp.Window, scope: Scope, relation: Relation) -> Grid:
             f"{name_of(function)} OVER would look at the rows of several units",
             hint=f"write OVER (PARTITION BY {relation.table.unit_column} …)",
         )
-    extra = [
-        name for name, value in node.args.items() if value and name not in {"this", "partition_by", "order", "over"}
-    ]
+    known = {"this", "partition_by", "order", "over", "spec"}
+    extra = [name for name, value in node.args.items() if value and name not in known]
     if extra:
-        raise QueryRefused(f"a window with {extra[0].upper()} is refused", hint="PARTITION BY and ORDER BY are allowed")
+        raise QueryRefused(
+            f"a window with {clause_named(extra[0])} is refused", hint="PARTITION BY, ORDER BY and ROWS are allowed"
+        )
+    spec = _spec(node.args.get("spec"), ordered=bool(node.args.get("order")))
     ordered = _order(node.args.get("order"), scope)
-    if isinstance(function, _BY_PLACE):
+    if isinstance(function, _BY_PLACE) or (spec is not None and str(spec.args.get("kind")).upper() == "ROWS"):
         ordered += [_ordered(exp.column(exp.to_identifier(name, quoted=True))) for name in relation.all_columns]
-    partition = [_plain(key, scope) for key in keys]
     owner = exp.column(exp.to_identifier(relation.table.unit_column or "", quoted=True))
-    grid = _function(function, scope, relation, ordered=bool(node.args.get("order")))
-    made = exp.Window(this=grid.sql, partition_by=[relation.spelled(owner), *partition])
-    if ordered:
-        made.set("order", exp.Order(expressions=ordered))
-    return replace(grid, sql=made)
+    return _Frame([relation.spelled(owner), *(_plain(key, scope) for key in keys)], ordered, spec)
 
 
-def _function(function: exp.Expression, scope: Scope, relation: Relation, *, ordered: bool) -> Grid:
+def _spec(spec: exp.Expression | None, *, ordered: bool) -> exp.Expression | None:
+    """ROWS BETWEEN 6 PRECEDING AND CURRENT ROW; RANGE from the first row on, or over all of them."""
+    if spec is None:
+        return None
+    bounds = [spec.args.get(name) for name in ("start", "end")]
+    counted = [bound for bound in bounds if isinstance(bound, exp.Expression)]
+    words = {str(spec.args.get(name) or "").upper() for name in ("kind", "start_side", "end_side")}
+    words |= {str(bound or "").upper() for bound in bounds if not isinstance(bound, exp.Expression)}
+    whole = all(
+        isinstance(bound, exp.Literal) and str(bound.this).isdigit() and int(bound.this) <= _FARTHEST
+        for bound in counted
+    )
+    by_rows = str(spec.args.get("kind")).upper() == "ROWS"
+    if not ordered or not words <= _FRAMES or not whole or (counted and not by_rows) or spec.args.get("exclude"):
+        raise QueryRefused(
+            "a window with such a frame is refused",
+            hint="write ORDER BY … ROWS BETWEEN 6 PRECEDING AND CURRENT ROW",
+        )
+    copy = spec.copy()
+    if copy.args.get("end") is None:  # ROWS 2 PRECEDING: said, for engines differ in what they leave out
+        copy.set("end", "CURRENT ROW")
+    return copy
+
+
+def _is_whole(spec: exp.Expression | None) -> bool:
+    """Whether a frame is all of the unit's rows."""
+    ends = [] if spec is None else [str(spec.args.get(name)).upper() for name in ("start", "end")]
+    return ends == ["UNBOUNDED", "UNBOUNDED"]
+
+
+def _neighbour(function: exp.Expression, scope: Scope, frame: _Frame) -> Grid | Instant | NeighbourCell:
+    """A value of another of the unit's rows."""
+
+    def over(value: exp.Expression, default: exp.Expression | None = None) -> exp.Expression:
+        if isinstance(function, _ENDS):
+            return frame.over(type(function)(this=value))
+        places = _places(function)
+        given = {"offset": places or (exp.Literal.number(1) if default is not None else None), "default": default}
+        return frame.over(
+            type(function)(this=value, **{name: part for name, part in given.items() if part is not None})
+        )
+
+    inner, default = bare(function.this), function.args.get("default")
+    if is_instant(inner, scope) and default is None:
+        moment = moment_of(inner, scope)
+        return Instant(
+            moment.kind, moment.low, moment.high, over(moment.sql), unbounded=moment.unbounded, zoned=moment.zoned
+        )
+    found = scope.column(inner) if isinstance(inner, exp.Column) and scope.key(inner) is None else None
+    if found is not None and found[1] in {ColumnType.TEXT, ColumnType.BOOLEAN} and default is None:
+        read = cell(*found, scope)
+        return NeighbourCell(over(read.sql), found[0], found[1], read.sql_type)
+    values = number(inner, scope, predicate=predicate)
+    if default is None:
+        return replace(values, sql=over(values.sql), nullable=True)
+    units = number(default, scope, predicate=predicate)
+    if not units.is_constant or (units.value / values.step).denominator != 1:
+        raise QueryRefused(
+            f"{name_of(function)} needs a constant for where there is no such row", hint="write LAG(x, 1, 0)"
+        )
+    steps = int(units.value / values.step)
+    ends = min(values.low, steps), max(values.high, steps)
+    return replace(values, sql=over(values.sql, integer(steps)), low=ends[0], high=ends[1], nullable=True)
+
+
+def _places(function: exp.Expression) -> exp.Expression | None:
+    """How many rows LAG and LEAD look back or ahead."""
+    places = function.args.get("offset")
+    if places is None:
+        return None
+    if not (isinstance(places, exp.Literal) and str(places.this).isdigit() and int(places.this) <= _FARTHEST):
+        raise QueryRefused(f"{name_of(function)} takes a whole number of rows")
+    return places.copy()
+
+
+def _number(function: exp.Expression, scope: Scope, relation: Relation, *, frame: _Frame, ordered: bool) -> Grid:
+    """A rank or a total of the unit's rows."""
     cap = relation.table.max_rows
     if isinstance(function, (exp.Rank, exp.DenseRank)) and not ordered:
         raise QueryRefused(f"{name_of(function)} needs an ORDER BY", hint="write OVER (PARTITION BY … ORDER BY …)")
     if isinstance(function, _RANKS) and not function.expressions:
         if cap is None:
             raise _uncapped(function, scope)
-        return Grid(type(function)(), Fraction(1), 0, cap)
-    if isinstance(function, _NEIGHBOURS) and ordered and not function.args.get("default"):
-        places = function.args.get("offset")
-        if places is not None and not (
-            isinstance(places, exp.Literal) and str(places.this).isdigit() and int(places.this) <= _FARTHEST
-        ):
-            raise QueryRefused(f"{name_of(function)} takes a whole number of rows")
-        values = number(function.this, scope, predicate=predicate)
-        made = type(function)(this=values.sql, **({} if places is None else {"offset": places.copy()}))
-        return replace(values, sql=made, nullable=True)
-    if isinstance(function, _TOTALS) and not ordered and not isinstance(function.this, exp.Distinct):
-        return _total(function, scope, cap)
-    raise QueryRefused(
-        f"{name_of(function)} OVER is refused in this form",
-        hint="ROW_NUMBER, RANK, DENSE_RANK, LAG and LEAD with ORDER BY; COUNT, SUM, MIN and MAX without",
-    )
+        return Grid(frame.over(type(function)()), Fraction(1), 0, cap)
+    if isinstance(function, _TOTALS) and not isinstance(function.this, exp.Distinct):
+        total = _total(function, scope, cap)
+        return replace(total, sql=frame.over(total.sql))
+    if isinstance(function, exp.Avg) and not isinstance(function.this, exp.Distinct):
+        return averaged(number(function.this, scope, predicate=predicate), frame.over)
+    raise QueryRefused(f"{name_of(function)} OVER is refused in this form", hint=_FORMS)
+
+
+def averaged(values: Grid, over: Callable[[exp.Expression], exp.Expression]) -> Grid:
+    """The mean of a unit's values, cut off at a part of their step; `over` says of which of its rows."""
+    part = _FINEST if values.magnitude * _FINEST < _ROOM else _COARSEST
+    ends = MOST_ROWS * min(values.low, 0), MOST_ROWS * max(values.high, 0)
+    total = arithmetic.widened(Whole(over(exp.Sum(this=values.sql.copy())), *ends), Width.INT128)
+    count = over(exp.Count(this=values.sql.copy()))
+    counted = exp.Anonymous(this="GREATEST", expressions=[count, integer(1)])
+    # of none the sum is NULL, by whatever it is divided
+    mean = arithmetic.scale(total, part, over=Whole(counted, 1, MOST_ROWS, Width.BIGINT))
+    return Grid(
+        mean.sql, values.step / part, values.low * part, values.high * part, nullable=True, width=mean.width
+    )  # a mean lies between the ends of what it is of, and stays there when it is cut off towards zero
 
 
 def _uncapped(function: exp.Expression, scope: Scope) -> QueryRefused:
@@ -104,7 +236,8 @@ def _total(function: exp.Expression, scope: Scope, cap: int | None) -> Grid:
         if cap is None:
             raise _uncapped(function, scope)
         ends = cap * min(values.low, 0), cap * max(values.high, 0)
-        return Grid(exp.Sum(this=values.sql), values.step, *ends, nullable=True)
+        # a unit may have more rows than count: no width but the widest is sure to hold their sum
+        return Grid(exp.Sum(this=values.sql), values.step, *ends, nullable=True, width=Width.INT128)
     return replace(values, sql=type(function)(this=values.sql), nullable=True)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tacit.sql.expressions.arithmetic import as_wide, integer, saturated
 from tacit.sql.expressions.measures import Counted
+from tacit.sql.expressions.numeric.arithmetic import as_wide, integer, saturated
 from tacit.sql.rules.facts import Facts, MeasureFacts, Spread, called, name, nested, selected
 from tacit.sql.rules.sample_groups import TIES
 

@@ -7,9 +7,11 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.policy import ColumnType
-from tacit.sql.expressions.arithmetic import beside_double, integer
 from tacit.sql.expressions.cells import clampable
-from tacit.sql.expressions.moments import moment
+from tacit.sql.expressions.dates.moments import moment
+from tacit.sql.expressions.numeric import numerics
+from tacit.sql.expressions.numeric.arithmetic import integer
+from tacit.sql.expressions.numeric.doubles import beside_double
 from tacit.sql.expressions.operands import literal
 from tacit.sql.rules.facts import Facts, GridFacts
 
@@ -22,13 +24,17 @@ def clamp(tree: exp.Select, facts: Facts) -> exp.Select:
               ELSE "pay" END) AS v0 FROM "staff"
     Ensures:  finite sensitivity. NULL stays NULL, unless the policy says what it counts as; NaN becomes the policy's
               value (every engine we know holds NaN above all numbers, so it is looked for there alone); ±∞ becomes a
-              bound. LEAST and GREATEST would not do: in DuckDB they turn NULL into a bound.
+              bound. LEAST and GREATEST would not do: in DuckDB they turn NULL into a bound. MOMENT(x), of a date or a
+              timestamp, is clamped likewise and stays one.
     Refuses:  nothing: a column without bounds never becomes a GRID.
     """
     for mark in list(tree.find_all(exp.Anonymous)):
         if mark.this == "GRID":
             column = mark.expressions[0]
             mark.set("expressions", [_clamped(column, facts.grids[column.name.casefold()]), column.copy()])
+        elif mark.this == "MOMENT":
+            column = mark.expressions[0]
+            mark.replace(_clamped(column, facts.grids[column.name.casefold()]))
     return tree
 
 
@@ -36,7 +42,8 @@ def _clamped(column: exp.Expression, grid: GridFacts) -> exp.Expression:
     if grid.in_steps:
         return _clamped_steps(column, grid)
     ends = grid.bounds.lower, grid.bounds.upper
-    column = clampable(column.copy(), grid.sql_type, whole=all(end.denominator == 1 for end in ends))
+    if grid.exact is None:
+        column = clampable(column.copy(), grid.sql_type, whole=all(end.denominator == 1 for end in ends))
     lower, upper = (_end(end, grid) for end in ends)
     above: exp.Expression = upper.copy()
     if grid.is_float:
@@ -62,5 +69,8 @@ def _clamped_steps(column: exp.Expression, grid: GridFacts) -> exp.Expression:
 
 
 def _end(value: Fraction, grid: GridFacts) -> exp.Expression:
+    exact = grid.exact
+    if exact is not None:
+        return numerics.constant(value, exact)
     among_doubles = grid.is_float or grid.kind is ColumnType.NUMBER
     return beside_double(value) if among_doubles else literal(moment(value, grid.kind))

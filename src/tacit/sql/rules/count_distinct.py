@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tacit.sql.expressions.arithmetic import integer
+from tacit.sql.expressions.numeric.arithmetic import integer
 from tacit.sql.rules.facts import Facts, called, keyed_hash, name, nested, selected
 from tacit.sql.rules.own_rows import OWNER
 

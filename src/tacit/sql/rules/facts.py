@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from enum import Enum
 from fractions import Fraction
 
@@ -11,10 +12,17 @@ from sqlglot import exp
 
 from tacit.core import Bounds
 from tacit.policy import ColumnType, TablePolicy
+from tacit.policy.reading.types import grid_units
 from tacit.sql.expressions.cells import in_steps
 from tacit.sql.expressions.measures import Counted
+from tacit.sql.expressions.numeric.arithmetic import Width
+from tacit.sql.expressions.numeric.bins import Bins
+from tacit.sql.expressions.numeric.numerics import Numeric, numeric
 
 _FLOATS = ("double", "float", "real", "float4", "float8", "numeric")  # a NUMERIC, unlike a DECIMAL, may be NaN
+_WIDEST_DECIMAL = 10**18  # what 64 bits hold
+_FEWEST_BITS = 1 << 50  # steps that a double would hold as well
+_FINEST = 10**9  # steps in one
 
 
 class Spread(Enum):
@@ -43,6 +51,19 @@ class GridFacts:
         """Whether its cells are whole steps already: we computed them."""
         return in_steps(self.sql_type)
 
+    @property
+    def exact(self) -> Numeric | None:
+        """The DECIMAL type of its cells, where each is a whole number of steps, or a step is one: no double needed."""
+        kind = numeric(self.sql_type)
+        if kind is None or not kind.is_decimal or kind.high >= _WIDEST_DECIMAL or self.bounds.magnitude >= _FEWEST_BITS:
+            return None
+        needed = [self.bounds.lower, self.bounds.upper, *([self.nan] if self.is_float else [])]
+        needed += [] if self.null is None else [self.null]
+        per_unit = 1 / self.bounds.step
+        whole = (kind.step / self.bounds.step).denominator == 1 or per_unit == 1
+        whole = whole and per_unit.denominator == 1 and per_unit <= _FINEST
+        return kind if whole and all(map(kind.holds, needed)) else None
+
 
 def grids_of(table: TablePolicy, sql_types: Mapping[str, str]) -> dict[str, GridFacts]:
     """The grid of every bounded column, by its name, folded."""
@@ -63,7 +84,9 @@ def grids_of(table: TablePolicy, sql_types: Mapping[str, str]) -> dict[str, Grid
 
 
 def _number(value: object) -> Fraction | None:
-    return Fraction(value) if isinstance(value, (int, Fraction)) and not isinstance(value, bool) else None
+    if isinstance(value, (int, Fraction, date)) and not isinstance(value, bool):
+        return grid_units(value)
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +109,9 @@ class MeasureFacts:
     value: str | None = None
     total: tuple[int, int] | None = None  # bounds of a unit's own total in one group, where the policy gives them
     wide: bool = False  # whether its sum over all units may need more than 64 bits
+    bins: tuple[Bins, Width] | None = (
+        None  # of a quantile whose grid is too fine: what is counted, and the value's type
+    )
 
     @property
     def is_count(self) -> bool:

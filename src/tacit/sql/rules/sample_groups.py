@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tacit.sql.expressions import arithmetic
-from tacit.sql.expressions.arithmetic import MOST_ROWS, Whole, Width, integer
+from tacit.sql.expressions.numeric import arithmetic
+from tacit.sql.expressions.numeric.arithmetic import MOST_ROWS, Whole, Width, integer
 from tacit.sql.rules.facts import Facts, Spread, called, keyed_hash, name, nested, selected
 from tacit.sql.rules.own_rows import OWNER
 

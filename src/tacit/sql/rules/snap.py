@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tacit.policy import ColumnType
-from tacit.sql.expressions import arithmetic
-from tacit.sql.expressions.arithmetic import Whole, Width, integer
+from tacit.sql.expressions.numeric import arithmetic, doubles
+from tacit.sql.expressions.numeric.arithmetic import Whole, Width, integer
 from tacit.sql.rules.facts import Facts, GridFacts
 
 _EXACT = 1 << 50  # steps; beyond, a double of so many steps may stand for more of them than there are
@@ -31,6 +31,10 @@ def snap(tree: exp.Select, facts: Facts) -> exp.Select:
 def _snapped(inner: exp.Expression, grid: GridFacts) -> exp.Expression:
     if grid.in_steps:
         return _as_steps(inner, grid)
+    ends = grid.bounds.lower_units, grid.bounds.upper_units
+    exact = grid.exact
+    if exact is not None:
+        return doubles.decimal_steps(inner, grid.bounds.step, ends=ends, finer=exact.step < grid.bounds.step)
     steps = _steps(inner, grid)
     if grid.bounds.magnitude < _EXACT or grid.kind.is_temporal:
         return steps
@@ -49,7 +53,7 @@ def _steps(inner: exp.Expression, grid: GridFacts) -> exp.Expression:
     if grid.kind.is_temporal and grid.bounds.step == 1:
         return _as_steps(number, grid)
     ends = grid.bounds.lower_units, grid.bounds.upper_units
-    return arithmetic.nearest_step(number, grid.bounds.step, ends=ends)
+    return doubles.nearest_step(number, grid.bounds.step, ends=ends)
 
 
 def _as_steps(inner: exp.Expression, grid: GridFacts) -> exp.Expression:
@@ -63,4 +67,4 @@ def _as_number(inner: exp.Expression, kind: ColumnType) -> exp.Expression:
         return arithmetic.days_since(inner, "1970-01-01")
     if kind is ColumnType.TIMESTAMP:
         return exp.Floor(this=exp.Extract(this=exp.var("EPOCH"), expression=inner))
-    return arithmetic.double(inner)
+    return doubles.double(inner)

@@ -14,11 +14,14 @@ def tally(tree: exp.Select, facts: Facts) -> exp.Select:
 
     Before:   SELECT u, k0, v0 FROM … AS ranked
     After:    SELECT k0, v0 AS x, COUNT(*) AS c FROM (…) AS bounded WHERE NOT v0 IS NULL GROUP BY k0, v0
-    Ensures:  one GROUP BY on the public grid; a unit adds at most max_rows to the counts of a group.
+    Ensures:  one GROUP BY on the public grid, or on public bins of it (x is then the name of a bin, in place of v0); a
+              unit adds at most max_rows to the counts of a group.
     Refuses:  nothing.
     """
     value = facts.measures[0].value or "v0"
     present = exp.Not(this=exp.Is(this=name(value), expression=exp.null()))
-    counted = [*map(name, facts.keys), called(name(value), CELL), called(exp.Count(this=exp.Star()), COUNT)]
+    bins = facts.measures[0].bins
+    cell = name(value) if bins is None else bins[0].named(name(value), bins[1])
+    counted = [*map(name, facts.keys), called(cell, CELL), called(exp.Count(this=exp.Star()), COUNT)]
     histogram = selected(counted, nested(tree, "bounded")).where(present, copy=False)
-    return histogram.group_by(*map(name, facts.keys), name(value), copy=False)
+    return histogram.group_by(*map(name, facts.keys), cell.copy(), copy=False)

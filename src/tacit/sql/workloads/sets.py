@@ -16,8 +16,8 @@ from tacit.sql.binding.bind import BoundQuery, Output
 from tacit.sql.binding.grouping_sets import Places, distinct_sets
 from tacit.sql.expressions.keys import Key
 from tacit.sql.expressions.measures import Additive, Counted
+from tacit.sql.expressions.names.scope import all_of
 from tacit.sql.expressions.operands import literal
-from tacit.sql.expressions.scope import all_of
 from tacit.sql.workloads.workload import MAX_CELLS, Cells
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tacit.sql.expressions.scope import Value, bare, chain
+from tacit.sql.expressions.names.scope import Value, bare, chain
 
 Mask = NDArray[np.bool_]
 

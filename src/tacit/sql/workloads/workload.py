@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from tacit.mechanisms.strategy import Block, Picks, Ranges, Workload, everything, picked
-from tacit.policy import Bounding, ColumnPolicy, ColumnType, ListDomain, RangeDomain
+from tacit.policy import Bounding, ColumnPolicy, ColumnType, ListDomain, RangeDomain, fold
 from tacit.sql.binding import post
 from tacit.sql.binding.bind import BoundQuery, Output
-from tacit.sql.expressions.grid import grid_columns
 from tacit.sql.expressions.keys import Key
 from tacit.sql.expressions.measures import Additive, Counted
+from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.scope import Value, all_of, conjuncts
+from tacit.sql.expressions.numeric.grid import grid_columns
 from tacit.sql.expressions.operands import literal
-from tacit.sql.expressions.printing import text_of
-from tacit.sql.expressions.scope import Value, all_of, conjuncts
 from tacit.sql.workloads.cover import covering
 from tacit.sql.workloads.truth import Mask, PublicCells, truth
 
@@ -104,7 +104,7 @@ def key_column(key: Key) -> str | None:
     if isinstance(key.sql, exp.Column):
         return key.sql.name
     names = grid_columns(key.sql)
-    return next(iter(names)) if isinstance(key.sql, exp.Anonymous) and len(names) == 1 else None
+    return next(iter(names)) if isinstance(key.sql, exp.Anonymous) and key.sql.this == "GRID" else None
 
 
 def condition_on(part: exp.Expression, bound: BoundQuery) -> tuple[PublicCells, Mask] | None:
@@ -117,9 +117,9 @@ def condition_on(part: exp.Expression, bound: BoundQuery) -> tuple[PublicCells, 
 
 def _line(bound: BoundQuery, name: str | None) -> PublicCells | None:
     """The cells of a column whose every value belongs to exactly one of them."""
-    if name is None or bound.table.is_unit(name):
+    found = next((column for column in bound.table.visible if fold(column.name) == fold(name or "")), None)
+    if name is None or found is None or bound.table.is_unit(name):  # a key is nobody's to list
         return None
-    found = bound.table.column(name)
     raw = bound.relation.sql_types.get(found.name.casefold(), "").lower()
     kind = ColumnType.from_sql(raw)
     if found.null is not None or kind is None or found.type not in {None, kind, *_NUMBERS.get(kind, ())}:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tacit.release.anonymise.tuples import Codes, Floats, Ints, Tuples
+from tacit.release.anonymise.values.tuples import Codes, Floats, Ints, Tuples
 
 F = TypeVar("F", bound=Callable[..., object])
 FEW = 40
@@ -26,8 +26,8 @@ def compiled(function: F) -> F:
 def split(tuples: Tuples, scales: list[Floats], *, k: int, small: int) -> Ints:
     """The class of each tuple: the same cuts as `halving` and `refining` make."""
     table = np.zeros((len(scales), max(scale.size for scale in scales)))
-    for place, scale in enumerate(scales):
-        table[place, : scale.size] = scale
+    for index, scale in enumerate(scales):
+        table[index, : scale.size] = scale
     points = np.stack([scale[codes] for scale, codes in zip(scales, tuples.codes, strict=True)], axis=1)
     codes = np.ascontiguousarray(tuples.codes)
     return _split(codes, tuples.size, np.ascontiguousarray(points), table, max(k, 1), small)
@@ -66,8 +66,8 @@ def _split(codes: Codes, size: Ints, points: Floats, scales: Floats, k: int, sma
 def _parted(codes: Codes, order: Ints, spare: Ints, begin: int, end: int, last: int) -> int:
     """Put those up to `last` first; where the others begin."""
     left, right = begin, 0
-    for place in range(begin, end):
-        one = order[place]
+    for index in range(begin, end):
+        one = order[index]
         if codes[one] <= last:
             order[left] = one
             left += 1
@@ -128,12 +128,12 @@ def _fine(codes: Codes, size: Ints, points: Floats, ids: Ints, k: int) -> tuple[
         _widths(points, order, before)
         _widths(points, order[::-1], after)
         left = 0
-        for place in range(number - 1):
-            left += size[order[place]]
-            code = codes[column, order[place]]
-            if code == codes[column, order[place + 1]] or left < k or total - left < k:
+        for index in range(number - 1):
+            left += size[order[index]]
+            code = codes[column, order[index]]
+            if code == codes[column, order[index + 1]] or left < k or total - left < k:
                 continue
-            cost = left * before[place] + (total - left) * after[number - 2 - place]
+            cost = left * before[index] + (total - left) * after[number - 2 - index]
             if cost < best:
                 best, found, at = cost, column, code
     return found, at
@@ -145,9 +145,9 @@ def _order(codes: Codes) -> Ints:
     if codes.size > FEW:
         return np.argsort(codes, kind="mergesort")
     order = np.arange(codes.size)
-    for place in range(1, codes.size):
-        one = order[place]
-        back = place
+    for index in range(1, codes.size):
+        one = order[index]
+        back = index
         while back > 0 and codes[order[back - 1]] > codes[one]:
             order[back] = order[back - 1]
             back -= 1
@@ -159,11 +159,11 @@ def _order(codes: Codes) -> Ints:
 def _widths(points: Floats, ids: Ints, out: Floats) -> None:
     """The sum of the intervals of the first, the first two, … of these tuples."""
     low, high = points[ids[0]].copy(), points[ids[0]].copy()
-    for place in range(ids.size):
+    for index in range(ids.size):
         total = 0.0
         for column in range(points.shape[1]):
-            point = points[ids[place], column]
+            point = points[ids[index], column]
             low[column] = min(low[column], point)
             high[column] = max(high[column], point)
             total += high[column] - low[column]
-        out[place] = total
+        out[index] = total

@@ -8,13 +8,13 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from tacit.release.anonymise.columns import Column
 from tacit.release.anonymise.methods.halving import SMALL, Progress, halve
 from tacit.release.anonymise.methods.recoding import local
 from tacit.release.anonymise.methods.refining import refine
-from tacit.release.anonymise.models import Rules
+from tacit.release.anonymise.models.family import Rules
 from tacit.release.anonymise.partition import Partition, boxed
-from tacit.release.anonymise.tuples import Ints, Tuples
+from tacit.release.anonymise.values.columns import Column
+from tacit.release.anonymise.values.tuples import Ints, Tuples
 
 WORTH = 300_000  # tuples
 WIDEST = 4096  # values of a column that the compiled way counts

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.release.anonymise.models import Rules
-from tacit.release.anonymise.tuples import Bools, Floats, Ints, Tuples, tally
+from tacit.release.anonymise.models.family import Rules
+from tacit.release.anonymise.values.tuples import Bools, Floats, Ints, Tuples, tally
 
 BINS = 256  # a column with more values is looked at through this many bins; the fine cuts see every value
 HALF = 0.5  # less than any row
@@ -46,21 +46,21 @@ def halve(tuples: Tuples, scales: list[Floats], *, rules: Rules, limit: int, pro
     """
     binned = _binned(tuples, scales)
     group = np.zeros(tuples.size.size, dtype=np.int64)
-    made, active = 1, np.array([tuples.size.size > limit])
+    groups, active = 1, np.array([tuples.size.size > limit])
     while active.any():
         ids = np.flatnonzero(active[group])
         which = np.flatnonzero(active)
-        place = (np.cumsum(active) - 1)[group[ids]]
+        index = (np.cumsum(active) - 1)[group[ids]]
         bins = binned.bins if ids.size == group.size else binned.bins.take(ids, axis=1)
-        cuts = _cuts(binned, place, bins=bins, weight=tuples.size[ids], least=rules.least)
-        right = _chosen(tuples, cuts, place, ids=ids, rules=rules)
-        cut = np.bincount(place[right], minlength=which.size) > 0
-        fresh = np.cumsum(cut) - 1 + made
-        group[ids[right]] = fresh[place[right]]
-        active = np.zeros(made + int(cut.sum()), dtype=np.bool_)
+        cuts = _cuts(binned, index, bins=bins, weight=tuples.size[ids], least=rules.least)
+        right = _chosen(tuples, cuts, index, ids=ids, rules=rules)
+        cut = np.bincount(index[right], minlength=which.size) > 0
+        fresh = np.cumsum(cut) - 1 + groups
+        group[ids[right]] = fresh[index[right]]
+        active = np.zeros(groups + int(cut.sum()), dtype=np.bool_)
         active[which[cut]], active[fresh[cut]] = True, True
-        made = active.size
-        active &= np.bincount(group, minlength=made) > limit
+        groups = active.size
+        active &= np.bincount(group, minlength=groups) > limit
         progress(1 - np.count_nonzero(active[group]) / group.size)
     return group
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.release.anonymise.columns import Column
-from tacit.release.anonymise.models import KAnonymity, KMap, LDiversity, Rules
+from tacit.release.anonymise.models.family import KAnonymity, KMap, LDiversity, Rules
 from tacit.release.anonymise.partition import numbered, spans
-from tacit.release.anonymise.tuples import Codes, Floats, Ints, Tuples, tally
+from tacit.release.anonymise.values.columns import Column
+from tacit.release.anonymise.values.tuples import Codes, Floats, Ints, Tuples, tally
 
 
 def joined(tuples: Tuples, columns: Sequence[Column], classes: Ints, *, rules: Rules) -> Ints:
@@ -19,10 +19,10 @@ def joined(tuples: Tuples, columns: Sequence[Column], classes: Ints, *, rules: R
     if not left.size:
         return classes
     classes = classes.copy()
-    made = int(classes.max()) + 1
+    count = int(classes.max()) + 1
     together = tally(tuples, np.zeros(left.size, dtype=np.int64), number=1, of=left)
-    if not made or rules.hold(together)[0]:
-        classes[left] = made
+    if not count or rules.hold(together)[0]:
+        classes[left] = count
         return classes
     if all(isinstance(model, KAnonymity | KMap | LDiversity) for model in rules.models):
         return _one_by_one(tuples, columns, classes, left)

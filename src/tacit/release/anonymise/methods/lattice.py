@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.errors import InvalidParameter
-from tacit.release.anonymise.columns import ClassLabels, Column, HierarchyLevel
 from tacit.release.anonymise.methods.halving import Progress
-from tacit.release.anonymise.models import KAnonymity, KMap, LDiversity, Rules
+from tacit.release.anonymise.models.family import KAnonymity, KMap, LDiversity, Rules
 from tacit.release.anonymise.partition import SUPPRESSED, Partition, numbered
-from tacit.release.anonymise.tuples import Bools, Floats, Ints, Tuples, tally
+from tacit.release.anonymise.values.columns import ClassLabels, Column, HierarchyLevel
+from tacit.release.anonymise.values.tuples import Bools, Floats, Ints, Tuples, tally
 
 LARGEST = 2_000_000  # combinations of levels
 _UNKNOWN, _KEPT, _BROKEN = 0, 1, 2
@@ -55,9 +55,9 @@ def optimal(
         if monotone and lattice.known[at] == _UNKNOWN:
             _climb(tuples, lattice, int(at), rules=rules, most=most)
         if lattice.known[at] != _BROKEN:
-            found = _tried(tuples, lattice, int(at), rules=rules, most=most)
-            if found is not None and (best is None or found.loss < best.loss):
-                best = found
+            candidate = _tried(tuples, lattice, int(at), rules=rules, most=most)
+            if candidate is not None and (best is None or candidate.loss < best.loss):
+                best = candidate
         progress(count / lattice.bound.size)
     if best is None:
         raise InvalidParameter("no combination of levels satisfies the models", hint="ask for less, or suppress more")
@@ -73,10 +73,10 @@ def _lattice(tuples: Tuples, columns: Sequence[Column]) -> _Lattice:
         )
     node = np.indices([len(ladder) for ladder in ladders]).reshape(len(ladders), -1).T
     bound = np.zeros(node.shape[0])
-    for place, ladder in enumerate(ladders):
-        codes = tuples.codes[place]
+    for index, ladder in enumerate(ladders):
+        codes = tuples.codes[index]
         mean = [float((tuples.size * level.loss[level.group[codes]]).sum()) / tuples.rows for level in ladder]
-        bound += np.array(mean)[node[:, place]]
+        bound += np.array(mean)[node[:, index]]
     return _Lattice(ladders, node, bound, np.full(node.shape[0], _UNKNOWN))
 
 
@@ -87,7 +87,7 @@ def _climb(tuples: Tuples, lattice: _Lattice, at: int, *, rules: Rules, most: in
     strides = np.append(np.cumprod((tops + 1)[::-1])[::-1][1:], 1)
     while True:
         here = lattice.node[path[-1]]
-        steps = [path[-1] + int(strides[place]) for place in np.flatnonzero(here < tops)]
+        steps = [path[-1] + int(strides[index]) for index in np.flatnonzero(here < tops)]
         steps = [step for step in steps if lattice.known[step] == _UNKNOWN]
         if not steps:
             break

@@ -9,17 +9,17 @@ from types import MappingProxyType
 import numpy as np
 
 from tacit.errors import InvalidParameter
-from tacit.release.anonymise.columns import Column
 from tacit.release.anonymise.methods.greedy import greedy
 from tacit.release.anonymise.methods.halving import Progress
 from tacit.release.anonymise.methods.lattice import optimal
 from tacit.release.anonymise.methods.microaggregation import microaggregate
 from tacit.release.anonymise.methods.mondrian import relaxed, strict
 from tacit.release.anonymise.methods.recoding import local
-from tacit.release.anonymise.models import Rules
+from tacit.release.anonymise.models.family import Rules
 from tacit.release.anonymise.partition import SUPPRESSED, Partition
-from tacit.release.anonymise.preparing import Prepared
-from tacit.release.anonymise.tuples import Ints, Tuples, chosen, whole
+from tacit.release.anonymise.reading.preparing import Prepared
+from tacit.release.anonymise.values.columns import Column
+from tacit.release.anonymise.values.tuples import Ints, Tuples, chosen, whole
 
 Method = Callable[..., Partition]
 METHODS: MappingProxyType[str, Method] = MappingProxyType(

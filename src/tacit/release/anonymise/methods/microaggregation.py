@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tacit.release.anonymise.columns import ClassLabels, Column
 from tacit.release.anonymise.methods.halving import Progress, halve
-from tacit.release.anonymise.models import Rules
+from tacit.release.anonymise.models.family import Rules
 from tacit.release.anonymise.partition import Partition, numbered, spans
-from tacit.release.anonymise.tuples import Floats, Ints, Tuples, tally
+from tacit.release.anonymise.values.columns import ClassLabels, Column
+from tacit.release.anonymise.values.tuples import Floats, Ints, Tuples, tally
 
 BLOCK = 4_000  # rows among which neighbours are sought: MDAV's time grows with the square
 
@@ -21,12 +21,12 @@ def microaggregate(tuples: Tuples, columns: Sequence[Column], *, rules: Rules, p
     block = halve(tuples, scales, rules=rules, limit=BLOCK, progress=lambda _: None)
     points = np.stack([_standard(scale[codes]) for scale, codes in zip(scales, tuples.codes, strict=True)], axis=1)
     classes = np.full(tuples.size.size, -1, dtype=np.int64)
-    made = 0
+    count = 0
     for number in range(int(block.max()) + 1):
         ids = np.flatnonzero(block == number)
         for group in _mdav(points[ids], rules.least):
-            classes[ids[group]] = made
-            made += 1
+            classes[ids[group]] = count
+            count += 1
         progress((number + 1) / (int(block.max()) + 2))
     classes = _merged(tuples, points, classes, rules=rules)
     low, high = spans(tuples, classes)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.release.anonymise.columns import Column
 from tacit.release.anonymise.methods.halving import Progress
-from tacit.release.anonymise.models import Rules
+from tacit.release.anonymise.models.family import Rules
 from tacit.release.anonymise.partition import Partition, boxed
-from tacit.release.anonymise.tuples import Ints, Tuples, tally
+from tacit.release.anonymise.values.columns import Column
+from tacit.release.anonymise.values.tuples import Ints, Tuples, tally
 
 
 @dataclass(slots=True, eq=False)
@@ -39,15 +39,15 @@ def _mondrian(
     classes = np.empty(tuples.size.size, dtype=np.int64)
     whole = np.arange(tuples.size.size)
     last = np.array([column.size - 1 for column in columns])
-    waiting, made, settled = [_Group(whole, np.zeros_like(last), last)], 0, 0
+    waiting, count, settled = [_Group(whole, np.zeros_like(last), last)], 0, 0
     while waiting:
         group = waiting.pop()
         sides = _halves(tuples, columns, group, rules=rules, relaxed=relaxed)
         if sides:
             waiting.extend(reversed(sides))
             continue
-        classes[group.ids] = made
-        made, settled = made + 1, settled + group.ids.size
+        classes[group.ids] = count
+        count, settled = count + 1, settled + group.ids.size
         progress(settled / whole.size)
     return boxed(tuples, columns, classes)
 
@@ -68,11 +68,11 @@ def _halves(tuples: Tuples, columns: Sequence[Column], group: _Group, *, rules: 
 def _cut(tuples: Tuples, group: _Group, column: int, *, least: int, relaxed: bool) -> list[_Group]:
     codes, size = tuples.codes[column, group.ids], tuples.size[group.ids]
     total = int(size.sum())
-    values, place = np.unique(codes, return_inverse=True)
+    values, index = np.unique(codes, return_inverse=True)
     group.low[column], group.high[column] = values[0], values[-1]
     if total // 2 < least or values.size == 1:
         return []
-    upto = np.cumsum(np.bincount(place, weights=size))
+    upto = np.cumsum(np.bincount(index, weights=size))
     at = int(np.searchsorted(upto, total // 2))
     median = int(values[at])
     after = int(values[min(at + 1, values.size - 1)])

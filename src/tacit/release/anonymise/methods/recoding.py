@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.release.anonymise.columns import Column
 from tacit.release.anonymise.methods.halving import SMALL, Progress, halve
 from tacit.release.anonymise.methods.joining import joined
 from tacit.release.anonymise.methods.refining import refine
-from tacit.release.anonymise.models import Rules
+from tacit.release.anonymise.models.family import Rules
 from tacit.release.anonymise.partition import Partition, boxed
-from tacit.release.anonymise.tuples import Bools, Floats, Ints, Tuples, chosen, tally, whole
+from tacit.release.anonymise.values.columns import Column
+from tacit.release.anonymise.values.tuples import Bools, Floats, Ints, Tuples, chosen, tally, whole
 
 FINEST = 4  # doublings of the intervals of a column without a hierarchy, between its values and `*`
 WORK = 100_000_000  # tuples looked at, over all combinations of levels; what is left then is cut as Mondrian cuts
@@ -38,14 +38,14 @@ def local(tuples: Tuples, columns: Sequence[Column], *, rules: Rules, progress: 
     """
     ladders = [_ladder(column, codes, tuples.size) for column, codes in zip(columns, tuples.codes, strict=True)]
     classes = np.full(tuples.size.size, -1, dtype=np.int64)
-    left, made, work = np.arange(classes.size), 0, 0
+    left, count, work = np.arange(classes.size), 0, 0
     for levels in _cheapest_first(ladders):
         work += left.size
         gone, group, number = _leaving(tuples, left, [ladder[at] for ladder, at in zip(ladders, levels, strict=True)],
                                        rules=rules)  # fmt: skip
         if number:
-            classes[left[gone]] = made + group
-            made, left = made + number, left[~gone]
+            classes[left[gone]] = count + group
+            count, left = count + number, left[~gone]
             progress(1 - left.size / classes.size)
         if not tuples.size[left].any():
             break
@@ -62,8 +62,8 @@ def _cut(tuples: Tuples, columns: Sequence[Column], classes: Ints, left: Ints, *
         return
     scales = [column.scale for column in columns]
     group = halve(rest, scales, rules=rules, limit=SMALL, progress=lambda _: None)
-    made = int(classes.max()) + 1
-    classes[left] = made + refine(rest, scales, rules=rules, group=group, progress=lambda _: None)
+    count = int(classes.max()) + 1
+    classes[left] = count + refine(rest, scales, rules=rules, group=group, progress=lambda _: None)
 
 
 def _ladder(column: Column, codes: Ints, size: Ints) -> list[_Rung]:
@@ -85,12 +85,12 @@ def _doublings(weight: Floats, *, gapped: bool) -> list[Ints]:
     """Sixteen intervals, eight, four and two; what is not known stays apart from all of them."""
     known = weight[: weight.size - gapped]
     middle = (np.cumsum(known) - known / 2) / max(float(known.sum()), 1)
-    found = []
+    steps = []
     for doubling in range(FINEST, 0, -1):
         group = np.unique(np.floor(middle * 2**doubling), return_inverse=True)[1].astype(np.int64)
         if group[-1] + 1 < known.size:
-            found.append(np.append(group, group[-1] + 1) if gapped else group)
-    return found
+            steps.append(np.append(group, group[-1] + 1) if gapped else group)
+    return steps
 
 
 def _mean_loss(column: Column, group: Ints, weight: Floats) -> float:
@@ -107,9 +107,9 @@ def _cheapest_first(ladders: list[list[_Rung]]) -> Iterator[tuple[int, ...]]:
     while waiting:
         _, here = heapq.heappop(waiting)
         yield here
-        for place, ladder in enumerate(ladders):
-            above = (*here[:place], here[place] + 1, *here[place + 1 :])
-            if above[place] < len(ladder) and above not in seen:
+        for index, ladder in enumerate(ladders):
+            above = (*here[:index], here[index] + 1, *here[index + 1 :])
+            if above[index] < len(ladder) and above not in seen:
                 seen.add(above)
                 loss = sum(one[at].loss for one, at in zip(ladders, above, strict=True))
                 heapq.heappush(waiting, (loss, above))

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.release.anonymise.methods.halving import Progress
-from tacit.release.anonymise.models import Rules
-from tacit.release.anonymise.tuples import WIDE, Bools, ClassTally, Floats, Ints, Tuples, tally
+from tacit.release.anonymise.models.family import Rules
+from tacit.release.anonymise.values.tuples import WIDE, Bools, ClassTally, Floats, Ints, Tuples, tally
 
 STEP = 1  # doublings between the widths of batches
 BATCH = 1 << 15  # tuples looked at together: what stays in the processor's cache
@@ -97,12 +97,12 @@ def _batches(tuples: Tuples, order: Ints, *, start: Ints, length: Ints, columns:
             ids = order[start[which][:, None] + np.where(real, np.arange(slots), 0)]
             people = None if tuples.population is None else np.where(real, tuples.population[ids], 0)
             seat, of = np.flatnonzero(real), ids[real]
-            found = {
+            batches = {
                 spread.name: spread.histogram(seat, of=of, number=ids.size).reshape(-1, *ids.shape)
                 for spread in (spreads if running else ())
             }
             size = np.where(real, tuples.size[ids], 0)
-            yield _Batch(which, ids, real, size, people, found if running else None)
+            yield _Batch(which, ids, real, size, people, batches if running else None)
 
 
 def _cheapest(tuples: Tuples, points: _Points, batch: _Batch, *, rules: Rules) -> _Best:
@@ -131,9 +131,9 @@ def _cheapest(tuples: Tuples, points: _Points, batch: _Batch, *, rules: Rules) -
             every.append((cost, code[:, :-1]))
             continue
         at = cost.argmin(axis=1)
-        found = cost[rows, at]
-        better = found < best.cost
-        best.cost[better], best.column[better], best.last[better] = found[better], column, code[rows, at][better]
+        costs = cost[rows, at]
+        better = costs < best.cost
+        best.cost[better], best.column[better], best.last[better] = costs[better], column, code[rows, at][better]
     return best if batch.histogram is not None else _tried(tuples, batch, every, best=best, rules=rules)
 
 
@@ -178,10 +178,10 @@ def _running(take: np.ufunc, held: _Points) -> _Points:
     """The largest, or least, of each slot and those before it. Slot by slot unless a slot holds next to nothing."""
     if held[0].size < NARROW:
         return np.asarray(take.accumulate(held, axis=0), dtype=np.float32)
-    found = held.copy()
+    running = held.copy()
     for slot in range(1, held.shape[0]):
-        take(found[slot], found[slot - 1], out=found[slot])
-    return found
+        take(running[slot], running[slot - 1], out=running[slot])
+    return running
 
 
 def _keeping(batch: _Batch, histogram: dict[str, Ints], slot: Ints, *, rules: Rules, allowed: Bools) -> Bools:
@@ -195,9 +195,9 @@ def _keeping(batch: _Batch, histogram: dict[str, Ints], slot: Ints, *, rules: Ru
 
     size = summed(batch.size)
     people = (None, None) if batch.people is None else summed(batch.people)
-    found = {name: [summed(counts) for counts in values] for name, values in histogram.items()}
-    ends = {name: np.stack([pair[0] for pair in pairs]) for name, pairs in found.items()}
-    rest = {name: np.stack([pair[1] - pair[0] for pair in pairs]) for name, pairs in found.items()}
+    sums = {name: [summed(counts) for counts in values] for name, values in histogram.items()}
+    ends = {name: np.stack([pair[0] for pair in pairs]) for name, pairs in sums.items()}
+    rest = {name: np.stack([pair[1] - pair[0] for pair in pairs]) for name, pairs in sums.items()}
     left = ClassTally(size[0], people[0], ends)
     right = ClassTally(
         size[1] - size[0], None if people[0] is None or people[1] is None else people[1] - people[0], rest

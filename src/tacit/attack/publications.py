@@ -1,0 +1,244 @@
+"""What is published of the people: rows as they are, rows in classes, or noisy tables; each with what it is worth."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.attack.people import Codes, KnownColumn, People
+from tacit.core import Loss
+from tacit.curator import Curator, Release, Session
+from tacit.engines import Engine, open_engine
+from tacit.ledger import SqliteLedger
+from tacit.policy import AnalystPolicy, BudgetPolicy, ColumnPolicy, Dataset, Policy, TablePolicy
+from tacit.release.anonymise import anonymise
+from tacit.release.synthesise import Synthesiser, SynthesisRequest
+
+MOST_VALUES = 2_000  # of a column whose noisy counts are asked for
+_RANGE = re.compile(r"(-?\d+(?:\.\d+)?)\s*(?:-|–|to)\s*(-?\d+(?:\.\d+)?)")
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PublishedRows:
+    """Rows, gathered into those that read alike: what each cell covers, and the secrets beside them."""
+
+    name: str
+    covers: tuple[NDArray[np.bool_], ...]  # for each known column: (what is published, true value) → fits
+    cells: Codes  # (column, class): which published cell a class has
+    secrets: Floats  # (class, secret): how many
+    loss: Loss | None = None
+
+    def candidates(self, people: Sequence[Codes]) -> NDArray[np.bool_]:
+        """(person, class): whether the class may hold the person, known by these codes."""
+        fits = np.ones((people[0].size, self.cells.shape[1]), dtype=np.bool_)
+        for cover, cells, codes in zip(self.covers, self.cells, people, strict=True):
+            fits &= cover[cells][:, codes].T
+        return fits
+
+    def table(self, place: int, known: KnownColumn) -> Floats:
+        """(value, secret): how many there seem to be, every row spread evenly over what its cell covers."""
+        cover = self.covers[place].astype(np.float64)
+        each = cover / np.maximum(1, cover.sum(axis=1, keepdims=True))
+        spread: Floats = each[self.cells[place]].T @ self.secrets
+        return spread
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyTables:
+    """Counts by each known column and the secret, as DP-SELECT answers them."""
+
+    name: str
+    counts: tuple[Floats | None, ...]  # for each known column: (value, secret); None where there are too many values
+    loss: Loss
+
+
+Publication = PublishedRows | NoisyTables
+
+
+def as_they_are(people: People, name: str = "pseudonymised rows") -> PublishedRows:
+    """Every member's row, without the name: a pseudonym hides nothing that the row itself tells."""
+    return _gathered(name, [a.values for a in people.known], [a.codes[people.members] for a in people.known], people)
+
+
+def k_anonymous(
+    people: People, k: int, *, by: Sequence[int] | None = None, method: str = "greedy", share: float | None = None
+) -> PublishedRows:
+    """The members' rows made k-anonymous with respect to all known columns, or to some of them.
+
+    With a `share`, no secret is more frequent than that in a class: l-diversity as a frequency, with l = 1 / share.
+    """
+    chosen = list(range(len(people.known))) if by is None else list(by)
+    with duckdb.connect() as connection:
+        relation = _members(connection, people)
+        names = [f"q{place}" for place in chosen]
+        made = anonymise(
+            relation, names, sensitive="s", k=k, alpha=share, method=method, unit="row", suppression=0.05
+        ).relation()
+        cells = made.project(", ".join(f'CAST("{name}" AS VARCHAR) AS "{name}"' for name in (*names, "s"))).fetchnumpy()
+    labels, codes = [], []
+    for place in range(len(people.known)):
+        texts = np.ma.filled(cells[f"q{place}"], "*").astype(str) if place in chosen else np.full(cells["s"].size, "*")
+        found, inverse = np.unique(texts, return_inverse=True)
+        labels.append(tuple(found.tolist()))
+        codes.append(inverse.astype(np.int64).ravel())
+    secrets = np.searchsorted(np.array(people.secret.values), np.ma.filled(cells["s"], "").astype(str))
+    diverse = "" if share is None else f", {1 / share:g}-diverse"
+    return _gathered(f"{k}-anonymous{diverse} rows", labels, codes, people, secrets=secrets)
+
+
+def _gathered(
+    name: str,
+    labels: Sequence[Sequence[str]],
+    codes: Sequence[Codes],
+    people: People,
+    *,
+    secrets: Codes | None = None,
+    loss: Loss | None = None,
+) -> PublishedRows:
+    stacked = np.stack(codes)
+    classes, inverse = np.unique(stacked, axis=1, return_inverse=True)
+    number = np.zeros((classes.shape[1], len(people.secret.values)))
+    np.add.at(number, (np.ravel(inverse), people.secret.codes[people.members] if secrets is None else secrets), 1)
+    covers = tuple(_covering(cells, known) for cells, known in zip(labels, people.known, strict=True))
+    return PublishedRows(name, covers, classes, number, loss)
+
+
+def _covering(cells: Sequence[str], known: KnownColumn) -> NDArray[np.bool_]:
+    """(published cell, true value) → whether the one may stand for the other."""
+    place = {value: code for code, value in enumerate(known.values)}
+    numbers = known.numbers
+    found = np.zeros((len(cells), len(known.values)), dtype=np.bool_)
+    for row, cell in enumerate(cells):
+        within = _RANGE.fullmatch(cell)
+        if cell in place:
+            found[row, place[cell]] = True
+        elif cell == "*":
+            found[row] = True
+        elif within is not None and numbers is not None:
+            found[row] = (numbers >= float(within[1])) & (numbers <= float(within[2]))
+        else:
+            for part in cell.split("|"):
+                if part in place:
+                    found[row, place[part]] = True
+    return found
+
+
+def _members(connection: duckdb.DuckDBPyConnection, people: People) -> duckdb.DuckDBPyRelation:
+    """The members' rows as a table: numbers as numbers, so that they may be put into ranges."""
+    columns = {}
+    for name, attribute in [*((f"q{i}", a) for i, a in enumerate(people.known)), ("s", people.secret)]:
+        values = np.array(attribute.values, dtype=object)
+        numbers = attribute.numbers if name != "s" else None
+        if numbers is not None:
+            whole = np.array_equal(numbers, np.trunc(numbers))
+            values = numbers.astype(np.int64) if whole else numbers
+        columns[name] = values[attribute.codes[people.members]]
+    connection.execute("CREATE TABLE members (" + ", ".join(f'"{n}" {_kind(c)}' for n, c in columns.items()) + ")")
+    listed = ", ".join(f"unnest(?) AS {name}" for name in columns)
+    connection.execute(f"INSERT INTO members SELECT {listed}", [column.tolist() for column in columns.values()])
+    return connection.table("members")
+
+
+def _kind(column: NDArray[np.int64] | Floats | NDArray[np.object_]) -> str:
+    return {"i": "BIGINT", "f": "DOUBLE"}.get(column.dtype.kind, "VARCHAR")
+
+
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    """The members behind a policy: codes for values, a row for a person, and a ledger that is thrown away."""
+
+    policy: Policy
+    engine: Engine
+    ledger: SqliteLedger
+
+
+@contextmanager
+def _bench(people: People) -> Iterator[_Bench]:
+    """A database of the members, open. The domains are taken to be public."""
+    with tempfile.TemporaryDirectory(prefix="tacit-attack-") as scratch:
+        everything = (*people.known, people.secret)
+        names = [*(f"q{i}" for i in range(len(people.known))), "s"]
+        with duckdb.connect(str(Path(scratch, "members.duckdb"))) as connection:
+            connection.execute("CREATE TABLE members (" + ", ".join(f"{name} BIGINT" for name in names) + ")")
+            listed = ", ".join("unnest(?)" for _ in names)
+            codes = [column.codes[people.members].tolist() for column in everything]
+            connection.execute(f"INSERT INTO members SELECT {listed}", codes)
+        columns = [
+            ColumnPolicy(name, type="integer", domain=list(range(len(column.values))), null=0)  # no cell is missing
+            for name, column in zip(names, everything, strict=True)
+        ]
+        policy = Policy(
+            Dataset("members", "members.duckdb", base=Path(scratch)),
+            BudgetPolicy(10**9, Fraction(1, 2), reuse=False),
+            tables=[TablePolicy("members", unit="row", columns=columns)],
+            analysts=[AnalystPolicy("mallory", 10**9)],
+        )
+        ledger = SqliteLedger(Path(scratch, "members.ledger"), create=True)
+        with closing(open_engine(policy)) as engine, closing(ledger):
+            yield _Bench(policy, engine, ledger)
+
+
+def noisy_tables(people: People, epsilons: Sequence[Fraction]) -> list[NoisyTables]:
+    """Counts by each known column and the secret, asked of a curator over the members: one publication for each price.
+
+    Each table has an equal share of the price.
+    """
+    asked = [i for i, known in enumerate(people.known) if len(known.values) <= MOST_VALUES]
+    found = []
+    with _bench(people) as bench:
+        curator = Curator(bench.policy, bench.engine, bench.ledger)
+        for epsilon in epsilons:
+            counts: list[Floats | None] = [None] * len(people.known)
+            for place in asked:
+                counts[place] = _asked(curator, place, epsilon / len(asked), people)
+            found.append(NoisyTables(f"DP-SELECT at ε = {float(epsilon):g}", tuple(counts), Loss(epsilon)))
+    return found
+
+
+def synthetic_rows(people: People, epsilon: Fraction, *, delta: Fraction = Fraction(1, 10**6)) -> PublishedRows:
+    """As many made-up rows as there are members, from a model of them that was paid for once."""
+    request = SynthesisRequest("members", epsilon, delta)
+    with _bench(people) as bench:
+        made = Synthesiser(bench.policy, bench.engine, bench.ledger).synthesise(request, bench.policy.analysts[0])
+    table = made.model.sample()
+    cells = dict(zip(table.columns, table.lists(), strict=True))
+    codes = [np.array(cells[f"q{place}"], dtype=np.int64) for place in range(len(people.known))]
+    secrets = np.array(cells["s"], dtype=np.int64)
+    labels = [known.values for known in people.known]
+    return _gathered(
+        f"synthetic rows at ε = {float(epsilon):g}", labels, codes, people, secrets=secrets, loss=Loss(epsilon, delta)
+    )
+
+
+def _asked(curator: Curator, place: int, epsilon: Fraction, people: People) -> Floats:
+    text = f"DP-SELECT {epsilon} q{place}, s, COUNT(*) FROM members GROUP BY q{place}, s"
+    answer = curator.ask(text, session=Session("mallory"))
+    assert isinstance(answer, Release)  # noqa: S101 - it does not say EXPLAIN
+    table = np.zeros((len(people.known[place].values), len(people.secret.values)))
+    for value, secret, number in answer.rows:
+        table[int(str(value)), int(str(secret))] = float(str(number))
+    return table
+
+
+def utility(publication: Publication, people: People) -> float:
+    """How much of the tables of each known column by the secret is right: 1 less half the distance of the shares."""
+    found = []
+    for place, known in enumerate(people.known):
+        noisy = publication.table(place, known) if isinstance(publication, PublishedRows) else publication.counts[place]
+        if noisy is None:
+            continue
+        true = np.zeros(noisy.shape)
+        np.add.at(true, (known.codes[people.members], people.secret.codes[people.members]), 1)
+        shares = [np.maximum(0, table) / max(1e-9, np.maximum(0, table).sum()) for table in (noisy, true)]
+        found.append(1 - float(np.abs(shares[0] - shares[1]).sum()) / 2)
+    return float(np.mean(found)) if found else 0.0

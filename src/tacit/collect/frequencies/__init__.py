@@ -1,0 +1,1 @@
+"""How often each value of a listed domain was meant: one protocol in each file."""

@@ -1,0 +1,1 @@
+"""Means and distributions of a number: one protocol in each file."""

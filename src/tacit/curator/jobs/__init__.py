@@ -1,0 +1,1 @@
+"""What is charged at once: jobs and their pieces, planned and priced. Touches no data."""

@@ -1,0 +1,59 @@
+"""What a question costs: what was typed, else what the session or the policy says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tacit.accounting import zcdp_of
+from tacit.core import Event, Loss, Zcdp, decimal_text
+from tacit.core.running_sum import bounded
+from tacit.curator.jobs.caps import caps
+from tacit.errors import BudgetExceeded, QueryRefused
+from tacit.policy import Policy
+from tacit.sql import AtEpsilon, BoundQuery
+
+__all__ = ["Session", "caps", "check_limit", "concentrated", "price"]
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Who asks, and what a plain SELECT costs them."""
+
+    analyst: str
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+
+
+def price(bounds: Sequence[BoundQuery], policy: Policy, session: Session) -> Loss:
+    """The loss a statement asks for: what was typed, else what the session says, else what the policy says."""
+    budget = policy.budget
+    asked = bounds[0].query.price
+    epsilon = asked.epsilon if isinstance(asked, AtEpsilon) else (session.epsilon or budget.default_epsilon)
+    if epsilon is None:
+        raise QueryRefused(
+            "the query has no price: neither it nor the session nor the policy names an epsilon",
+            hint="write DP-SELECT 0.5 …, or set default_epsilon in [budget]",
+        )
+    check_limit(epsilon, policy)
+    delta = bounds[0].query.delta
+    if delta is None and any(not key.is_public for bound in bounds for key in bound.keys):
+        delta = session.delta or budget.default_delta
+    return Loss(epsilon, delta or 0)
+
+
+def check_limit(epsilon: Fraction, policy: Policy) -> None:
+    """Refuse what no single question may cost."""
+    most = policy.budget.max_epsilon
+    if most is not None and epsilon > most:
+        raise BudgetExceeded(
+            f"one question may cost at most ε = {decimal_text(most)}: it asks for {decimal_text(epsilon)}",
+            hint="ask with a smaller epsilon",
+        )
+
+
+def concentrated(event: Event) -> Zcdp:
+    """The price in concentrated privacy of what happens: what the accountant says, kept exactly or rounded up."""
+    cost = zcdp_of(event)
+    return Zcdp(bounded(cost.rho), bounded(cost.delta))

@@ -1,0 +1,1 @@
+"""Exact numbers in, noisy numbers out, and how far bounds moved them."""

@@ -1,0 +1,1 @@
+"""Answers used again, and new ones from old: free of charge."""

@@ -1,0 +1,1 @@
+"""PostgreSQL as an engine: its settings, its tables and its types."""

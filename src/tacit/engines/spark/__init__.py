@@ -1,0 +1,1 @@
+"""Spark as an engine, by Spark Connect: its client and its tables."""

@@ -1,0 +1,1 @@
+"""SQLite as an engine: its tables, and the columns that it computes."""

@@ -1,0 +1,1 @@
+"""Files of text: their lines, their cells, and tables made of them."""

@@ -1,0 +1,1 @@
+"""`tacit anonymise` and `tacit anonymise check`."""

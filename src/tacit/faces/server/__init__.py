@@ -1,0 +1,1 @@
+"""The doors of `tacit serve`: one curator, asked over networks."""

@@ -1,0 +1,1 @@
+"""The agents' door: MCP over HTTP or standard input, with a limit for each conversation."""

@@ -1,0 +1,1 @@
+"""The web console: pages made on the server, for analysts and for the curator."""

@@ -1,0 +1,1 @@
+"""The HTTP API: versioned JSON, one table of routes, one error shape."""

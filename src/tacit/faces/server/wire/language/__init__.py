@@ -1,0 +1,1 @@
+"""Statements as PostgreSQL writes them: split, told apart, and spelled as the curator reads them."""

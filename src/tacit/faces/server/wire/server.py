@@ -1,0 +1,253 @@
+"""The PostgreSQL wire's server: takes connections, lets them in, and lets one cancel what another is at."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import hmac
+import ipaddress
+import re
+import socket
+import ssl
+import struct
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Protocol
+
+from tacit.curator import Session
+from tacit.errors import EngineError, TacitError
+from tacit.faces.log_file import log
+from tacit.faces.server.attempts import Attempts
+from tacit.faces.server.wire.catalog.doors import Catalogues
+from tacit.faces.server.wire.catalog.twin import is_there
+from tacit.faces.server.wire.commands import COMMANDS
+from tacit.faces.server.wire.connection import Cancellation, WireConnection, report, run
+from tacit.faces.server.wire.executor import Executor
+from tacit.faces.server.wire.faults import WireFault, of_error, tell
+from tacit.faces.server.wire.framing import CutOff, Inbox, Outbox
+from tacit.faces.server.wire.questions import AsksCurator, Questions
+from tacit.faces.server.wire.settings import REPORTED, Settings
+from tacit.faces.server.wire.startup import Cancel, KnowsAccounts, Start, authenticate, first_packet
+from tacit.noise import SYSTEM
+
+_AT_ONCE = 200  # connections; further ones are told so
+_CAP = Fraction(1)
+_LAST_WORDS = 2.0  # seconds
+_TAKEN = {"user", "database", "options", "replication"}
+
+
+class WireHub(AsksCurator, Protocol):
+    """What the wire needs of the hub: the curator behind it, and who may come in."""
+
+    @property
+    def accounts(self) -> KnowsAccounts: ...  # noqa: D102
+    def session(self, analyst: str) -> Session: ...  # noqa: D102
+
+
+@dataclass(slots=True)
+class WireServer:
+    """Serves one hub."""
+
+    hub: WireHub
+    tls: ssl.SSLContext | None = None
+    cap: Fraction = _CAP
+    catalogues: Catalogues = field(default_factory=Catalogues)
+    attempts: Attempts = field(default_factory=Attempts)
+    at_once: int = _AT_ONCE
+    _open: dict[int, tuple[int, Cancellation]] = field(default_factory=dict)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def accept(self, inbox: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one connection to its end."""
+        if not isinstance(inbox, Inbox):
+            raise TypeError("a connection is read through an Inbox")
+        task = asyncio.current_task()
+        self._tasks |= {task} if task is not None else set()
+        outbox = Outbox(writer)
+        try:
+            await self._serve(inbox, writer, outbox)
+        except (CutOff, asyncio.CancelledError):  # the client left, or the server ends
+            pass
+        except WireFault as fault:
+            fault.fatal = True
+            tell(outbox, fault)
+            with suppress(CutOff):
+                await outbox.flush()
+        finally:
+            self._tasks.discard(task)
+            await _close(writer)
+
+    async def _serve(self, inbox: Inbox, writer: asyncio.StreamWriter, outbox: Outbox) -> None:
+        start = await first_packet(inbox, writer, tls=self.tls)
+        if isinstance(start, Cancel):
+            self._cancel(start)
+            return
+        if self.tls is not None and not start.encrypted and not _is_near(writer):
+            raise WireFault("28000", "a connection from another machine must be encrypted", hint="set sslmode=require")
+        if len(self._open) >= self.at_once:
+            raise WireFault("53300", "sorry, too many clients already", hint="close some connections")
+        key = int.from_bytes(SYSTEM.draw(4).tobytes()) >> 1 or 1, int.from_bytes(SYSTEM.draw(4).tobytes())
+        cancellation = Cancellation()
+        while key[0] in self._open:
+            key = key[0] + 1, key[1]
+        self._open[key[0]] = key[1], cancellation
+        try:
+            analyst = await self._known(inbox, outbox, start, address=_address(writer))
+            await self._let_in(inbox, outbox, start, analyst=analyst, cancellation=cancellation, key=key)
+        finally:
+            del self._open[key[0]]
+
+    async def _known(self, inbox: Inbox, outbox: Outbox, start: Start, *, address: str) -> str:
+        """The analyst who it is. Whoever fails too often is not listened to for a while."""
+        try:
+            self.attempts.check(address, start.user)
+            name = await authenticate(inbox, outbox, start, self.hub.accounts)
+            return self.hub.session(name).analyst
+        except TacitError as error:
+            fault = of_error(error)
+            raise WireFault("28000", fault.message, hint=fault.hint, fatal=True) from None
+        except WireFault:
+            self.attempts.failed(address, start.user)
+            raise
+
+    async def _let_in(
+        self,
+        inbox: Inbox,
+        outbox: Outbox,
+        start: Start,
+        *,
+        analyst: str,
+        cancellation: Cancellation,
+        key: tuple[int, int],
+    ) -> None:
+        settings = Settings(self.cap, analyst)
+        _take_settings(settings, start)
+        async with self.catalogues.door(self.hub.catalogue, analyst, settings) as catalogue:
+            questions = Questions(self.hub, analyst, settings, cancellation.waits)
+            executor = Executor(questions, catalogue, settings, COMMANDS)
+            for name in REPORTED:
+                report(outbox, name, settings.get(name))
+            outbox.put(b"K", struct.pack("!II", *key))
+            await run(WireConnection(inbox, outbox, executor))
+
+    def _cancel(self, wish: Cancel) -> None:
+        """Cancel what a connection is at, if its secret is known."""
+        found = self._open.get(wish.process)
+        secret = (wish.secret & 0xFFFFFFFF).to_bytes(4)
+        if found is not None and hmac.compare_digest(found[0].to_bytes(4), secret):
+            found[1].cancel()
+
+    async def stop(self) -> None:
+        """End every connection."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _address(writer: asyncio.StreamWriter) -> str:
+    peer = writer.get_extra_info("peername")
+    return str(peer[0]) if isinstance(peer, tuple) else ""
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
+    """Close a connection; a client that does not take what it was sent is not waited for."""
+    writer.close()
+    try:
+        async with asyncio.timeout(_LAST_WORDS):
+            await writer.wait_closed()
+    except (OSError, TimeoutError, asyncio.CancelledError):
+        writer.transport.abort()
+
+
+def _is_near(writer: asyncio.StreamWriter) -> bool:
+    """Whether the client is on this machine."""
+    peer = writer.get_extra_info("peername")
+    try:
+        return isinstance(peer, tuple) and ipaddress.ip_address(peer[0]).is_loopback
+    except ValueError:
+        return False
+
+
+def _take_settings(settings: Settings, start: Start) -> None:
+    """The settings of a start-up packet; those that nobody knows are passed over, as poolers send them."""
+    said = {**_options(start.parameters.get("options", "")), **start.parameters}
+    for name, value in said.items():
+        if name in _TAKEN or name.startswith("_pq_."):
+            continue
+        try:
+            known = settings.set(name, value)
+        except WireFault as fault:
+            if fault.sqlstate != "42704":
+                raise
+            continue
+        settings.started[known] = settings.values.pop(known)
+
+
+def _options(written: str) -> dict[str, str]:
+    """The settings of libpq's `options`: `-c name=value` or `--name=value`, with backslashes before spaces."""
+    words = [re.sub(r"\\(.)", r"\1", word) for word in re.findall(r"(?:\\.|[^\\\s])+", written)]
+    found: dict[str, str] = {}
+    for before, word in zip(["", *words], words, strict=False):
+        text = word if before == "-c" else word[2:] if word.startswith(("--", "-c")) else ""
+        name, equals, value = text.partition("=")
+        if equals:
+            found[name.replace("-", "_")] = value
+    return found
+
+
+Stop = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """A server that listens: where, and how to end it."""
+
+    port: int
+    stop: Stop
+
+
+async def serve_wire(
+    hub: WireHub,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 5433,
+    tls: ssl.SSLContext | None = None,
+    cap: Fraction = _CAP,
+    twin: bool | None = None,
+) -> Serving:
+    """Listen for PostgreSQL clients. Port 0 takes any that is free. Raises EngineError where it cannot listen.
+
+    Plain SELECTs of one connection may cost `cap` together. `twin` says whether a PostgreSQL of our own answers for
+    the catalogue; None: where there is one to start.
+    """
+    wire = WireServer(hub, tls, cap, Catalogues(twin=is_there() if twin is None else twin))
+    loop = asyncio.get_running_loop()
+
+    def protocol() -> asyncio.StreamReaderProtocol:
+        return asyncio.StreamReaderProtocol(Inbox(loop=loop), wire.accept, loop=loop)
+
+    try:
+        listening = await loop.create_server(protocol, host, port, backlog=256)
+    except (OSError, UnicodeError) as error:
+        used = getattr(error, "errno", None) == errno.EADDRINUSE
+        why = "it is in use" if used else (getattr(error, "strerror", None) or "that is no name of a host")
+        hint = "choose another port" if used else "choose an address of this machine"
+        raise EngineError(f"the PostgreSQL wire cannot be served at {host}:{port}: {why}", hint=hint) from None
+    try:
+        await wire.catalogues.prepare(hub.catalogue)
+    except BaseException:
+        listening.close()
+        raise
+    found: socket.socket = listening.sockets[0]
+    bound = int(found.getsockname()[1])
+    log.debug("the PostgreSQL wire listens at port %s", bound)
+
+    async def stop() -> None:
+        listening.close()
+        await wire.stop()
+        await listening.wait_closed()
+        await wire.catalogues.close()
+
+    return Serving(bound, stop)

@@ -1,0 +1,57 @@
+"""Transactions that are real to the client, and give back no budget: there is nothing else to undo but settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tacit.faces.server.wire.faults import WireFault
+from tacit.faces.server.wire.language.lexer import Lexed
+
+_ENDING = {"commit", "end", "rollback", "abort"}
+
+
+@dataclass(slots=True)
+class Transaction:
+    """Where a connection stands: outside (I), inside (T), or inside after an error (E)."""
+
+    status: str = "I"
+    savepoints: list[tuple[str, dict[str, str]]] = field(default_factory=list)  # and the settings when they were set
+    before: dict[str, str] | None = None  # the settings when it began
+    local: dict[str, str] | None = None  # the settings without those of SET LOCAL, if there was one
+    implied: bool = False  # several statements in one message are a transaction
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a block was begun."""
+        return self.status != "I"
+
+    def check(self, first: str, statement: Lexed) -> None:
+        """After an error only the end of the transaction is heard, or the way back to a savepoint."""
+        if self.status == "E" and first not in _ENDING and statement.tokens:
+            raise WireFault("25P02", "current transaction is aborted, commands ignored until end of transaction block")
+
+    def begin(self, settings: dict[str, str]) -> None:
+        """A block begins."""
+        if self.status == "I":
+            self.status, self.before = "T", dict(settings)
+
+    def fail(self) -> None:
+        """An error: a block waits for its end."""
+        if self.status == "T":
+            self.status = "E"
+
+    def end(self) -> None:
+        """The block is over."""
+        self.status, self.savepoints, self.before, self.local = "I", [], None, None
+
+    def need(self, what: str) -> None:
+        """Some statements are for blocks only."""
+        if not self.is_open and not self.implied:
+            raise WireFault("25P01", f"{what} can only be used in transaction blocks")
+
+    def savepoint(self, name: str) -> int:
+        """The index of a savepoint, the newest of that name."""
+        for index in range(len(self.savepoints) - 1, -1, -1):
+            if self.savepoints[index][0] == name:
+                return index
+        raise WireFault("3B001", f'savepoint "{name[:60]}" does not exist')

@@ -1,0 +1,1 @@
+"""Values as PostgreSQL writes them: types, codecs, parameters."""

@@ -1,0 +1,192 @@
+"""Public cells of a column: every value falls into one, whatever it is, and none is looked at to make them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.core import rational
+from tacit.errors import InvalidParameter
+
+Codes = NDArray[np.int32]
+STANDARD = (-4, 4)  # of a column that nobody declared: a number that was scaled by public constants
+_FINE, _COARSE = 20, 10  # equal cells of a column
+_ROUND = (Fraction(1), Fraction(2), Fraction(5, 2), Fraction(5), Fraction(10))
+_R5 = tuple(map(Fraction, ("1", "1.6", "2.5", "4", "6.3")))  # round numbers, five and twenty in a decade
+_R20 = tuple(
+    Fraction(hundredths, 100)
+    for hundredths in (
+        100,
+        112,
+        125,
+        140,
+        160,
+        180,
+        200,
+        224,
+        250,
+        280,
+        315,
+        355,
+        400,
+        450,
+        500,
+        560,
+        630,
+        710,
+        800,
+        900,
+    )
+)
+_LONG, _TAIL = 1_000, 100  # a column that reaches so high, and so many times its lower end, has a long tail
+_DECADES = 2
+_MOST_CELLS = 4_096
+_FAR = 10**150  # beyond which doubles run out of room
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureCells:
+    """The cells of one column: between `edges`, or one for each of `values`; and a last one for whatever is missing.
+
+    A number falls into the cell that counts the edges at or below it, so one beyond the bounds is in the cell at that
+    end: it is clamped. NaN, NULL and a value that was never declared fall into the last cell.
+    """
+
+    name: str
+    edges: tuple[Fraction, ...] = ()
+    values: tuple[Hashable, ...] = ()
+    coarse: tuple[Fraction, ...] = ()  # fewer edges, for when there are few rows; none: the same
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether neighbouring cells are alike: those of numbers are."""
+        return not self.values
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return (len(self.values) if self.values else len(self.edges) + 1) + 1
+
+    def merged(self) -> NDArray[np.int64]:
+        """For each cell the one of fewer, larger cells that holds its lower end."""
+        if not self.coarse:
+            return np.arange(self.size)
+        larger = [sum(edge >= end for end in self.coarse) for edge in self.edges]
+        return np.array([0, *larger, len(self.coarse) + 1])
+
+    def codes(self, column: NDArray[Any]) -> Codes:
+        """The cell of each value."""
+        if self.values:
+            index = {value: place for place, value in enumerate(self.values)}
+            return np.array([_found(index, value) for value in column.tolist()], dtype=np.int32)
+        try:
+            numbers = column.astype(np.float64)
+        except (TypeError, ValueError):
+            raise InvalidParameter(
+                f"the column {self.name} is declared a number, and holds something else: a cell could not be converted "
+                "to float",
+                hint="declare its categories as a list",
+            ) from None
+        places = np.searchsorted(np.array([float(edge) for edge in self.edges]), numbers, side="right")
+        return np.where(np.isnan(numbers), len(self.edges) + 1, places).astype(np.int32)
+
+
+def cells_of(declared: object, names: Sequence[str]) -> tuple[FeatureCells, ...]:
+    """The cells of these columns, from what was declared of them and from nothing else.
+
+    `declared` is a mapping by name or a list in order: (lower, upper) for a number, a list of its categories for
+    anything else, {"edges": […]} for cells of one's own. Nothing at all declares numbers between −4 and 4.
+    """
+    if declared is None:
+        return tuple(_numbers(name, STANDARD) for name in names)
+    if isinstance(declared, Mapping):
+        missing = [name for name in names if name not in declared]
+        unknown = [name for name in declared if name not in names]
+        if missing or unknown:
+            which = f"not declared: {', '.join(missing)}" if missing else f"no such column: {unknown[0]}"
+            raise InvalidParameter(f"the features do not fit the columns: {which}", hint="name each column once")
+        given = [declared[name] for name in names]
+    elif isinstance(declared, Sequence) and not isinstance(declared, str):
+        given = list(declared)
+        if len(given) != len(names):
+            raise InvalidParameter(f"the features do not fit the columns: {len(given)} for {len(names)} columns")
+    else:
+        raise InvalidParameter("features is a mapping or a list: one entry a column")
+    return tuple(_cells(name, entry) for name, entry in zip(names, given, strict=True))
+
+
+def offsets(cells: Sequence[FeatureCells]) -> NDArray[np.int64]:
+    """Where the cells of each feature begin when all stand in one row; at the end, how many there are."""
+    return np.concatenate([[0], np.cumsum([each.size for each in cells])]).astype(np.int64)
+
+
+def _found(index: Mapping[Hashable, int], value: object) -> int:
+    return index.get(value, len(index)) if isinstance(value, Hashable) else len(index)
+
+
+def _cells(name: str, entry: object) -> FeatureCells:
+    if isinstance(entry, FeatureCells):
+        return entry
+    if isinstance(entry, Mapping) and set(entry) == {"edges"}:
+        return _checked(
+            FeatureCells(name, edges=tuple(rational(edge, f"an edge of {name}") for edge in entry["edges"]))
+        )
+    if isinstance(entry, tuple) and len(entry) == 2 and all(_is_number(end) for end in entry):
+        return _numbers(name, entry)
+    if isinstance(entry, Sequence) and not isinstance(entry, str | tuple) and entry:
+        return _checked(FeatureCells(name, values=tuple(entry)))
+    raise InvalidParameter(
+        f"nobody said what the column {name} may hold",
+        hint="(lower, upper) for a number, a list of its categories, or {'edges': […]}",
+    )
+
+
+def _is_number(end: object) -> bool:
+    return isinstance(end, int | float | Fraction | Decimal | np.number) and not isinstance(end, bool)
+
+
+def _checked(cells: FeatureCells) -> FeatureCells:
+    if not all(isinstance(value, Hashable) for value in cells.values) or len(set(cells.values)) < len(cells.values):
+        raise InvalidParameter(f"a category of {cells.name} is named twice, or is none")
+    if list(cells.edges) != sorted(set(cells.edges)):
+        raise InvalidParameter(f"the edges of {cells.name} do not rise")
+    if not 2 <= cells.size <= _MOST_CELLS:
+        raise InvalidParameter(f"the column {cells.name} has no cells, or more than {_MOST_CELLS}")
+    return cells
+
+
+def _numbers(name: str, bounds: Sequence[Any]) -> FeatureCells:
+    lower, upper = (rational(end, f"a bound of {name}") for end in bounds)
+    if not -_FAR < lower < upper < _FAR:
+        raise InvalidParameter(f"the lower bound of {name} is not below the upper one, or one of them is too large")
+    fine, coarse = (set(_equal(lower, upper, most=most)) for most in (_FINE, _COARSE))
+    if upper >= _LONG and upper >= _TAIL * lower >= 0:
+        fine |= set(_rising(upper, _R20, decades=(0, _DECADES)))
+        fine |= set(_rising(upper, _R5, decades=(_DECADES, 2 * _DECADES)))
+        coarse = set(_rising(upper, _R5, decades=(0, _DECADES))) | {min(fine)}
+    inside = [tuple(sorted(edge for edge in edges if lower < edge < upper)) for edges in (fine, coarse)]
+    return _checked(FeatureCells(name, edges=inside[0], coarse=inside[1]))
+
+
+def _equal(lower: Fraction, upper: Fraction, *, most: int) -> list[Fraction]:
+    """Edges at whole multiples of a round width, at most so many cells."""
+    least = (upper - lower) / most
+    power = Fraction(10) ** math.floor(math.log10(float(least)))
+    width = next(power * factor for factor in (*_ROUND, Fraction(20)) if power * factor >= least)
+    first, last = math.floor(lower / width) + 1, math.ceil(upper / width) - 1
+    return [place * width for place in range(first, last + 1)]
+
+
+def _rising(upper: Fraction, series: Sequence[Fraction], *, decades: tuple[int, int]) -> list[Fraction]:
+    """Round numbers that grow by a ratio, so many decades below the upper bound."""
+    high, low = (upper / 10**decade for decade in decades)
+    top = math.floor(math.log10(float(upper))) + 1
+    found = [Fraction(10) ** power * factor for power in range(top - decades[1] - 1, top + 1) for factor in series]
+    return [edge for edge in found if low <= edge < high]

@@ -1,0 +1,229 @@
+"""scikit-learn's conventions, kept without needing it: parameters, rows, names of columns, what is not fitted."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import InvalidParameter
+
+
+class Learner:
+    """What every estimator of this room shares: `get_params`, `set_params` and the tags that scikit-learn asks for."""
+
+    _kind = "classifier"
+    _many_classes = False
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
+    @classmethod
+    def _parameters(cls) -> list[str]:
+        return sorted(name for name in inspect.signature(cls).parameters if name != "self")
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters, by name."""
+        return {name: getattr(self, name) for name in self._parameters()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters, by name."""
+        known = self._parameters()
+        for name, value in params.items():
+            if name not in known:
+                raise InvalidParameter(
+                    f"no such parameter of {type(self).__name__}: {name}", hint=f"there are {', '.join(known)}"
+                )
+            setattr(self, name, value)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags, TransformerTags
+
+        learns = self._kind in {"classifier", "regressor"}
+        return Tags(
+            estimator_type=self._kind,
+            target_tags=TargetTags(required=learns),
+            classifier_tags=ClassifierTags(multi_class=self._many_classes) if self._kind == "classifier" else None,
+            regressor_tags=RegressorTags() if self._kind == "regressor" else None,
+            transformer_tags=TransformerTags() if self._kind == "transformer" else None,
+            input_tags=InputTags(allow_nan=True, string=True),
+            non_deterministic=True,
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_features_in_")
+
+    def __repr__(self) -> str:
+        defaults = inspect.signature(type(self)).parameters
+        shown = [
+            f"{name}={value!r}" for name, value in self.get_params().items() if value is not defaults[name].default
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _check_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise _not_fitted()(f"this {type(self).__name__} is not fitted yet: it has learned nothing", hint="fit it")
+
+    def _take_names(self, rows: Any, columns: Sequence[NDArray[Any]]) -> list[str]:
+        """Remember what the columns are called, and what to call those without a name."""
+        self.n_features_in_ = len(columns)
+        given = names_of(rows)
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        if given is not None:
+            self.feature_names_in_ = np.array(given, dtype=object)
+        return given if given is not None else [f"x{place}" for place in range(len(columns))]
+
+    def _columns(self, rows: Any) -> list[NDArray[Any]]:
+        """The columns of rows to predict, which must be those that were fitted."""
+        self._check_fitted()
+        columns = columns_of(rows)
+        given, known = names_of(rows), getattr(self, "feature_names_in_", None)
+        if given is not None and known is not None and list(known) != given:
+            raise InvalidParameter(_different(list(known), given))
+        if len(columns) != self.n_features_in_:
+            raise InvalidParameter(
+                f"X has {len(columns)} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                "features as input"
+            )
+        return columns
+
+
+def columns_of(rows: Any) -> list[NDArray[Any]]:
+    """The columns of a table: of a frame by its names, of anything else by place."""
+    if hasattr(rows, "toarray"):
+        raise InvalidParameter(
+            "a sparse matrix is not taken: cells are counted column by column", hint="use .toarray()"
+        )
+    if hasattr(rows, "columns") and hasattr(rows, "__getitem__"):
+        return _some([np.asarray(rows[name]) for name in rows.columns])
+    array = np.asarray(rows)
+    if array.dtype.kind == "c":
+        raise InvalidParameter("Complex data not supported: a feature is a number or a category")
+    if array.ndim != 2:
+        raise InvalidParameter(
+            f"Expected 2D array, got {array.ndim}D array instead: Reshape your data, a row for each row"
+        )
+    if array.shape[0] == 0:
+        raise InvalidParameter("Found array with 0 sample(s): there is nothing to learn from")
+    if array.shape[1] == 0:
+        raise InvalidParameter(f"0 feature(s) (shape={array.shape}) while a minimum of 1 is required.")
+    return [array[:, place] for place in range(array.shape[1])]
+
+
+def _some(columns: list[NDArray[Any]]) -> list[NDArray[Any]]:
+    if not columns or not columns[0].size:
+        raise InvalidParameter("there is nothing to learn from: the frame has no rows, or no columns")
+    return columns
+
+
+def names_of(rows: Any) -> list[str] | None:
+    """The names of a frame's columns, where all of them are text."""
+    names = list(rows.columns) if hasattr(rows, "columns") else None
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def target_of(target: Any, *, rows: int) -> NDArray[Any]:
+    """What is to be predicted, one for each row."""
+    if target is None:
+        raise InvalidParameter("requires y to be passed, but the target y is None")
+    array = np.asarray(target)
+    if array.ndim == 2 and array.shape[1] == 1:
+        _warn_of_column()
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise InvalidParameter("the target has one value for each row: bad input shape")
+    if array.shape[0] != rows:
+        raise InvalidParameter(f"rows and targets are of different numbers: {rows} and {array.shape[0]}")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise InvalidParameter("the target holds NaN or infinity: every row needs one", hint="leave such rows out")
+    return array
+
+
+def labels_of(truth: NDArray[Any], declared: Sequence[Any] | None) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The classes, and the number of each row's: those that were declared, else those that occur."""
+    if declared is None:
+        if truth.dtype.kind == "f" and (truth != np.rint(truth)).any():
+            raise InvalidParameter("Unknown label type: continuous, where a class was expected", hint="name classes=")
+        classes = np.unique(truth)
+    else:
+        classes = np.asarray(list(declared))
+    if classes.ndim != 1 or classes.size < 2 or len(set(classes.tolist())) < classes.size:
+        raise InvalidParameter(
+            "there is one class only, or one is named twice: there is nothing to tell apart",
+            hint="name all with classes=, so that it does not depend on the rows",
+        )
+    number = {label: place for place, label in enumerate(classes.tolist())}
+    found = np.array([number.get(label, -1) for label in truth.tolist()], dtype=np.int64)
+    if (found < 0).any():
+        raise InvalidParameter("the target holds a class that was not declared", hint="leave such rows out")
+    return classes, found
+
+
+def two_labels_of(truth: NDArray[Any], declared: Sequence[Any] | None) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The same where there are two: those that were declared, else the two that occur."""
+    if declared is not None:
+        classes = np.asarray(list(declared))
+        if classes.size != 2 or classes[0] == classes[1]:
+            raise InvalidParameter("this model tells two classes apart: classes names two")
+    else:
+        classes = _the_two(truth)
+    first, second = truth == classes[0], truth == classes[1]
+    if not np.asarray(first | second).all():
+        raise InvalidParameter("the target holds a class that was not declared", hint="leave such rows out")
+    return classes, np.asarray(second, dtype=np.int64)
+
+
+def _the_two(truth: NDArray[Any]) -> NDArray[Any]:
+    if truth.dtype.kind == "f" and (truth != np.rint(truth)).any():
+        raise InvalidParameter("Unknown label type: continuous, where a class was expected", hint="name classes=")
+    found = np.unique(truth.astype(str) if truth.dtype.kind == "O" else truth)
+    if found.size > 2:
+        raise InvalidParameter(
+            "Only binary classification is supported. The type of the target is multiclass.",
+            hint="fit one model for each class, each at its own price",
+        )
+    if found.size < 2:
+        raise InvalidParameter(
+            "the target has one class only: there is nothing to tell apart",
+            hint="name both with classes=, so that it does not depend on the rows",
+        )
+    return np.unique(truth)
+
+
+def _warn_of_column() -> None:
+    """In scikit-learn's own category, where it is installed: a column was given where a row of values was expected."""
+    try:
+        from sklearn.exceptions import DataConversionWarning
+    except ImportError:
+        kind: type[Warning] = UserWarning
+    else:
+        kind = DataConversionWarning
+    warnings.warn("A column-vector y was passed when a 1d array was expected", kind, stacklevel=4)
+
+
+def _not_fitted() -> type[InvalidParameter]:
+    """Ours; where scikit-learn is installed, one that is also its own."""
+    try:
+        from sklearn.exceptions import NotFittedError
+    except ImportError:
+        return InvalidParameter
+    return type("NotFitted", (InvalidParameter, NotFittedError), {})
+
+
+def _different(known: list[str], given: list[str]) -> str:
+    """What scikit-learn says of columns that are not those that were fitted."""
+    lines = ["The feature names should match those that were passed during fit."]
+    unseen = sorted(set(given) - set(known))
+    missing = sorted(set(known) - set(given))
+    if unseen:
+        lines += ["Feature names unseen at fit time:", *(f"- {name}" for name in unseen[:5])]
+    if missing:
+        lines += ["Feature names seen at fit time, yet now missing:", *(f"- {name}" for name in missing[:5])]
+    if not unseen and not missing:
+        lines.append("Feature names must be in the same order as they were in fit.")
+    return "\n".join(lines) + "\n"

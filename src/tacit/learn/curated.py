@@ -1,0 +1,233 @@
+"""Fitting to a table behind a curator: planned, charged, added up by the engine, and kept, in this order."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.core import Loss, Number, decimal_text
+from tacit.curator.jobs.caps import caps
+from tacit.curator.jobs.pricing import check_limit, concentrated
+from tacit.curator.payment import Payment, pay
+from tacit.curator.reusing.reuse import data_version
+from tacit.curator.unexpected import planning
+from tacit.engines import Engine, Exact, one_state
+from tacit.errors import InvalidParameter, QueryRefused
+from tacit.learn.cells import FeatureCells
+from tacit.learn.engine_rows import EngineCells, EngineRows
+from tacit.learn.moments import Scaled
+from tacit.learn.studies import Declared, Learnt, ModelPrice, Study, SumsLearner, spendable
+from tacit.learn.table_columns import (
+    coded_column,
+    declared_classes,
+    declared_features,
+    declared_names,
+    feature_names,
+    rows_of_a_unit,
+)
+from tacit.ledger import Answer, Charge, Inquiry, Ledger
+from tacit.noise import SYSTEM, Source
+from tacit.policy import AnalystPolicy, ColumnPolicy, Policy, TablePolicy
+from tacit.sql.rules import Facts
+from tacit.sql.workloads.binned import CodedRows, coded_rows
+from tacit.sql.workloads.owned import owned_rows, owned_table, raw_types, unit_facts
+
+
+@dataclass(frozen=True, slots=True)
+class FitRequest:
+    """What is to be learned from: a table, the column to predict, if any, and those to predict it from."""
+
+    table: str
+    target: str | None = None
+    features: Sequence[str] = ()  # none: every column with bounds or a domain
+    epsilon: Number | None = None  # None: the estimator's own
+    delta: Number | None = None
+    fresh: bool = False  # the model of the same request will not do
+
+    def __post_init__(self) -> None:
+        if isinstance(self.features, str):
+            raise InvalidParameter("the features are a list of names", hint='features=["age", "town"]')
+
+
+@dataclass(frozen=True, slots=True)
+class FitPlan:
+    """What will be added up and paid. Made without reading a row."""
+
+    study: Study
+    classes: tuple[Any, ...]
+    coded: CodedRows
+    table: str
+    target: str
+    kind: str  # the estimator and what it was told
+    notes: tuple[str, ...]
+    policy_version: str
+
+    @property
+    def model(self) -> ModelPrice:
+        """What the model measures, and its price."""
+        return self.study.plan
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The features, by their names."""
+        return tuple(each.name for each in self.study.columns)
+
+    @property
+    def hash(self) -> str:
+        """The same for plans that add up, charge and learn alike."""
+        study = (str(self.study.columns), str(self.study.target), str(self.model), str(self.classes))
+        parts = (self.policy_version, self.kind, *study, self.coded.text())
+        return hashlib.sha256("\x1f".join(["fit", *parts]).encode()).hexdigest()
+
+    def rows(self, execute: Callable[[str], Exact]) -> EngineCells | EngineRows:
+        """The rows of the table as the study adds them up, in the engine."""
+        cells = [each for each in self.study.columns if isinstance(each, FeatureCells)]
+        if cells:
+            return EngineCells(self.coded, cells, execute, len(self.classes))
+        features = [each for each in self.study.columns if isinstance(each, Scaled)]
+        return EngineRows(self.coded, features, execute, len(self.classes))
+
+
+@dataclass(frozen=True, slots=True)
+class TableLearner:
+    """Fits models to one dataset's tables. Every sum is added up by the engine; only sums come back."""
+
+    policy: Policy
+    engine: Engine
+    ledger: Ledger
+    source: Source = SYSTEM
+
+    def plan(self, estimator: SumsLearner, request: FitRequest) -> FitPlan:
+        """What a fit would add up and cost. Free; raises QueryRefused and InvalidParameter."""
+        if not isinstance(estimator, SumsLearner):
+            raise InvalidParameter(
+                f"no way to fit a {type(estimator).__name__} behind a curator",
+                hint="those that need sums alone can be: an AdditiveClassifier, a RidgeRegressor, …",
+            )
+        loss = spendable(
+            estimator.epsilon if request.epsilon is None else request.epsilon,
+            estimator.delta if request.delta is None else request.delta,
+        )
+        check_limit(loss.epsilon, self.policy)
+        with planning():
+            return self._planned(estimator, request, loss)
+
+    def _planned(self, estimator: SumsLearner, request: FitRequest, loss: Loss) -> FitPlan:
+        table = owned_table(self.policy, request.table)
+        if table.public:
+            raise QueryRefused(f"{table.name} is public: fit a model to its rows without a curator")
+        schema = self.engine.schema()
+        types = raw_types(schema, table)
+        target = _target(estimator, table, request.target)
+        names = feature_names(table, target, request.features or declared_names(estimator.features))
+        columns = [table.column(name) for name in names]
+        many, classes = estimator.many_classes, ()
+        if target is not None and estimator.kind == "classifier":
+            classes = declared_classes(getattr(estimator, "classes", None), target, many=many)
+        declared = Declared(
+            names=tuple(names),
+            features=declared_features(estimator.features, columns),
+            loss=loss,
+            classes=classes,
+            rows=rows_of_a_unit(table),
+            adjacency=self.policy.adjacency,
+            bounds=None if target is None or target.bounds is None else (target.bounds.lower, target.bounds.upper),
+        )
+        study = estimator.study(declared)
+        facts = Facts(
+            grids={},
+            unit=unit_facts(table, schema),
+            max_rows=declared.rows,
+            sample_rows=table.unit_column is not None,
+            salt=table.name.casefold(),
+        )
+        goal = None
+        if target is not None and study.target is not None:
+            goal = coded_column(study.target, target, types)
+        read = [*names, target.name] if target is not None else names
+        coded = coded_rows(
+            owned_rows(table, read, policy=self.policy, schema=schema),
+            [coded_column(each, column, types) for each, column in zip(study.columns, columns, strict=True)],
+            goal,
+            facts=facts,
+            dialect=self.engine.dialect,
+        )
+        told = {name: value for name, value in estimator.get_params().items() if name not in _ELSEWHERE}
+        kind = f"{type(estimator).__name__} {sorted(told.items())}"
+        name = "" if target is None else target.name
+        return FitPlan(study, classes, coded, table.name, name, kind, _notes(table, target), self.policy.version)
+
+    def fit(self, estimator: SumsLearner, request: FitRequest, analyst: str) -> str:
+        """Charge, then add up and learn; the hash of the entry that says so. The same request again is free."""
+        who = self.policy.analyst(analyst)
+        plan = self.plan(estimator, request)
+        payment: Payment[Learnt] = Payment(
+            charge=self._charge(plan, who, fresh=request.fresh),
+            caps=caps(self.policy, who),
+            what="the model",
+            read=lambda: self._learnt(plan),
+            kept=lambda learnt: [Answer(_to_bytes(learnt))],
+            restored=lambda bodies: _from_bytes(bodies[0]),
+        )
+        paid = pay(self.ledger, payment)
+        estimator.hold(plan.study, paid.value, names=plan.names, classes=plan.classes, notes=plan.notes)
+        return paid.entry
+
+    def _learnt(self, plan: FitPlan) -> Learnt:
+        with one_state(self.engine) as state:
+            return plan.study.learn(plan.rows(state.execute), self.source)
+
+    def _charge(self, plan: FitPlan, who: AnalystPolicy, *, fresh: bool) -> Charge:
+        price, by = decimal_text(plan.model.loss.epsilon), ", ".join(plan.names)
+        what = f"{plan.target} BY {by}" if plan.target else by
+        said = f"FIT {price} {what} FROM {plan.table}"
+        version = hashlib.sha256(data_version(self.policy, self.engine).encode()).hexdigest()[:16]
+        return Charge(
+            dataset=self.policy.dataset.name,
+            analyst=who.name,
+            groups=who.groups,
+            loss=plan.model.loss,
+            zcdp=concentrated(plan.model.event),
+            plan_hash=plan.hash,
+            policy_version=self.policy.version,
+            kind="fit",
+            request_id=None if fresh else f"fit {version} {plan.hash}",
+            note=said if len(said) <= 200 else f"{said[:196]} …",
+            asked=Inquiry(questions=(said,), parameters=("{}",), tables=(plan.table,)),
+        )
+
+
+_ELSEWHERE = {"epsilon", "delta", "features", "classes", "source", "max_rows"}  # what a plan says by itself
+
+
+def _target(estimator: SumsLearner, table: TablePolicy, name: str | None) -> ColumnPolicy | None:
+    """The column that is predicted, where the model predicts one."""
+    learns = estimator.kind in {"classifier", "regressor"}
+    if learns and name is None:
+        raise InvalidParameter(f"a {type(estimator).__name__} predicts a column: nobody said which", hint="target=…")
+    if not learns and name is not None:
+        raise InvalidParameter(f"a {type(estimator).__name__} predicts no column", hint="leave target= out")
+    return None if name is None else table.column(name)
+
+
+def _notes(table: TablePolicy, target: ColumnPolicy | None) -> tuple[str, ...]:
+    notes = []
+    if target is not None:
+        missing = "of no class" if target.bounds is None else "missing, or of no class"
+        notes.append(f"left out: rows whose {target.name} is {missing}")
+    if table.unit_column is not None:
+        notes.append(f"counts at most {table.max_rows} rows of a unit")
+    return tuple(notes)
+
+
+def _to_bytes(learnt: Learnt) -> bytes:
+    return json.dumps({name: np.asarray(value).tolist() for name, value in learnt.items()}).encode("ascii")
+
+
+def _from_bytes(body: bytes) -> Learnt:
+    return {name: np.array(value, dtype=np.float64) for name, value in json.loads(body).items()}

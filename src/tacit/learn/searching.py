@@ -1,0 +1,202 @@
+"""Choosing among settings, and paying for it: the best of a random number of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.accounting import renyi_to_dp, zcdp_of
+from tacit.accounting.best_of import best_of_curve, stopping_chance
+from tacit.core import ApproximateEvent, Event, Loss, Number, rational
+from tacit.core.enclosure import rounded_up
+from tacit.errors import InvalidParameter
+from tacit.learn.conventions import Learner, columns_of, names_of, target_of
+from tacit.learn.studies import Declared, SumsLearner, spendable
+from tacit.mechanisms import Gaussian
+from tacit.noise import SYSTEM, IntArray, Source, bernoulli, uniform_integer
+
+_STEPS = 1 << 10  # of one row's score
+_HALVINGS = 18
+_AT_ONCE = 32  # coins
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPlan:
+    """How many runs are likely, what each of them may cost, and the noise of its score."""
+
+    loss: Loss
+    chance: Fraction
+    run: Loss  # what a candidate is fitted with
+    rho: Fraction  # what it costs then, at most
+    noise: Gaussian
+
+    @property
+    def event(self) -> Event:
+        """What an accountant needs to know of all of it."""
+        return ApproximateEvent(self.loss)
+
+
+class PrivateSearch(Learner):
+    """The best of several estimators, by its score on rows that were held back; trying and choosing are paid for.
+
+    A number of runs is drawn, `runs` on average. Each takes one of the candidates at random, fits it to about seven
+    tenths of the rows, and scores it on the others, with noise: how many it tells right, or how little of the squared
+    error it leaves. The model with the best score is what is told, and `best_right_`, about how many rows those are.
+    A row is in one part only, by a coin that nobody looks at, so that fitting and scoring cost what one of them does.
+
+    Guarantee:    (ε, δ)-DP for one row added or removed, of the model, its score and which candidate it was.
+    Sensitivity:  that of each candidate's sums; 1 for a score.
+    Exactness:    the number of runs has its exact law; scores and noise are whole numbers.
+    Reference:    Papernot & Steinke, ICLR 2022; Liu & Talwar, STOC 2019.
+    """
+
+    best_estimator_: Any
+    best_index_: int
+    best_right_: float
+    loss_: Loss
+    event_: Event
+
+    def __init__(
+        self,
+        candidates: Sequence[SumsLearner] = (),
+        *,
+        epsilon: Number = 1,
+        delta: Number = "0.000001",
+        runs: float | None = None,
+        source: Source | None = None,
+    ) -> None:
+        self.candidates, self.epsilon, self.delta = candidates, epsilon, delta
+        self.runs, self.source = runs, source
+
+    def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 - scikit-learn's names
+        """Learn from rows and their targets. It costs (epsilon, delta), each time, whatever the candidates say."""
+        columns = columns_of(X)
+        truth = target_of(y, rows=len(columns[0]))
+        names = names_of(X) or [f"x{place}" for place in range(len(columns))]
+        candidates = self._checked()
+        source = self.source or SYSTEM
+        runs = 2.0 * len(candidates) if self.runs is None else float(self.runs)
+        plan = plan_search(spendable(self.epsilon, self.delta), stopping_chance(runs), candidates, tuple(names))
+        inside = bernoulli(Fraction(7, 10), len(truth), source=source)
+        parts = [_some(X, keep) for keep in (inside, ~inside)]
+        tried = []
+        for _ in range(number_of_runs(plan.chance, source)):
+            which = int(uniform_integer(len(candidates), 1, source=source)[0])
+            model = _copy(candidates[which], plan.run, source).fit(parts[0], truth[inside])
+            exact = int(_right(model, parts[1], truth[~inside]).sum())
+            tried.append((int(plan.noise.release([exact], source)[0]), which, model))
+        best = max(tried, key=lambda run: run[0])
+        self.best_index_, self.best_estimator_, self.best_right_ = best[1], best[2], best[0] / _STEPS
+        self.loss_, self.event_ = plan.loss, plan.event
+        self._take_names(X, columns)
+        return self
+
+    def _checked(self) -> list[SumsLearner]:
+        candidates = list(self.candidates)
+        kinds = {getattr(each, "kind", "") for each in candidates}
+        if not candidates or not kinds <= {"classifier", "regressor"} or len(kinds) > 1:
+            raise InvalidParameter(
+                "the candidates are classifiers of this room, or regressors: one at least",
+                hint="[LogisticClassifier(…), AdditiveClassifier(…)]",
+            )
+        for each in candidates:
+            if each.kind == "classifier" and getattr(each, "classes", None) is None:
+                raise InvalidParameter(
+                    "a candidate has no classes: each part of the rows might have others",
+                    hint="name them with classes=",
+                )
+        return candidates
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """What the best model says of each row."""
+        self._check_fitted()
+        found: NDArray[Any] = self.best_estimator_.predict(X)
+        return found
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """The probability of each class, for each row, where the best model knows."""
+        self._check_fitted()
+        found: NDArray[np.float64] = self.best_estimator_.predict_proba(X)
+        return found
+
+
+def plan_search(loss: Loss, chance: Fraction, candidates: Sequence[SumsLearner], names: tuple[str, ...]) -> SearchPlan:
+    """The most that each run may cost, so that all of it costs no more than `loss`."""
+    most = _rho_of_run(loss.epsilon, loss.delta, chance)
+    low, high = Fraction(0), loss.epsilon
+    for _ in range(_HALVINGS):
+        middle = rounded_up((low + high) / 2, 6)
+        dearest = max(_rho(each, Loss(middle, loss.delta), names) for each in candidates)
+        low, high = (middle, high) if dearest <= most else (low, middle)
+    if low == 0:
+        raise InvalidParameter("so little epsilon pays for no search", hint="fewer runs, or more epsilon")
+    run = Loss(low, loss.delta)
+    rho = max(_rho(each, run, names) for each in candidates)
+    return SearchPlan(loss, chance, run, max(rho, most), Gaussian.concentrated(most, _STEPS, delta=loss.delta))
+
+
+def _rho(candidate: SumsLearner, loss: Loss, names: tuple[str, ...]) -> Fraction:
+    """What a fit of the candidate with this price costs in concentrated privacy."""
+    classes = tuple(getattr(candidate, "classes", None) or ())
+    study = candidate.study(Declared(names, candidate.features, loss, classes))
+    price = zcdp_of(study.plan.event)
+    if price.delta:  # the theorem is of Rényi divergences: a chance of failing would come back with every run
+        raise InvalidParameter("a candidate may fail with a probability of its own, which no search can pay for")
+    return price.rho
+
+
+@lru_cache(maxsize=64)
+def _rho_of_run(epsilon: Fraction, delta: Fraction, chance: Fraction) -> Fraction:
+    """The largest rho of a run, to a few digits, with which the best of all runs stays within (epsilon, delta)."""
+    low, high = Fraction(0), Fraction(1)
+    while high < 10**4 and _fits(high, epsilon, delta, chance):
+        low, high = high, 2 * high
+    for _ in range(40):
+        middle = rounded_up((low + high) / 2, 6)
+        low, high = (middle, high) if _fits(middle, epsilon, delta, chance) else (low, middle)
+    if low == 0:
+        raise InvalidParameter("so little epsilon pays for no search", hint="fewer runs, or more epsilon")
+    return low
+
+
+def _fits(rho: Fraction, epsilon: Fraction, delta: Fraction, chance: Fraction) -> bool:
+    return renyi_to_dp(best_of_curve(rho, chance), delta).epsilon <= epsilon
+
+
+def number_of_runs(chance: Fraction, source: Source) -> int:
+    """A draw of the logarithmic law: a geometric number k ≥ 1, kept with probability 1/k."""
+    while True:
+        tries = 1
+        while not (heads := bernoulli(chance, _AT_ONCE, source=source)).any():
+            tries += _AT_ONCE
+        tries += int(heads.argmax())
+        if bernoulli(Fraction(1, tries), source=source):
+            return tries
+
+
+def _some(rows: Any, keep: NDArray[np.bool_]) -> Any:
+    """Those rows, as they came: a frame stays one."""
+    return rows[keep] if hasattr(rows, "iloc") else np.asarray(rows)[keep]
+
+
+def _copy(candidate: SumsLearner, loss: Loss, source: Source) -> SumsLearner:
+    """The same estimator, at the price of a run; what was given stays as it is."""
+    told = candidate.get_params() | {"epsilon": loss.epsilon, "delta": loss.delta, "source": source}
+    return type(candidate)(**told)
+
+
+def _right(model: Any, rows: Any, truth: NDArray[Any]) -> IntArray:
+    """Of each row how right the model is, in whole steps: at most one, whatever the row holds."""
+    guess = model.predict(rows)
+    if model.kind == "classifier":
+        return _STEPS * np.asarray(guess == truth, dtype=np.int64)
+    lower, upper = (float(rational(end)) for end in model.target)
+    off = (np.clip(truth.astype(np.float64), lower, upper) - guess) / (upper - lower)
+    found: IntArray = np.clip(np.floor(_STEPS * (1 - off**2)), 0, _STEPS).astype(np.int64)
+    return found

@@ -1,0 +1,1 @@
+"""The ledger in PostgreSQL: for many hosts on one budget."""

@@ -1,0 +1,1 @@
+"""How far noise strays, rounded outward."""

@@ -1,0 +1,1 @@
+"""How much noise a price allows, and what noise costs: never optimistic."""

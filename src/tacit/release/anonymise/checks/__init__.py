@@ -1,0 +1,1 @@
+"""What can be said of a published table: whether it keeps its word, who could be found, what it cost."""

@@ -1,0 +1,1 @@
+"""Values in whole numbers, and how they are made coarser: columns, grids, hierarchies, distinct tuples."""

@@ -1,0 +1,1 @@
+"""A table on its way out: classes joined back to rows, and what stands beside them."""

@@ -1,0 +1,7 @@
+"""The lectures' general release: a small database, or a public hypothesis, that answers a whole class of queries."""
+
+from tacit.release.general.mwem import Mwem
+from tacit.release.general.net import NetMechanism
+from tacit.release.general.online import OnlineAnswer, OnlineWeights
+
+__all__ = ["Mwem", "NetMechanism", "OnlineAnswer", "OnlineWeights"]

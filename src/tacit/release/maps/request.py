@@ -1,0 +1,117 @@
+"""A wish for a heatmap: two columns that say where, and how fine the finest square may be."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from tacit.accounting import rho_for
+from tacit.core import Budget, Loss, Number, sqrt_above
+from tacit.engines import Engine, State
+from tacit.errors import InvalidParameter
+from tacit.mechanisms import Gaussian
+from tacit.mechanisms.limits import narrow
+from tacit.noise import MAX_SIGMA, IntArray, Source
+from tacit.policy import Policy, resolve_types
+from tacit.release.maps.heatmap import Heatmap
+from tacit.release.maps.quadtree import grown
+from tacit.release.publishing import PricedPlan, gaussian_price
+from tacit.release.synthesise.columns import Attribute, chosen_columns, grid_key
+from tacit.release.synthesise.counting import MarginalCounter, TablePlan, plan_counts
+from tacit.release.synthesise.measuring import Meter
+
+MOST_DEPTH = 10
+_LEAST_SHARE = 100  # no level has less than one part in so many of rho
+
+
+@dataclass(frozen=True, slots=True)
+class HeatmapRequest:
+    """Counts of a table on a map: columns `x` and `y`, in squares that are finer where there is more."""
+
+    table: str
+    x: str
+    y: str
+    epsilon: Number
+    delta: Number | None = None
+    depth: int = 6  # the finest squares: 2^depth in each direction
+    fresh: bool = False
+    request_id: str | None = None
+
+    def plan(self, policy: Policy, engine: Engine) -> PricedPlan[Heatmap]:
+        """Bind both columns to a public grid, and price it. Reads nobody's rows."""
+        if isinstance(self.depth, bool) or not isinstance(self.depth, int) or not 1 <= self.depth <= MOST_DEPTH:
+            raise InvalidParameter(f"the depth of a map is 1 to {MOST_DEPTH}", hint="6 is 64 squares in each direction")
+        loss = gaussian_price(policy, self.epsilon, self.delta, what="heatmaps")
+        typed = resolve_types(policy, engine.schema())
+        declared = typed.table(self.table)
+        columns = chosen_columns(declared, (self.x, self.y))
+        keys = [grid_key(declared, column, most=2**self.depth) for column in columns]
+        counted = plan_counts(typed, engine, declared, keys=keys, axes=[(0, 1)], most=2**self.depth)
+        rho = rho_for(Budget(loss.epsilon, loss.delta))
+        l2 = counted.sensitivity * sqrt_above(Fraction(policy.adjacency.steps))
+        narrow(Gaussian.concentrated(rho / _LEAST_SHARE, l2, delta=loss.delta).sigma, most=MAX_SIGMA)
+        unit = str(typed.unit_of(declared.name))
+        x, y = (f'"{column.name}"' for column in columns)
+        return PricedPlan(
+            what="the heatmap",
+            table=declared.name,
+            said=f'HEATMAP {x}, {y} DEPTH {self.depth} FROM "{declared.name}"',
+            shape=hashlib.sha256(f"{counted.plans[0, 1].key}\x1f{l2}".encode()).hexdigest(),
+            loss=loss,
+            rho=rho,
+            read=lambda state, source: _read(_Planned(counted, loss, rho, l2, self.depth, unit), state, source),
+            pack=Heatmap.to_bytes,
+            unpack=Heatmap.from_bytes,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    counted: TablePlan
+    loss: Loss
+    rho: Fraction
+    l2: Fraction
+    depth: int
+    unit: str
+
+
+def _read(plan: _Planned, state: State, source: Source) -> Heatmap:
+    """The only place where exact counts are: each level has noise before the next is looked at."""
+    counted = plan.counted
+    exact = MarginalCounter(counted, state)((0, 1))
+    across, up = counted.attributes
+    grid: IntArray = np.zeros((2**plan.depth, 2**plan.depth), dtype=np.int64)
+    grid[: len(up.lows), : len(across.lows)] = exact[: len(across.lows), : len(up.lows)].T  # what is NULL is nowhere
+    tables: dict[tuple[int, ...], IntArray] = {}
+    meter = Meter(
+        tables.__getitem__, counted.sensitivity, plan.rho, weight=counted.weight, delta=plan.loss.delta, source=source,
+        l2=plan.l2,
+    )  # fmt: skip
+    found = grown(meter, grid, tables, depth=plan.depth)
+    return Heatmap(
+        table=counted.table,
+        names=(across.name, up.name),
+        starts=(_value(across, 0), _value(up, 0)),
+        widths=(_width(across), _width(up)),
+        depth=plan.depth,
+        squares=found,
+        loss=plan.loss,
+        rho=plan.rho,
+        unit=plan.unit,
+    )
+
+
+def _value(attribute: Attribute, index: int) -> Fraction:
+    """Where a bin begins: the first one may be cut off by the lower bound, but is as wide as the others."""
+    end = attribute.lows[index] + attribute.widths[index]
+    return (end * attribute.step) - _width(attribute)
+
+
+def _width(attribute: Attribute) -> Fraction:
+    """How wide the bins are: the distance of two that follow each other."""
+    if len(attribute.lows) < 3:
+        return max(attribute.widths) * attribute.step
+    return (attribute.lows[2] - attribute.lows[1]) * attribute.step

@@ -1,0 +1,31 @@
+"""Synthetic tables: a model that paid for noisy marginals once, and rows drawn from it for nothing."""
+
+from tacit.release.publishing import owner_of
+from tacit.release.synthesise.choosing import METHODS
+from tacit.release.synthesise.door import (
+    Synthesised,
+    Synthesiser,
+    SynthesisPlan,
+    SynthesisRequest,
+    plan_synthesis,
+)
+from tacit.release.synthesise.model import SyntheticModel
+from tacit.release.synthesise.row_answers import RowAnswers
+from tacit.release.synthesise.table import SyntheticTable, writable
+from tacit.release.synthesise.truth import ExactDistances, exact_distances
+
+__all__ = [
+    "METHODS",
+    "ExactDistances",
+    "RowAnswers",
+    "SynthesisPlan",
+    "SynthesisRequest",
+    "Synthesised",
+    "Synthesiser",
+    "SyntheticModel",
+    "SyntheticTable",
+    "exact_distances",
+    "owner_of",
+    "plan_synthesis",
+    "writable",
+]

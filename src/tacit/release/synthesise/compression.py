@@ -1,0 +1,72 @@
+"""Few cells in place of many: ordered columns in bins of equal noisy mass, rare values together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.noise import IntArray
+from tacit.release.synthesise.arrays import FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compression:
+    """For each cell of a column the bin it is in, and how likely it is within that bin."""
+
+    bins: IntArray
+    within: FloatArray
+
+    @property
+    def size(self) -> int:
+        """How many bins there are."""
+        return int(self.bins.max()) + 1
+
+    def shrunk(self, cells: FloatArray) -> FloatArray:
+        """The sums over the cells of each bin."""
+        sums: FloatArray = np.bincount(self.bins, weights=cells, minlength=self.size).astype(np.float64)
+        return sums
+
+
+def compression_of(bins: IntArray, chances: FloatArray) -> Compression:
+    """The bins, with the chances that a noisy histogram gives their cells; equal ones where it saw nothing."""
+    size = int(bins.max()) + 1
+    mass = np.bincount(bins, weights=chances, minlength=size)
+    number = np.bincount(bins, minlength=size)
+    least = 1e-300  # below, a quotient would lose its digits
+    return Compression(bins, np.where(mass[bins] > least, chances / np.maximum(mass[bins], least), 1.0 / number[bins]))
+
+
+def ordered_bins(chances: FloatArray, *, most: int) -> IntArray:
+    """At most so many bins of neighbours, with as equal a mass as heavy cells allow."""
+    if chances.size <= most:
+        return np.arange(chances.size)
+    low, high = 0.0, float(chances.sum()) * (1 + 1e-9)
+    for _ in range(40):
+        middle = (low + high) / 2
+        if int(_greedy(chances, middle)[-1]) + 1 <= most:
+            high = middle
+        else:
+            low = middle
+    return _greedy(chances, high)
+
+
+def _greedy(chances: FloatArray, most: float) -> IntArray:
+    """Bins from left to right, each filled up to this mass."""
+    bins = np.zeros(chances.size, dtype=np.int64)
+    place, mass = 0, 0.0
+    for cell, chance in enumerate(chances.tolist()):
+        if mass > 0 and mass + chance > most:
+            place, mass = place + 1, 0.0
+        bins[cell] = place
+        mass += chance
+    return bins
+
+
+def rare_together(chances: FloatArray, *, least: float) -> IntArray:
+    """A bin for each value at least so likely, and one for all the others."""
+    rare = chances < least
+    if rare.sum() <= 1 or rare.all():
+        return np.arange(chances.size) if not rare.all() else np.zeros(chances.size, dtype=np.int64)
+    bins = np.cumsum(~rare) - 1
+    return np.where(rare, int((~rare).sum()), bins)

@@ -1,0 +1,147 @@
+"""Questions for rows, answered: a model of the whole table is paid for once, and its rows are looked at for nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tacit.core import Number
+from tacit.curator.explaining.explain import Explanation
+from tacit.curator.forms.release import Receipt, Release
+from tacit.curator.forms.shape import ColumnShape
+from tacit.curator.jobs.pricing import Session
+from tacit.engines.answers.process import SHARED, AnswerEngine, Computed, ComputingFailed, HeldTable
+from tacit.engines.columns import SQL_TYPES
+from tacit.errors import QueryRefused
+from tacit.policy import fold, resolve_types
+from tacit.release.synthesise.columns import Attribute, modelled_columns, refuse_unit
+from tacit.release.synthesise.door import Synthesiser, SynthesisPlan, SynthesisRequest
+from tacit.release.synthesise.model import SyntheticModel
+from tacit.release.synthesise.table import SyntheticTable, made_up_table
+from tacit.sql import AtEpsilon, DefaultPrice
+from tacit.sql.binding.rows import RowQuestion, refuse_unpriced
+
+MOST_DRAWN = 50_000  # rows that a question looks at
+_TABLE = "synthetic"
+_SYNTHETIC = "these rows are synthetic: nobody is behind any of them, and what is counted on them is only about right"
+
+
+@dataclass(frozen=True, slots=True)
+class RowAnswers:
+    """Answers questions for rows of one dataset."""
+
+    maker: Synthesiser
+    engine: AnswerEngine = SHARED
+
+    def explain(self, asked: RowQuestion, *, session: Session) -> Explanation:
+        """What the rows would cost, free of charge. A model that is kept may make them free."""
+        plan = self.maker.plan(self._request(asked, session))
+        shown = _shown(asked, plan)
+        columns = self._looked_at(asked, _made_up(plan.counted.attributes)).columns
+        return Explanation(
+            loss=plan.loss,
+            unit=str(self.maker.policy.unit_of(asked.table)),
+            bounding=f"at most {plan.counted.sensitivity // plan.counted.weight} rows of a unit count",
+            measurements=(f"{len(plan.counted.plans)} marginals, by {plan.method}",),
+            notes=(_SYNTHETIC, "WHERE, ORDER BY and LIMIT act on synthetic rows, and so are free"),
+            sql=(),
+            pretty=(),
+            plan=plan.hash,
+            confidence=Fraction(95, 100),
+            outputs=columns,
+            errors=(None,) * len(columns),
+            exact=(False,) * len(columns),
+            shapes=tuple(_shape(each) for each in shown),
+        )
+
+    def ask(self, asked: RowQuestion, *, session: Session, request_id: str | None = None) -> Release:
+        """The rows. What could not be computed whatever they are is refused before anything is charged."""
+        request = self._request(asked, session, request_id=request_id)
+        plan = self.maker.plan(request)
+        shown = _shown(asked, plan)
+        self._looked_at(asked, _made_up(plan.counted.attributes))
+        made = self.maker.synthesise(request, self.maker.policy.analyst(session.analyst))
+        rows = self._looked_at(asked, _held(made.model))
+        unit = str(self.maker.policy.unit_of(asked.table))
+        return Release(
+            columns=rows.columns,
+            rows=rows.rows,
+            errors=tuple((None,) * len(row) for row in rows.rows),
+            confidence=Fraction(95, 100),
+            cost=made.cost,
+            left=None,
+            reused="the same synthetic table" if made.reused else None,
+            notes=_notes(made.model),
+            receipt=Receipt(
+                plan=plan.hash,
+                policy=plan.policy_version,
+                entry=made.model.entry,
+                guarantee=f"{made.model.loss} for {unit}",
+                unit=unit,
+                mechanisms=(f"discrete Gaussian on marginals, ρ = {float(made.model.rho):.4g} in all",),
+            ),
+            shapes=tuple(_shape(each) for each in shown),
+        )
+
+    def _request(self, asked: RowQuestion, session: Session, *, request_id: str | None = None) -> SynthesisRequest:
+        """A model of every column that can be made: so that it serves the next question too."""
+        refuse_unpriced(asked)
+        policy = self.maker.policy
+        table = resolve_types(policy, self.maker.engine.schema()).table(asked.table)
+        refuse_unit(table, asked.needed)
+        for name in asked.needed:
+            table.column(name)  # a name that nobody knows is told of in its own words
+        made = modelled_columns(table)
+        missing = [name for name in asked.needed if fold(name) not in set(map(fold, made))]
+        columns = tuple(missing) if missing else () if not asked.columns else made
+        epsilon = _epsilon(asked, session, policy.budget.default_epsilon)
+        delta = asked.query.delta or session.delta
+        return SynthesisRequest(table.name, epsilon, delta, columns, fresh=asked.query.fresh, request_id=request_id)
+
+    def _looked_at(self, asked: RowQuestion, held: HeldTable) -> Computed:
+        try:
+            (found,) = self.engine.compute([asked.text(_TABLE)], [held])
+        except ComputingFailed as failed:
+            raise QueryRefused(
+                f"the synthetic rows could not be looked at: {str(failed)[:200]}", hint="WHERE is DuckDB's SQL here"
+            ) from None
+        return found
+
+
+def _epsilon(asked: RowQuestion, session: Session, default: Fraction | None) -> Number:
+    price = asked.query.price
+    if isinstance(price, AtEpsilon):
+        return price.epsilon
+    epsilon = session.epsilon or default if isinstance(price, DefaultPrice) else None
+    if epsilon is None:
+        raise QueryRefused("rows have no price: none is named", hint="write DP-SELECT 1 * FROM …")
+    return epsilon
+
+
+def _shown(asked: RowQuestion, plan: SynthesisPlan) -> tuple[Attribute, ...]:
+    """The columns of the answer, in order."""
+    known = {fold(each.name): each for each in plan.counted.attributes}
+    return tuple(known[fold(name)] for name in asked.columns) or plan.counted.attributes
+
+
+def _held(model: SyntheticModel) -> HeldTable:
+    return _of(model.drawn(min(model.rows, MOST_DRAWN)))
+
+
+def _of(table: SyntheticTable) -> HeldTable:
+    columns = tuple((each.name, SQL_TYPES[each.kind]) for each in table.attributes)
+    return HeldTable(_TABLE, columns, tuple(table.lists()))
+
+
+def _made_up(attributes: tuple[Attribute, ...]) -> HeldTable:
+    """Rows to rehearse with."""
+    return _of(made_up_table(_TABLE, attributes))
+
+
+def _notes(model: SyntheticModel) -> tuple[str, ...]:
+    drawn = f"{MOST_DRAWN:,} rows are drawn of about {model.rows:,}" if model.rows > MOST_DRAWN else ""
+    return tuple(filter(None, (_SYNTHETIC, drawn)))
+
+
+def _shape(attribute: Attribute) -> ColumnShape:
+    return ColumnShape(attribute.kind.value, noisy=False)

@@ -1,0 +1,33 @@
+"""What COUNT(DISTINCT …) counts: a value, a key that nobody sees, or several of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from tacit.sql.expressions.names.scope import Scope
+from tacit.sql.expressions.numbers import number
+from tacit.sql.expressions.operands import operand
+from tacit.sql.expressions.predicates import predicate
+from tacit.sql.expressions.text.tuples import together
+
+
+def distinct_value(columns: Sequence[exp.Expression], scope: Scope) -> exp.Expression:
+    """The values of a row, as one that can be told from any other's."""
+    values = [_value(column, scope) for column in columns]
+    return values[0] if len(values) == 1 else together(values)
+
+
+def link_value(node: exp.Expression, scope: Scope) -> exp.Expression:
+    """A key, which may be counted though its values are nobody's to see."""
+    found = scope.key(node)
+    assert found is not None  # noqa: S101 - it is a link
+    return exp.column(exp.to_identifier(found[0], quoted=True))
+
+
+def _value(node: exp.Expression, scope: Scope) -> exp.Expression:
+    if scope.key(node) is not None:
+        return link_value(node, scope)
+    found = operand(node, scope)
+    return found.sql if found is not None else number(node, scope, predicate=predicate).sql

@@ -1,0 +1,226 @@
+"""Keys that WHERE rules out: public values that no row can have, so that nobody is shown the noise of a certain zero.
+
+`WHERE day >= '2024-12-01' GROUP BY day` asks for one month, and the other days of the column's bounds are in no group.
+What a condition leaves of a column is public; the key's values over what is left are found as those over the whole
+column were. It decides what is shown, never what is measured: where anything is in doubt, every value is kept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from fractions import Fraction
+
+from sqlglot import exp
+
+from tacit.core import Bounds
+from tacit.errors import TacitError
+from tacit.policy import ColumnPolicy, ColumnType, ListDomain, fold
+from tacit.policy.reading.types import grid_units
+from tacit.sql.expressions.dates.date_functions import part_of
+from tacit.sql.expressions.keys import Key, key
+from tacit.sql.expressions.names.scope import Scope, Value, bare, conjuncts
+from tacit.sql.expressions.numeric.grid import grid_columns
+
+_FLIPPED: dict[type[exp.Expression], type[exp.Expression]] = {
+    exp.GT: exp.LT,
+    exp.GTE: exp.LTE,
+    exp.LT: exp.GT,
+    exp.LTE: exp.GTE,
+    exp.EQ: exp.EQ,
+}
+_DAY = 86_400
+
+
+@dataclass(slots=True)
+class _Left:
+    """What conditions leave of one column: numbers from low to high, ends among them, and of listed values these."""
+
+    column: ColumnPolicy
+    kind: ColumnType
+    low: Fraction | None = None
+    high: Fraction | None = None
+    strictly: bool = True  # whether `x < b` leaves b out: not where values are rounded before they are cut into keys
+    listed: list[Value] | None = None  # of a domain that is a list
+
+    def at_least(self, value: Fraction, *, strict: bool) -> None:
+        low = value + self._least if strict else value
+        self.low = low if self.low is None else max(self.low, low)
+
+    def at_most(self, value: Fraction, *, strict: bool) -> None:
+        high = value - self._least if strict else value
+        self.high = high if self.high is None else min(self.high, high)
+
+    @property
+    def _least(self) -> Fraction:
+        """How far apart two values are at the least; what lies between two seconds is cut off with the earlier."""
+        whole = self.kind is not ColumnType.NUMBER and (self.strictly or self.kind is not ColumnType.TIMESTAMP)
+        return Fraction(1 if whole else 0)
+
+    def narrowed(self) -> ColumnPolicy | None:
+        """The column with what is left as its bounds and its domain; None where nothing was ruled out."""
+        if self.listed is not None and isinstance(self.column.domain, ListDomain) and self.listed:
+            return replace(
+                self.column, domain=ListDomain(tuple(v for v in self.column.domain.values if v in self.listed))
+            )
+        bounds = self.column.bounds
+        if bounds is None or (self.low is None and self.high is None):
+            return None
+        low, high = (_held(end, bounds) for end in (self.low, self.high))
+        step = Fraction(1) if self.strictly and self.kind is ColumnType.TIMESTAMP else bounds.step
+        lower = bounds.lower if low is None else step * math.floor(low / step)
+        upper = bounds.upper if high is None else step * math.ceil(high / step)
+        lower, upper = max(lower, bounds.lower), min(upper, bounds.upper)
+        if lower >= upper:  # a column has at least two values
+            lower = max(bounds.lower, min(lower, upper) - step)
+            upper = min(bounds.upper, lower + 2 * step)
+        ends = _value(lower, self.kind), _value(upper, self.kind)
+        return replace(self.column, lower=ends[0], upper=ends[1], step=step)
+
+
+def ruled_out(node: exp.Expression, made: Key, scope: Scope, where: exp.Expression | None) -> frozenset[Value]:
+    """The public values of a key that no row has for which the conditions hold."""
+    if where is None or not isinstance(made.values, tuple):
+        return frozenset()
+    try:
+        narrow = _narrowed(scope, where, rounded=bool(grid_columns(made.sql)))
+        again = None if narrow is None else key(node, narrow)
+    except (TacitError, ArithmeticError):
+        return frozenset()
+    if again is None or not isinstance(again.values, tuple):
+        return frozenset()
+    values = frozenset(made.values)
+    left = frozenset(again.values)
+    return values - left if left and left <= values else frozenset()
+
+
+def _narrowed(scope: Scope, where: exp.Expression, *, rounded: bool) -> Scope | None:
+    """The scope with columns that hold only what the conditions let through."""
+    found: dict[str, _Left] = {}
+    for condition in conjuncts(where):
+        _read(condition, scope, found, strictly=not rounded)
+    columns = {fold(name): left.narrowed() for name, left in found.items()}
+    if not any(columns.values()):
+        return None
+    kept = tuple(columns.get(fold(column.name)) or column for column in scope.table.columns)
+    return replace(scope, table=replace(scope.table, columns=kept))
+
+
+def _read(condition: exp.Expression, scope: Scope, found: dict[str, _Left], *, strictly: bool) -> None:
+    condition = bare(condition)
+    if isinstance(condition, exp.Between) and not condition.args.get("symmetric"):
+        _bound(condition.this, exp.GTE, condition.args["low"], scope, found, strictly=strictly)
+        _bound(condition.this, exp.LTE, condition.args["high"], scope, found, strictly=strictly)
+    elif isinstance(condition, exp.In) and condition.expressions:
+        _listed(condition.this, condition.expressions, scope, found, inside=True)
+    elif isinstance(condition, exp.Not) and isinstance(inner := bare(condition.this), exp.In) and inner.expressions:
+        _listed(inner.this, inner.expressions, scope, found, inside=False)
+    elif isinstance(condition, exp.NEQ):
+        _listed(condition.this, [condition.expression], scope, found, inside=False)
+    elif type(condition) in _FLIPPED:
+        kind = type(condition)
+        _bound(condition.this, kind, condition.expression, scope, found, strictly=strictly)
+        _bound(condition.expression, _FLIPPED[kind], condition.this, scope, found, strictly=strictly)
+
+
+def _left(node: exp.Expression, scope: Scope, found: dict[str, _Left], *, strictly: bool) -> _Left | None:
+    node = bare(node)
+    if not isinstance(node, exp.Column) or scope.is_unit(node) or scope.link(node) is not None:
+        return None
+    column, kind = scope.column(node)
+    return found.setdefault(column.name, _Left(column, kind, strictly=strictly))
+
+
+def _bound(
+    node: exp.Expression, kind: type, other: exp.Expression, scope: Scope, found: dict[str, _Left], *, strictly: bool
+) -> None:
+    """A comparison of a column with a constant."""
+    if not scope.is_constant(other):
+        return
+    taken = part_of(bare(node))
+    year = taken is not None and taken[0] == "YEAR"
+    left = _left(taken[1] if taken is not None and year else node, scope, found, strictly=strictly)
+    if left is None:
+        return
+    if year:
+        _years(left, kind, scope.value(other))
+        return
+    if kind is exp.EQ and isinstance(left.column.domain, ListDomain):
+        _listed(node, [other], scope, found, inside=True)
+        return
+    number = _number(scope.value(other), left.kind)
+    if number is None:
+        return
+    if kind in (exp.GT, exp.GTE, exp.EQ):
+        left.at_least(number, strict=kind is exp.GT)
+    if kind in (exp.LT, exp.LTE, exp.EQ):
+        left.at_most(number, strict=kind is exp.LT)
+
+
+def _years(left: _Left, kind: type, value: Value) -> None:
+    """The year of a date, beside a whole number: from the first day of one to the last of another."""
+    if type(value) is not int or not left.kind.is_temporal or not 2 <= value <= 9997:
+        return
+    each = 1 if left.kind is ColumnType.DATE else _DAY
+    first, last = value + (kind is exp.GT), value - (kind is exp.LT)
+    if kind in (exp.GT, exp.GTE, exp.EQ):
+        left.at_least(grid_units(date(first, 1, 1)) * each, strict=False)
+    if kind in (exp.LT, exp.LTE, exp.EQ):
+        left.at_most(grid_units(date(last + 1, 1, 1)) * each, strict=True)
+
+
+def _listed(
+    node: exp.Expression, items: Sequence[exp.Expression], scope: Scope, found: dict[str, _Left], *, inside: bool
+) -> None:
+    """A column IN or NOT IN a list of constants."""
+    if not all(scope.is_constant(item) for item in items):
+        return
+    left = _left(node, scope, found, strictly=False)
+    if left is None:
+        return
+    values = [scope.value(item) for item in items]
+    domain = left.column.domain
+    if isinstance(domain, ListDomain):
+        known: list[Value] = [value for value in domain.values if (value in values) is inside]
+        left.listed = known if left.listed is None else [value for value in left.listed if value in known]
+    elif inside:
+        numbers = [_number(value, left.kind) for value in values]
+        ends = [number for number in numbers if number is not None]
+        if ends and len(ends) == len(numbers):
+            left.at_least(min(ends), strict=False)
+            left.at_most(max(ends), strict=False)
+
+
+def _number(value: Value, kind: ColumnType) -> Fraction | None:
+    """A constant as the column's own numbers: itself, days or seconds since 1970; None where it is something else."""
+    if isinstance(value, str) and kind.is_temporal:
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+        if value.tzinfo is not None:
+            return None
+    if kind is ColumnType.TIMESTAMP and isinstance(value, date):
+        return grid_units(value) if isinstance(value, datetime) else grid_units(value) * _DAY
+    if kind is ColumnType.DATE and isinstance(value, date):
+        return grid_units(value) / _DAY if isinstance(value, datetime) else grid_units(value)
+    if kind.is_numeric and isinstance(value, (int, Fraction)) and not isinstance(value, bool):
+        return Fraction(value)
+    return None
+
+
+def _held(end: Fraction | None, bounds: Bounds) -> Fraction | None:
+    """An end within the bounds, as the values themselves are held there."""
+    return None if end is None else min(max(end, bounds.lower), bounds.upper)
+
+
+def _value(number: Fraction, kind: ColumnType) -> Value:
+    if kind is ColumnType.DATE:
+        return date.fromordinal(date(1970, 1, 1).toordinal() + int(number))
+    if kind is ColumnType.TIMESTAMP:
+        return datetime.fromordinal(date(1970, 1, 1).toordinal() + int(number) // _DAY).replace(
+            hour=int(number) % _DAY // 3600, minute=int(number) % 3600 // 60, second=int(number) % 60
+        )
+    return number

@@ -1,0 +1,294 @@
+"""Whole numbers of dates and timestamps: their parts, and what lies between two of them, with bounds that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from fractions import Fraction
+
+from sqlglot import exp
+
+from tacit.errors import QueryRefused
+from tacit.policy import ColumnType
+from tacit.sql.expressions.dates.instants import (
+    DAY,
+    Instant,
+    as_day,
+    as_timestamp,
+    moved_by,
+    quotient,
+    remainder,
+    seconds_of,
+    thursday,
+    whole_grid,
+)
+from tacit.sql.expressions.numeric import arithmetic
+from tacit.sql.expressions.numeric import grid as g
+
+_NAMES = {
+    "DAYOFMONTH": "DAY",
+    "DAYOFWEEK": "DOW",
+    "WEEKDAY": "DOW",
+    "DAYOFWEEKISO": "ISODOW",
+    "DAYOFYEAR": "DOY",
+    "WEEKOFYEAR": "WEEK",
+    "TIMETOUNIX": "EPOCH",
+    "YEAROFWEEK": "ISOYEAR",
+    "YEARS": "YEAR",
+    "QUARTERS": "QUARTER",
+    "MONTHS": "MONTH",
+    "WEEKS": "WEEK",
+    "DAYS": "DAY",
+    "HOURS": "HOUR",
+    "MINUTES": "MINUTE",
+    "SECONDS": "SECOND",
+}
+_SECONDS = {"HOUR": 3_600, "MINUTE": 60, "SECOND": 1}
+_ONE, _NONE = g.constant(Fraction(1)), g.constant(Fraction(0))
+_THURSDAY, _SUNDAY = 3, 4  # days of 1970-01-01 after the Monday before, and after the Sunday
+PERIODS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "DECADE", "CENTURY")
+
+
+def part_name(written: str) -> str:
+    """The one name of a part that goes by several."""
+    name = written.upper()
+    return _NAMES.get(name, name)
+
+
+# ── parts ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def part(instant: Instant, name: str) -> g.Grid:
+    """A part of a moment."""
+    build = PARTS.get(name)
+    if build is None:
+        raise QueryRefused(f"{name[:20]} is refused of a date", hint=f"the parts are {', '.join(PARTS)}")
+    if name in _SECONDS and instant.kind is ColumnType.DATE:
+        raise QueryRefused(
+            f"{name} is refused of a date, which has no time of day", hint="CAST(… AS TIMESTAMP) has one"
+        )
+    return build(instant)
+
+
+def _year(instant: Instant) -> g.Grid:
+    first, last = instant.bounded().ends
+    return _taken("YEAR", instant, first.year, last.year)
+
+
+def _taken(name: str, instant: Instant, low: int, high: int) -> g.Grid:
+    return whole_grid(arithmetic.part_number(name, instant.sql), low, high, nullable=instant.nullable)
+
+
+def _within(name: str, low: int, high: int, of: Callable[[date], int], *, whole: str) -> Callable[[Instant], g.Grid]:
+    """A part that begins anew with each year or month; within one, it has narrower ends."""
+
+    def build(instant: Instant) -> g.Grid:
+        first, last = instant.ends
+        same = (first.year, first.month if whole == "MONTH" else 0) == (
+            last.year,
+            last.month if whole == "MONTH" else 0,
+        )
+        ends = (of(first), of(last)) if same else (low, high)
+        return _taken(name, instant, *ends)
+
+    return build
+
+
+def _day_of_week(first: int, offset: int) -> Callable[[Instant], g.Grid]:
+    def build(instant: Instant) -> g.Grid:
+        days = as_day(instant).grid
+        place = remainder(g.add(days, g.constant(Fraction(offset))), 7)
+        return place if not first else g.add(place, g.constant(Fraction(first)))
+
+    return build
+
+
+def _time_of_day(width: int, count: int) -> Callable[[Instant], g.Grid]:
+    def build(instant: Instant) -> g.Grid:
+        rest = remainder(instant.grid, width * count)
+        return rest if width == 1 else quotient(rest, width)
+
+    return build
+
+
+def _year_of_week(instant: Instant) -> g.Grid:
+    return _year(thursday(instant))
+
+
+def _week(instant: Instant) -> g.Grid:
+    """The week of the year: sevenths of the days before its Thursday.
+
+    No engine is asked for its own: DuckDB works a part out of a column's least and greatest cell too, while it plans,
+    and of the first weeks that its calendar has it cannot.
+    """
+    days = _taken("DOY", thursday(instant), 1, 366)
+    return g.add(quotient(g.add(days, g.constant(Fraction(-1))), 7), _ONE)
+
+
+def _year_and_week(instant: Instant) -> g.Grid:
+    return g.add(_scaled(_year_of_week(instant), 100), _week(instant))
+
+
+def _scaled(grid: g.Grid, factor: int) -> g.Grid:
+    return g.rescale(g.multiply(grid, g.constant(Fraction(factor))), Fraction(1))
+
+
+PARTS: dict[str, Callable[[Instant], g.Grid]] = {
+    "YEAR": _year,
+    "QUARTER": _within("QUARTER", 1, 4, lambda day: (day.month + 2) // 3, whole="YEAR"),
+    "MONTH": _within("MONTH", 1, 12, lambda day: day.month, whole="YEAR"),
+    "WEEK": _week,
+    "DAY": _within("DAY", 1, 31, lambda day: day.day, whole="MONTH"),
+    "DOY": _within("DOY", 1, 366, lambda day: day.timetuple().tm_yday, whole="YEAR"),
+    "DOW": _day_of_week(0, _SUNDAY),
+    "ISODOW": _day_of_week(1, _THURSDAY),
+    "ISOYEAR": _year_of_week,
+    "YEARWEEK": _year_and_week,
+    "HOUR": _time_of_day(3_600, 24),
+    "MINUTE": _time_of_day(60, 60),
+    "SECOND": _time_of_day(1, 60),
+    "EPOCH": lambda instant: seconds_of(instant.bounded()) if instant.stepped is None else _epoch(instant),
+    "DECADE": lambda instant: quotient(_year(instant), 10),
+    "CENTURY": lambda instant: quotient(g.add(_year(instant), g.constant(Fraction(99))), 100),
+}
+
+
+def _epoch(instant: Instant) -> g.Grid:
+    """Seconds of a plain column, on its declared grid."""
+    steps = instant.bounded().steps
+    return g.multiply(steps, g.constant(Fraction(DAY))) if instant.kind is ColumnType.DATE else steps
+
+
+# ── between two ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def difference(later: Instant, earlier: Instant) -> g.Grid:
+    """Later − earlier: days between dates; seconds where one is a timestamp."""
+    one, other = later.bounded(), earlier.bounded()
+    if one.kind is not other.kind:
+        one, other = as_timestamp(one), as_timestamp(other)
+    return g.add(one.steps, g.negate(other.steps))
+
+
+def boundaries(unit: str, earlier: Instant, later: Instant) -> g.Grid:
+    """DATE_DIFF: how many beginnings of a year, month, day … lie between; weeks are whole ones of seven days."""
+    one, other = earlier.bounded(), later.bounded()
+    if unit == "WEEK":
+        return towards_zero(boundaries("DAY", one, other), 7)
+    return g.add(_ordinal(unit, other), g.negate(_ordinal(unit, one)))
+
+
+def _ordinal(unit: str, instant: Instant) -> g.Grid:
+    """How many of a unit lie between a fixed moment and the one that it is in."""
+    if unit in _SECONDS:
+        return quotient(seconds_of(instant), _SECONDS[unit])
+    if unit == "DAY":
+        return as_day(instant).grid
+    if unit in {"YEAR", "DECADE", "CENTURY"}:
+        return quotient(_year(instant), {"YEAR": 1, "DECADE": 10, "CENTURY": 100}[unit])
+    if unit in {"MONTH", "QUARTER"}:
+        months = _months(instant)
+        return months if unit == "MONTH" else quotient(months, 3)
+    raise _no_period(unit)
+
+
+def _no_period(unit: str) -> QueryRefused:
+    return QueryRefused(f"a number of {unit[:20]} is refused", hint=f"the units are {', '.join(PERIODS)}")
+
+
+def _months(instant: Instant) -> g.Grid:
+    """Months since the year 0, from 0 on in each year."""
+    first, last = (end.year * 12 + end.month - 1 for end in instant.bounded().ends)
+    months = g.add(_scaled(_year(instant), 12), _taken("MONTH", instant, 1, 12))
+    made = g.add(months, g.constant(Fraction(-1)))
+    return g.Grid(made.sql, made.step, first, last, made.nullable, made.public, made.width)
+
+
+def towards_zero(grid: g.Grid, divisor: int) -> g.Grid:
+    """A quotient without its remainder, whatever the sign."""
+    if grid.low >= 0:
+        return quotient(grid, divisor)
+    if grid.high <= 0:
+        return g.negate(quotient(g.negate(grid), divisor))
+    up = g.negate(quotient(g.negate(grid), divisor))
+    return g.choose([(_is_negative(grid), up)], quotient(grid, divisor))
+
+
+def _is_negative(grid: g.Grid) -> exp.Expression:
+    return exp.LT(this=arithmetic.operand(grid.sql), expression=arithmetic.integer(0))
+
+
+def whole_periods(unit: str, earlier: Instant, later: Instant) -> g.Grid:
+    """DATE_SUB('month', …): how many whole ones fit between; a month ends early where the next is shorter."""
+    one, other = earlier.bounded(), later.bounded()
+    if unit in {"WEEK", "DAY", *_SECONDS}:
+        width = {"WEEK": 7 * DAY, "DAY": DAY, **_SECONDS}[unit]
+        if one.kind is other.kind is ColumnType.DATE and width % DAY == 0:
+            return towards_zero(g.add(other.grid, g.negate(one.grid)), width // DAY)
+        return towards_zero(g.add(seconds_of(other), g.negate(seconds_of(one))), width)
+    if unit not in {"MONTH", "QUARTER", "YEAR", "DECADE", "CENTURY"}:
+        raise _no_period(unit)
+    width = {"MONTH": 1, "QUARTER": 3, "YEAR": 12, "DECADE": 120, "CENTURY": 1_200}[unit]
+    return towards_zero(_whole_months(one, other, at_end=True), width)
+
+
+def age(unit: str, later: Instant, earlier: Instant) -> g.Grid:
+    """EXTRACT(YEAR | MONTH FROM AGE(later, earlier)): by the calendar, a month ending on the same day only."""
+    months = _whole_months(earlier.bounded(), later.bounded(), at_end=False)
+    if unit == "YEAR":
+        return towards_zero(months, 12)
+    if unit == "MONTH":
+        return g.add(months, g.negate(_scaled(towards_zero(months, 12), 12)))
+    raise QueryRefused(
+        f"{unit[:20]} of AGE is refused", hint="YEAR and MONTH are allowed; DATE_DIFF('day', a, b) counts days"
+    )
+
+
+def _whole_months(earlier: Instant, later: Instant, *, at_end: bool) -> g.Grid:
+    """The whole months between two moments, with a sign; `at_end`, the last day of a month completes any."""
+    crossed = g.add(_months(later), g.negate(_months(earlier)))
+    short = _incomplete(earlier, later, at_end=at_end)
+    if crossed.low > 0:
+        return g.add(crossed, g.negate(g.choose([(short, _ONE)], _NONE)))
+    long = _incomplete(later, earlier, at_end=at_end)
+    positive = exp.GT(this=arithmetic.operand(crossed.sql), expression=arithmetic.integer(0))
+    down = exp.And(this=positive, expression=exp.paren(short))
+    up = exp.And(this=_is_negative(crossed), expression=exp.paren(long))
+    made = g.add(crossed, g.choose([(down, g.negate(_ONE)), (up, _ONE)], _NONE))
+    return g.Grid(
+        made.sql, made.step, min(crossed.low, 0), max(crossed.high, 0), made.nullable, made.public, made.width
+    )
+
+
+def _incomplete(earlier: Instant, later: Instant, *, at_end: bool) -> exp.Expression:
+    """Whether the last month between two moments, the second in a later month, is not complete."""
+    one, other = _within_month(earlier), _within_month(later)
+    if one.step != other.step:
+        raise ArithmeticError("days are held against days")
+    short: exp.Expression = exp.GT(this=arithmetic.operand(one.sql), expression=arithmetic.operand(other.sql))
+    if not at_end:
+        return short
+    first = _taken("DAY", as_day(moved_by(as_day(later), g.constant(Fraction(1)))), 1, 31)
+    before = exp.GT(this=arithmetic.operand(first.sql), expression=arithmetic.integer(1))
+    if later.kind is ColumnType.DATE and earlier.kind is ColumnType.DATE:
+        return exp.And(this=short, expression=before)
+    late = exp.GT(
+        this=arithmetic.operand(remainder(seconds_of(earlier), DAY).sql),
+        expression=arithmetic.operand(remainder(seconds_of(later), DAY).sql),
+    )
+    return exp.And(this=short, expression=exp.paren(exp.Or(this=before, expression=late)))
+
+
+def _within_month(instant: Instant) -> g.Grid:
+    """Seconds since the month began, in a month of any length."""
+    days = _scaled(_taken("DAY", as_day(instant), 1, 31), DAY)
+    if instant.kind is ColumnType.DATE:
+        return days
+    return g.add(days, remainder(instant.grid, DAY))
+
+
+def seconds_between(later: Instant, earlier: Instant) -> g.Grid:
+    """Later − earlier in seconds, whatever the two are."""
+    between = difference(later, earlier)
+    both_days = later.kind is earlier.kind is ColumnType.DATE
+    return g.multiply(between, g.constant(Fraction(DAY))) if both_days else between

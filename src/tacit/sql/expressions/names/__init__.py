@@ -1,0 +1,1 @@
+"""What things are called: in the query, in generated SQL, in messages, and in other databases."""

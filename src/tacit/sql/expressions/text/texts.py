@@ -1,0 +1,336 @@
+"""Functions of text: each by words that give the same text on every engine, and none that a cell could make fail.
+
+Characters are code points. How long a text can become is counted while planning, for the work on one row must not
+grow with what an analyst nests: a REPLACE of one letter by ten, ten times over, would write ten thousand million.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from tacit.errors import QueryRefused
+from tacit.policy import ColumnType
+from tacit.sql.expressions import cells
+from tacit.sql.expressions.names.scope import Scope, name_of
+from tacit.sql.expressions.numeric import arithmetic
+from tacit.sql.expressions.numeric.arithmetic import Width
+from tacit.sql.expressions.operands import FUNCTIONS, Operand, comparable, literal, of_kind
+
+MAX_GROWTH = 100  # times as long as its longest part
+MAX_PAD = 1_000  # characters
+MAX_CUT = 10_000  # characters of a text that a subquery computes
+MAX_CONSTANT = 1_000  # characters of a constant among a function's arguments
+_MAX_PLACE = 1_000_000
+COMPUTED: list[Callable[[exp.Expression, Scope], Operand | None]] = []  # what `predicates` makes of a computed number
+_CODE_POINTS = "(?s)."  # DuckDB's own REVERSE turns clusters of letters round, and no other engine does
+
+
+def _call(name: str, *arguments: exp.Expression) -> exp.Expression:
+    return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+def _inner(node: exp.Expression, scope: Scope) -> Operand:
+    """The text that a function is of."""
+    return of_kind(node.this, {ColumnType.TEXT}, scope=scope, where=name_of(node))
+
+
+def _made(sql: exp.Expression, *parts: Operand, times: int | None = None) -> Operand:
+    """A text, with how many times its longest part it can be long."""
+    grown = max((part.times for part in parts), default=1) if times is None else times
+    if grown > MAX_GROWTH:
+        raise QueryRefused(
+            f"a text could become more than {MAX_GROWTH} times as long as its parts: one row's work would show",
+            hint="join fewer parts, or replace by something shorter",
+        )
+    return Operand(sql, ColumnType.TEXT, times=grown)
+
+
+def _constant(node: exp.Expression | None, scope: Scope, *, of: exp.Expression, empty: bool = False) -> str:
+    """A constant text among the arguments of a function."""
+    value = scope.value(node) if node is not None and scope.is_constant(node) else None
+    if not isinstance(value, str) or len(value) > MAX_CONSTANT or not (value or empty):
+        some = "a constant text" if empty else "a constant text that is not empty"
+        raise QueryRefused(f"{name_of(of)} needs {some} beside the column, of at most {MAX_CONSTANT:,} characters")
+    return value
+
+
+def _whole(node: object, scope: Scope, *, of: exp.Expression, low: int, high: int) -> int:
+    """A constant whole number among the arguments of a function."""
+    value = scope.value(node) if isinstance(node, exp.Expression) and scope.is_constant(node) else None
+    if type(value) is not int or not low <= value <= high:
+        raise QueryRefused(f"{name_of(of)} needs a whole number from {low:,} to {high:,} there")
+    return value
+
+
+# ── parts of a text ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def first(text: exp.Expression, count: int) -> exp.Expression:
+    """The first so many characters."""
+    return exp.Substring(this=text, start=exp.Literal.number(1), length=exp.Literal.number(count))
+
+
+def _left(node: exp.Expression, scope: Scope) -> Operand:
+    inner = _inner(node, scope)
+    return _made(first(inner.sql, _whole(node.expression, scope, of=node, low=0, high=_MAX_PLACE)), inner)
+
+
+def _right(node: exp.Expression, scope: Scope) -> Operand:
+    inner = _inner(node, scope)
+    return _made(last(inner.sql, _whole(node.expression, scope, of=node, low=0, high=_MAX_PLACE)), inner)
+
+
+def last(text: exp.Expression, count: int) -> exp.Expression:
+    """The last so many characters."""
+    return exp.Right(this=text, expression=exp.Literal.number(count))
+
+
+def _substring(node: exp.Expression, scope: Scope) -> Operand:
+    """From a place counted from 1; from 0, one character less, as SQL has it; from below 0, the end of the text."""
+    inner = _inner(node, scope)
+    length = node.args.get("length")
+    start = _whole(node.args.get("start"), scope, of=node, low=-_MAX_PLACE, high=_MAX_PLACE)
+    count = None if length is None else _whole(length, scope, of=node, low=0, high=_MAX_PLACE)
+    if start < 0:
+        if count is not None:
+            raise QueryRefused(
+                f"{name_of(node)} from the end takes no length: engines count it differently",
+                hint="write LEFT(RIGHT(name, 4), 2)",
+            )
+        return _made(last(inner.sql, -start), inner)
+    if start == 0:
+        start, count = 1, None if count is None else max(count - 1, 0)
+    places = {"start": literal(start), "length": None if count is None else literal(count)}
+    return _made(exp.Substring(this=inner.sql, **places), inner)
+
+
+def _split_part(node: exp.Expression, scope: Scope) -> Operand:
+    inner = _inner(node, scope)
+    by = _constant(node.args.get("delimiter"), scope, of=node)
+    place = _whole(node.args.get("part_index"), scope, of=node, low=-1_000, high=1_000)
+    if place == 0:
+        raise QueryRefused(f"{name_of(node)} counts from 1, or from -1 at the end")
+    index = arithmetic.narrowed(arithmetic.constant(place), Width.INT)  # which PostgreSQL's own takes, and no wider
+    return _made(_call("SPLIT_PART", inner.sql, literal(by), index), inner)
+
+
+def _trim(node: exp.Expression, scope: Scope) -> Operand:
+    """Spaces, or the characters of a constant, off both ends or one."""
+    inner = _inner(node, scope)
+    if node.args.get("collation"):
+        raise QueryRefused(f"{name_of(node)} takes no COLLATE")
+    characters = node.args.get("expression")
+    taken = None if characters is None else literal(_constant(characters, scope, of=node))
+    position = str(node.args.get("position") or "BOTH").upper()
+    ends = {"LEADING": "LEADING", "TRAILING": "TRAILING"}.get(position)
+    return _made(exp.Trim(this=inner.sql, expression=taken, position=ends), inner)
+
+
+def _case(kind: type[exp.Func]) -> Callable[[exp.Expression, Scope], Operand]:
+    def build(node: exp.Expression, scope: Scope) -> Operand:
+        inner = _inner(node, scope)
+        call = kind(this=inner.sql)
+        assert isinstance(call, exp.Expression)  # noqa: S101 - every function is one; the stubs do not say so
+        return _made(call, inner)
+
+    return build
+
+
+# ── other texts ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def as_text(node: exp.Expression, scope: Scope, *, of: exp.Expression) -> Operand:
+    """What stands in a text: text itself, whole numbers and truth values, which every engine writes alike."""
+    found = comparable(node, scope) or next(filter(None, (build(node, scope) for build in COMPUTED)), None)
+    if found is None:
+        raise QueryRefused(f"{name_of(node)} is refused in {name_of(of)}: text, whole numbers and truth values join")
+    if found.constant:
+        value = scope.value(node)
+        if isinstance(value, (str, int)):
+            return Operand(exp.Literal.string(_written(value)), ColumnType.TEXT, constant=True)
+    if found.kind is ColumnType.TEXT or found.kind is None:
+        return found
+    if found.kind is ColumnType.BOOLEAN or (found.kind is ColumnType.INTEGER and _is_whole(found)):
+        sql = found.exact if found.exact is not None else found.sql
+        return Operand(exp.cast(sql.copy(), "VARCHAR"), ColumnType.TEXT)
+    raise QueryRefused(
+        f"{name_of(of)} needs text, whole numbers or truth values: engines write a {found.kind} in different ways",
+        hint="group by it beside the text, or compare it on its own",
+    )
+
+
+def _is_whole(found: Operand) -> bool:
+    """Whether an engine holds it as a whole number: a sum of larger steps is counted out as a double."""
+    return not cells.in_steps(found.sql_type) or Fraction(found.sql_type.partition("(")[2].rstrip(")")) == 1
+
+
+def _written(value: str | int) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def joined(parts: Sequence[exp.Expression]) -> exp.Expression:
+    """The texts one after another, as a balanced tree: a long chain would be a deep one."""
+    while len(parts) > 1:
+        pairs = [exp.DPipe(this=a, expression=b, safe=True) for a, b in zip(parts[::2], parts[1::2], strict=False)]
+        parts = [*(exp.paren(pair) for pair in pairs), *parts[len(pairs) * 2 :]]
+    return parts[0]
+
+
+def _pipe(node: exp.Expression, scope: Scope) -> Operand:
+    """The parts one after another; NULL where one is."""
+    parts = [as_text(part, scope, of=node) for part in node.flatten() if isinstance(part, exp.Expression)]
+    return _made(joined([part.sql for part in parts]), times=sum(part.times for part in parts))
+
+
+def _concat(node: exp.Expression, scope: Scope) -> Operand:
+    """CONCAT(a, b): NULL counts as nothing. Spark's own gives NULL."""
+    parts = [as_text(part, scope, of=node) for part in node.expressions]
+    texts = [_or_nothing(part) for part in parts]
+    return _made(joined(texts), times=sum(part.times for part in parts))
+
+
+def _or_nothing(part: Operand) -> exp.Expression:
+    if part.kind is None:
+        return exp.Literal.string("")
+    return part.sql if part.constant else exp.Coalesce(this=part.sql, expressions=[exp.Literal.string("")])
+
+
+def _concat_ws(node: exp.Expression, scope: Scope) -> Operand:
+    separator, *others = node.expressions
+    between = _constant(separator, scope, of=node, empty=True)
+    parts = [as_text(part, scope, of=node) for part in others]
+    if not parts:
+        raise QueryRefused(f"{name_of(node)} needs something to join")
+    texts = [exp.cast(part.sql, "VARCHAR") if part.kind is None else part.sql for part in parts]
+    grown = sum(part.times for part in parts) + len(parts)
+    return _made(_call("CONCAT_WS", literal(between), *texts), times=grown)
+
+
+def _replace(node: exp.Expression, scope: Scope) -> Operand:
+    inner = _inner(node, scope)
+    old = _constant(node.args.get("expression"), scope, of=node)
+    new = _constant(node.args.get("replacement"), scope, of=node, empty=True)
+    grown = inner.times * max(1, -(-len(new) // len(old)))
+    return _made(_call("REPLACE", inner.sql, literal(old), literal(new)), times=grown)
+
+
+def _translate(node: exp.Expression, scope: Scope) -> Operand:
+    """Each character of one constant by that at the same place of another, or by nothing."""
+    inner = _inner(node, scope)
+    old = _constant(node.args.get("from_"), scope, of=node)
+    new = _constant(node.args.get("to"), scope, of=node, empty=True)
+    if len(set(old)) < len(old) or len(new) > len(old):
+        raise QueryRefused(f"{name_of(node)} needs different characters, and no more to put in their place")
+    return _made(_call("TRANSLATE", inner.sql, literal(old), literal(new)), inner)
+
+
+def _reverse(node: exp.Expression, scope: Scope) -> Operand:
+    inner = _inner(node, scope)
+    letters = _call("REGEXP_EXTRACT_ALL", inner.sql, literal(_CODE_POINTS))
+    return _made(_call("ARRAY_TO_STRING", _call("LIST_REVERSE", letters), literal("")), inner)
+
+
+def _pad(node: exp.Expression, scope: Scope) -> Operand:
+    inner = _inner(node, scope)
+    width = _whole(node.expression, scope, of=node, low=0, high=MAX_PAD)
+    filled = node.args.get("fill_pattern")
+    fill = " " if filled is None else _constant(filled, scope, of=node)
+    name = "LPAD" if node.args.get("is_left") else "RPAD"
+    return _made(_call(name, inner.sql, literal(width), literal(fill)), inner)
+
+
+def _cast(node: exp.Expression, scope: Scope) -> Operand | None:
+    """CAST(x AS TEXT) of what every engine writes alike. Any other cast is arithmetic, or refused."""
+    kind = node.args["to"]
+    if ColumnType.from_sql(kind.sql(dialect="duckdb")) is not ColumnType.TEXT or kind.expressions:
+        return None
+    if kind.this in {exp.DType.UUID, exp.DType.ENUM}:
+        return None
+    return as_text(node.this, scope, of=node)
+
+
+# ── numbers of a text ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _length(node: exp.Expression, scope: Scope) -> Operand:
+    return Operand(exp.Length(this=_inner(node, scope).sql), ColumnType.INTEGER)
+
+
+def _position(node: exp.Expression, scope: Scope) -> Operand:
+    """The place of a constant's first character in the text, from 1 on; 0 where it is not."""
+    inner = _inner(node, scope)
+    if node.args.get("position") or node.args.get("occurrence"):
+        raise QueryRefused(f"{name_of(node)} takes a text and what is looked for")
+    needle = _constant(node.args.get("substr"), scope, of=node)
+    return Operand(exp.StrPosition(this=inner.sql, substr=literal(needle)), ColumnType.INTEGER)
+
+
+def placed(text: exp.Expression, needle: str, *, at: str) -> exp.Expression:
+    """The condition that a constant stands at the start or the end of a text, or anywhere in it."""
+    plain = not {"%", "_", "\\"} & set(needle)
+    if plain:  # which an index may serve
+        pattern = {"start": f"{needle}%", "end": f"%{needle}", "within": f"%{needle}%"}[at]
+        return exp.Like(this=text, expression=exp.Literal.string(pattern))
+    if at == "within":
+        return exp.GT(
+            this=exp.StrPosition(this=text, substr=exp.Literal.string(needle)), expression=exp.Literal.number(0)
+        )
+    part = first(text, len(needle)) if at == "start" else last(text, len(needle))
+    return exp.EQ(this=part, expression=exp.Literal.string(needle))
+
+
+def _placed(at: str) -> Callable[[exp.Expression, Scope], Operand]:
+    def build(node: exp.Expression, scope: Scope) -> Operand:
+        inner = _inner(node, scope)
+        needle = _constant(node.expression, scope, of=node, empty=True)
+        return Operand(placed(inner.sql, needle, at=at), ColumnType.BOOLEAN)
+
+    return build
+
+
+PLACED: dict[type[exp.Expression], str] = {exp.StartsWith: "start", exp.EndsWith: "end", exp.Contains: "within"}
+_Build = Callable[[exp.Expression, Scope], Operand | None]
+_BUILDERS: dict[type[exp.Expression], tuple[_Build, set[str]]] = {  # and the arguments that are read
+    exp.Lower: (_case(exp.Lower), set()),
+    exp.Upper: (_case(exp.Upper), set()),
+    exp.Trim: (_trim, {"expression", "position", "collation"}),
+    exp.Left: (_left, {"expression"}),
+    exp.Right: (_right, {"expression"}),
+    exp.Substring: (_substring, {"start", "length"}),
+    exp.SplitPart: (_split_part, {"delimiter", "part_index"}),
+    exp.DPipe: (_pipe, {"expression"}),
+    exp.Concat: (_concat, {"expressions"}),
+    exp.ConcatWs: (_concat_ws, {"expressions"}),
+    exp.Replace: (_replace, {"expression", "replacement"}),
+    exp.Translate: (_translate, {"from_", "to"}),
+    exp.Reverse: (_reverse, set()),
+    exp.Pad: (_pad, {"expression", "fill_pattern"}),
+    exp.Cast: (_cast, {"to"}),
+    exp.Length: (_length, set()),
+    exp.StrPosition: (_position, {"substr", "position", "occurrence"}),
+    **{kind: (_placed(at), {"expression"}) for kind, at in PLACED.items()},
+}
+
+
+def _reading(build: _Build, names: set[str]) -> _Build:
+    """The builder, refusing an argument that it would leave out unseen; flags are the parser's own."""
+
+    def checked(node: exp.Expression, scope: Scope) -> Operand | None:
+        known = {"this", *names}
+        if any(value and not isinstance(value, bool) and name not in known for name, value in node.args.items()):
+            raise QueryRefused(f"{name_of(node)} is refused with so many arguments")
+        return build(node, scope)
+
+    return checked
+
+
+FUNCTIONS.update({kind: _reading(*each) for kind, each in _BUILDERS.items()})
+
+
+def cut(made: Operand) -> Operand:
+    """A text that a subquery computes, cut at a public length: what grows in one could grow again in the next."""
+    return made if made.times == 1 else replace(made, sql=first(exp.paren(made.sql), MAX_CUT), times=1)

@@ -1,0 +1,64 @@
+"""PIVOT of rows, written as what it means: one filtered aggregate for each value, over the groups of what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from sqlglot import exp
+
+T = TypeVar("T", bound=exp.Expr)
+
+
+def without_pivots(tree: T) -> T:
+    """The question, with every PIVOT of a SELECT that lists its columns and aggregates nothing written out."""
+    for pivot in list(tree.find_all(exp.Pivot)):
+        holder = pivot.parent
+        if not isinstance(holder, (exp.Subquery, exp.Table)) or len(holder.args.get("pivots") or ()) != 1:
+            continue
+        rows = _listed(holder, _named(tree))
+        written = None if rows is None else _written(pivot, rows)
+        if written is not None:
+            alias = pivot.args.get("alias") or exp.TableAlias(this=exp.to_identifier(holder.alias_or_name or "pivoted"))
+            source = holder.copy()
+            source.set("pivots", None)
+            written.set("from_", exp.From(this=source))
+            holder.replace(exp.Subquery(this=written, alias=alias.copy(), joins=holder.args.get("joins")))
+    return tree
+
+
+def _named(tree: exp.Expr) -> Mapping[str, exp.Expr]:
+    return {cte.alias.casefold(): cte.this for cte in tree.find_all(exp.CTE)}
+
+
+def _listed(holder: exp.Expr, named: Mapping[str, exp.Expr]) -> list[str] | None:
+    """The columns of what is pivoted, where they are written down and are not groups already."""
+    rows = holder.this if isinstance(holder, exp.Subquery) else named.get(holder.name.casefold())
+    if not isinstance(rows, exp.Select) or rows.args.get("group") is not None:
+        return None
+    names = [item.alias_or_name for item in rows.expressions]
+    plain = all(not item.find(exp.Star, exp.AggFunc) or item.find(exp.Window) for item in rows.expressions)
+    return names if plain and all(names) else None
+
+
+def _written(pivot: exp.Pivot, rows: list[str]) -> exp.Select | None:
+    fields: list[exp.Expr] = list(pivot.args.get("fields") or ())
+    field = fields[0] if len(fields) == 1 else None
+    if pivot.args.get("unpivot") or not isinstance(field, exp.In) or not isinstance(field.this, exp.Column):
+        return None
+    calls = [item.unalias() for item in pivot.expressions]
+    used = {column.name.casefold() for call in calls for column in call.find_all(exp.Column)}
+    rest = [name for name in rows if name.casefold() not in used | {field.this.name.casefold()}]
+    names = [identifier.name for identifier in pivot.args.get("columns") or ()]
+    values = [value.this if isinstance(value, exp.PivotAlias) else value for value in field.expressions]
+    pairs = [(value, call) for value in values for call in calls]
+    if not calls or len(pairs) != len(names) or not all(isinstance(value, exp.Literal) for value in values):
+        return None
+    listed: list[exp.Expr] = [exp.column(exp.to_identifier(name, quoted=True)) for name in rest]
+    for name, (value, call) in zip(names, pairs, strict=True):
+        where = exp.Where(this=exp.EQ(this=field.this.copy(), expression=value.copy()))
+        listed.append(exp.alias_(exp.Filter(this=call.copy(), expression=where), name, quoted=True))
+    select = exp.Select(expressions=listed)
+    if rest:
+        select.set("group", exp.Group(expressions=[column.copy() for column in listed[: len(rest)]]))
+    return select

@@ -1,0 +1,1 @@
+"""What stands over the aggregates: taken off the questions, and written anew over their released rows."""

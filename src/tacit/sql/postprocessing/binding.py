@@ -1,0 +1,69 @@
+"""A statement, bound: its private questions, each with every name resolved, and what is computed from their answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tacit.errors import QueryRefused, UnknownName
+from tacit.policy import Policy, Schema
+from tacit.sql.binding.bind import BoundQuery, bind
+from tacit.sql.parsing.query import Query
+from tacit.sql.planning.excess import refuse_bias
+from tacit.sql.planning.work import check_work
+from tacit.sql.postprocessing.dissection import Dissected, PostProcessing, dissected
+
+_BIAS = "give WITH BIAS to the inner SELECT, asked on its own"
+
+
+@dataclass(frozen=True, slots=True)
+class BoundStatement:
+    """What a statement asks, and what it computes from that; `over` is None where it is one question."""
+
+    query: Query
+    questions: tuple[BoundQuery, ...]
+    over: PostProcessing | None = None
+
+
+def bind_statement(query: Query, policy: Policy, *, schema: Schema) -> BoundStatement:
+    """Resolve a statement against what the curator declared. Raises QueryRefused; touches no data.
+
+    One question stays one: the errors of its arithmetic are known exactly. What that refuses is taken apart.
+    """
+    refused: QueryRefused | None = None
+    if isinstance(query.select, exp.Select):
+        try:
+            return BoundStatement(query, (_checked(query, policy, schema),))
+        except QueryRefused as error:
+            refused = error
+    parts = dissected(query, policy, schema=schema)
+    if parts is not None and not parts.is_trivial:
+        try:
+            return _computed(query, parts, policy, schema)
+        except UnknownName:
+            if refused is None or isinstance(refused, UnknownName):
+                raise
+            # a part of it names what stands outside that part: why the whole is refused says more
+    if refused is not None:
+        raise type(refused)(refused.message, hint=refused.hint)
+    return BoundStatement(query, (_checked(query, policy, schema),))  # refused: it is no question
+
+
+def _computed(query: Query, parts: Dissected, policy: Policy, schema: Schema) -> BoundStatement:
+    if query.bias:
+        raise QueryRefused("WITH BIAS is refused over what is computed from answers: it widens their own ±", hint=_BIAS)
+    bounds = tuple(_checked(question, policy, schema) for question in parts.questions)
+    if len(bounds) > 1 and any(bound.sets is not None for bound in bounds):
+        raise QueryRefused(
+            "ROLLUP, CUBE and GROUPING SETS are refused beside another question: each of them is several already",
+            hint="write one SELECT with them, or a question for each set",
+        )
+    return BoundStatement(query, bounds, parts.over)
+
+
+def _checked(query: Query, policy: Policy, schema: Schema) -> BoundQuery:
+    bound = bind(query, policy, schema=schema)
+    refuse_bias(bound)
+    check_work(bound)
+    return bound

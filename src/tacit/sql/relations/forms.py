@@ -1,0 +1,280 @@
+"""Subqueries in other forms, written anew in the one that is derived: what each means is said by SQL alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from sqlglot import exp
+
+from tacit.errors import QueryRefused
+from tacit.policy import fold
+from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.scope import bare, name_of
+from tacit.sql.relations.parts import unlike
+from tacit.sql.relations.spreads import MIDDLES, SPREADS
+
+AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, *SPREADS, *MIDDLES)
+_BY_ANOTHER = (exp.ArgMax, exp.ArgMin)
+_INNER = "inner"
+
+
+def settled(select: exp.Select) -> exp.Select:
+    """The same rows: aggregates and windows are named before they are computed with."""
+    select = _first_of_each(_plain_aggregates(_extreme_rows(select)))
+    if select.args.get("qualify") is not None:
+        select = _qualified(select)
+    return _in_two_levels(select) or select
+
+
+def own_nodes(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The nodes of an expression, without those of the subqueries in it."""
+    return node.walk(prune=lambda each: isinstance(each, exp.Query))
+
+
+# ── aggregates ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _plain_aggregates(select: exp.Select) -> exp.Select:
+    """FILTER, COUNT_IF, BOOL_OR and BOOL_AND of one unit's rows, by CASE."""
+    parts = [*select.expressions, *(part for part in (select.args.get("having"),) if part is not None)]
+    others = (exp.Filter, exp.CountIf, exp.LogicalOr, exp.LogicalAnd, exp.AnyValue, exp.IgnoreNulls, exp.WithinGroup)
+    if not any(isinstance(node, others) for part in parts for node in own_nodes(part)):
+        return select
+    copy = select.copy()
+    parts = [*copy.expressions, *(part for part in (copy.args.get("having"),) if part is not None)]
+    for node in [each for part in parts for each in own_nodes(part) if isinstance(each, others)]:
+        if not isinstance(node.parent, (exp.Filter, exp.Window, exp.IgnoreNulls)):
+            plain = _plain_aggregate(node)
+            if node.parent is not None and plain is not node:
+                node.replace(plain)
+    return copy
+
+
+def _plain_aggregate(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.Filter):
+        return _filtered(_plain_aggregate(node.this), node.expression.this)
+    if isinstance(node, exp.CountIf):
+        return exp.Count(this=_where(node.this, exp.Literal.number(1)))
+    if isinstance(node, (exp.LogicalOr, exp.LogicalAnd)):
+        truth = exp.Case(
+            ifs=[
+                exp.If(this=node.this.copy(), true=exp.Literal.number(1)),
+                exp.If(this=exp.Not(this=exp.paren(node.this.copy())), true=exp.Literal.number(0)),
+            ]
+        )
+        kind = exp.Max if isinstance(node, exp.LogicalOr) else exp.Min
+        return exp.Paren(this=exp.EQ(this=kind(this=truth), expression=exp.Literal.number(1)))
+    if isinstance(node, exp.IgnoreNulls) and isinstance(node.this, exp.AnyValue):  # any will do: the least
+        return exp.Min(this=node.this.this.copy())
+    if isinstance(node, exp.WithinGroup):
+        return _within_group(node)
+    return node
+
+
+def _within_group(node: exp.WithinGroup) -> exp.Expr:
+    """PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x) is QUANTILE_CONT(x, 0.9); any other stays, and is refused."""
+    share, order = node.this, node.expression
+    ordered = order.expressions if isinstance(order, exp.Order) else []
+    if not isinstance(share, exp.PercentileCont) or len(ordered) != 1:
+        return node
+    wanted = share.this
+    if ordered[0].args.get("desc"):
+        if not isinstance(wanted, exp.Literal) or wanted.is_string:
+            return node
+        wanted = exp.Literal.number(f"{1 - Decimal(str(wanted.this)):f}")
+    return exp.PercentileCont(this=ordered[0].this.copy(), expression=wanted.copy())
+
+
+def _where(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
+    return exp.Case(ifs=[exp.If(this=condition.copy(), true=value.copy())])
+
+
+def _filtered(call: exp.Expr, condition: exp.Expr) -> exp.Expr:
+    """An aggregate of the rows for which a condition holds."""
+    copy = call.copy()
+    for node in [copy] if isinstance(copy, AGGREGATES) else list(copy.find_all(*AGGREGATES)):
+        inner = node.this
+        if isinstance(inner, exp.Distinct) and len(inner.expressions) == 1:
+            inner.set("expressions", [_where(condition, inner.expressions[0])])
+        elif isinstance(inner, exp.Star):
+            node.set("this", _where(condition, exp.Literal.number(1)))
+        else:
+            node.set("this", _where(condition, inner))
+    return copy
+
+
+def counted_where(distinct: exp.Distinct) -> tuple[exp.Expression, exp.Expression | None]:
+    """What COUNT(DISTINCT …) counts, and where: CASE WHEN c THEN x END counts x where c holds."""
+    if not distinct.expressions:
+        raise QueryRefused("COUNT(DISTINCT) lacks what is counted", hint="write COUNT(DISTINCT x)")
+    inner = bare(distinct.expressions[0])
+    if len(distinct.expressions) > 1:
+        return inner, None
+    branches = inner.args.get("ifs") if isinstance(inner, exp.Case) else [inner] if isinstance(inner, exp.If) else None
+    if not branches or len(branches) != 1 or (isinstance(inner, exp.Case) and inner.this is not None):
+        return inner, None
+    default = inner.args.get("default") or inner.args.get("false")
+    if default is not None and not isinstance(bare(default), exp.Null):
+        return inner, None
+    return bare(branches[0].args["true"]), branches[0].this
+
+
+def _extreme_rows(select: exp.Select) -> exp.Select:
+    """ARG_MAX(x, y) of a group: x of the row whose y is largest, by a window over one table's rows.
+
+    Rows without an x or a y are passed over, as in DuckDB; of several rows with the same y, any may be taken.
+    """
+    source = select.args.get("from_")
+    group = select.args.get("group")
+    found = [node for item in select.expressions for node in own_nodes(item) if isinstance(node, _BY_ANOTHER)]
+    if not found or group is None or source is None or select.args.get("joins") or select.args.get("having"):
+        return select
+    copy = select.copy()
+    items = [(item.alias_or_name, item.unalias()) for item in copy.expressions]
+    keys = [_meant(node, items).copy() for node in copy.args["group"].expressions]
+    level = _Level(set())
+    for node in [each for item in copy.expressions for each in own_nodes(item) if isinstance(each, _BY_ANOTHER)]:
+        value, by = node.this, node.expression
+        if by is None:
+            raise QueryRefused(f"{name_of(node)} needs two values", hint="write ARG_MAX(what, by which)")
+        missing = exp.Or(this=_missing(value), expression=_missing(by))
+        order = [exp.Ordered(this=missing), exp.Ordered(this=by.copy(), desc=isinstance(node, exp.ArgMax))]
+        window = exp.Window(this=exp.FirstValue(this=value.copy()), partition_by=[key.copy() for key in keys])
+        window.set("order", exp.Order(expressions=order))
+        chosen = _where(exp.Not(this=exp.paren(_missing(by))), level.name(window))
+        node.replace(exp.Min(this=chosen))
+    rows = exp.Select(expressions=[exp.Star(), *level.items.values()], from_=copy.args["from_"].copy())
+    for name in ("where", "with_"):
+        if copy.args.get(name) is not None:
+            rows.set(name, copy.args[name].copy())
+            copy.set(name, None)
+    alias = exp.TableAlias(this=exp.to_identifier(source.this.alias_or_name or _INNER))
+    copy.set("from_", exp.From(this=exp.Subquery(this=rows, alias=alias)))
+    return copy
+
+
+def _missing(node: exp.Expr) -> exp.Expr:
+    return exp.Is(this=node.copy(), expression=exp.null())
+
+
+def _first_of_each(select: exp.Select) -> exp.Select:
+    """SELECT DISTINCT ON (key) … ORDER BY key, day: the first row of each, by QUALIFY."""
+    distinct = select.args.get("distinct")
+    on = None if distinct is None else distinct.args.get("on")
+    if on is None or select.args.get("qualify") is not None or select.args.get("group") is not None:
+        return select
+    keys = on.expressions if isinstance(on, exp.Tuple) else [on]
+    order = select.args.get("order")
+    copy = select.copy()
+    copy.set("distinct", None)
+    copy.set("order", None)
+    window = exp.Window(this=exp.RowNumber(), partition_by=[key.copy() for key in keys])
+    if order is not None:
+        window.set("order", order.copy())
+    copy.set("qualify", exp.Qualify(this=exp.EQ(this=window, expression=exp.Literal.number(1))))
+    return copy
+
+
+# ── levels ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(slots=True)
+class _Level:
+    """An inner select that names what an outer one computes with."""
+
+    taken: set[str]
+    items: dict[str, exp.Expr] = field(default_factory=dict)  # by the text of what is named: its alias
+
+    def name(self, node: exp.Expr, wanted: str = "") -> exp.Column:
+        """The outer column that holds an expression of the inner select."""
+        text = text_of(node, comments=False)
+        if text not in self.items:
+            name = unlike(wanted or text, lambda tried: fold(tried) in self.taken)
+            self.taken.add(fold(name))
+            self.items[text] = exp.alias_(node.copy(), name, quoted=True)
+        return exp.column(exp.to_identifier(self.items[text].alias, quoted=True))
+
+    def replaced(self, tree: exp.Expr, known: Collection[str], kinds: tuple[type[exp.Expr], ...]) -> exp.Expr:
+        """The expression, over the columns of the inner select."""
+        whole = exp.Paren(this=tree.copy())
+        waiting: list[exp.Expr] = [whole.this]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, kinds) or text_of(node, comments=False) in known:
+                node.replace(self.name(node))
+            elif not isinstance(node, exp.Query):
+                waiting += list(node.iter_expressions())
+        inner: exp.Expr = whole.this
+        return inner
+
+
+def _in_two_levels(select: exp.Select) -> exp.Select | None:
+    """MAX(b) - MIN(a) of a group: the aggregates in a subquery of their own. None where none is computed with."""
+    items = [(item.alias_or_name or text_of(item, comments=False), item.unalias()) for item in select.expressions]
+    grouped = [node for _, node in items if has_aggregate(node)]
+    if not any(not isinstance(bare(node), AGGREGATES) for node in grouped) or select.args.get("distinct"):
+        return None
+    if any(isinstance(node, exp.Window) for _, item in items for node in own_nodes(item)):
+        return None
+    group = select.args.get("group")
+    if group is not None and any(value for name, value in group.args.items() if name != "expressions"):
+        return None
+    keys = [_meant(node, items) for node in (group.expressions if group is not None else ())]
+    level = _Level(set())
+    named = {text_of(key, comments=False): name for name, key in items}
+    for key in keys:
+        level.name(key, named.get(text_of(key, comments=False)) or key.alias_or_name)
+    known = set(level.items)
+    listed = [exp.alias_(level.replaced(node, known, AGGREGATES), name, quoted=True) for name, node in items]
+    inner = select.copy()
+    inner.set("expressions", list(level.items.values()))
+    if keys:
+        inner.set("group", exp.Group(expressions=[key.copy() for key in keys]))
+    return over(inner, listed)
+
+
+def _meant(node: exp.Expr, items: Sequence[tuple[str, exp.Expr]]) -> exp.Expr:
+    """A key of GROUP BY: a position and an alias are the select list's."""
+    if isinstance(node, exp.Literal) and str(node.this).isdigit() and 1 <= int(node.this) <= len(items):
+        return items[int(node.this) - 1][1]
+    if isinstance(node, exp.Column) and not node.table:
+        found = next((item for name, item in items if fold(name) == fold(node.name)), None)
+        return node if found is None or isinstance(found, exp.Column) else found
+    return node
+
+
+def has_aggregate(node: exp.Expr) -> bool:
+    """Whether an aggregate over groups stands in an expression."""
+    return any(
+        isinstance(each, AGGREGATES) for each in node.walk(prune=lambda n: isinstance(n, (exp.Query, exp.Window)))
+    )
+
+
+def _qualified(select: exp.Select) -> exp.Select:
+    """QUALIFY: its windows are named inside, and its condition stands around them."""
+    copy = select.copy()
+    condition = copy.args["qualify"].this
+    copy.set("qualify", None)
+    level = _Level({fold(item.alias_or_name) for item in copy.expressions})
+    names = [item.alias_or_name for item in copy.expressions]
+    starred = any(item.find(exp.Star) and not item.find(exp.Count) for item in copy.expressions)
+    whole = exp.Paren(this=level.replaced(condition, (), (exp.Window,)))
+    known = {fold(name) for name in names}
+    for column in list(whole.find_all(exp.Column)):
+        if not starred and fold(column.name) not in known | level.taken:
+            column.replace(level.name(column))
+    if starred:
+        hidden = [exp.to_identifier(item.alias, quoted=True) for item in level.items.values()]
+        listed: list[exp.Expr] = [exp.Star(except_=hidden)]
+    else:
+        listed = [exp.column(exp.to_identifier(name, quoted=True)) for name in names]
+    copy.set("expressions", [*copy.expressions, *level.items.values()])
+    return over(copy, listed).where(whole, copy=False)
+
+
+def over(inner: exp.Select, listed: Sequence[exp.Expr]) -> exp.Select:
+    """A select of these columns from another one."""
+    alias = exp.TableAlias(this=exp.to_identifier(_INNER))
+    return exp.Select(expressions=list(listed), from_=exp.From(this=exp.Subquery(this=inner, alias=alias)))

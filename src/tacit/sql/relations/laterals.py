@@ -1,0 +1,86 @@
+"""LATERAL and APPLY: a subquery that looks at the row before it, written as a join with one that does not."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tacit.errors import QueryRefused
+from tacit.policy import fold
+from tacit.sql.expressions.names.scope import all_of
+from tacit.sql.relations.forms import has_aggregate
+from tacit.sql.relations.joined_values import tied_by
+
+_PLAIN = {"kind", "expressions", "from_", "joins", "where"}
+_HINT = "tie it by equalities: LATERAL (SELECT MAX(b.x) AS x FROM b WHERE b.id = a.id); or join a grouped subquery"
+
+
+def joined_laterals(select: exp.Select) -> exp.Select:
+    """The same rows: what is aggregated is grouped by what it is tied by, the first so many of each are counted off."""
+    if not any(isinstance(join.this, exp.Lateral) for join in select.args.get("joins") or ()):
+        return select
+    copy = select.copy()
+    for join in copy.args["joins"]:
+        lateral = join.this
+        held = lateral.this if isinstance(lateral, exp.Lateral) else None
+        if isinstance(held, exp.Subquery) and isinstance(held.this, exp.Select) and lateral.alias:
+            _join(copy, join, held.this, outer=bool(lateral.args.get("outer")))
+    return copy
+
+
+def _join(select: exp.Select, join: exp.Join, inner: exp.Select, *, outer: bool) -> None:
+    alias, on = str(join.this.alias), join.args.get("on")
+    tied = tied_by(inner)
+    always = on is None or (isinstance(on, exp.Boolean) and bool(on.this))
+    if tied is None or not always or join.args.get("using"):
+        raise QueryRefused("LATERAL is refused where more than equalities tie it to the row before it", hint=_HINT)
+    kept, ties = tied
+    rows = inner.copy()
+    whole = all_of(kept)
+    rows.set("where", None if whole is None else exp.Where(this=whole))
+    keys = [inside.copy() for inside, _ in ties]
+    alone = any(has_aggregate(item) for item in inner.expressions) and inner.args.get("group") is None
+    if alone:  # one row, whether there is any inside or not
+        rows.set("group", exp.Group(expressions=keys))
+        _zero_where_none(select, alias, inner)
+    else:
+        _first_of_each(rows, keys)
+    listed = [exp.alias_(key.copy(), f"{alias} {place}", quoted=True) for place, key in enumerate(keys)]
+    rows.set("expressions", [*rows.expressions, *listed])
+    named = exp.TableAlias(this=exp.to_identifier(alias, quoted=True))
+    same: list[exp.Expression] = [
+        exp.EQ(
+            this=exp.column(exp.to_identifier(f"{alias} {place}", quoted=True), table=exp.to_identifier(alias)),
+            expression=outside.copy(),
+        )
+        for place, (_, outside) in enumerate(ties)
+    ]
+    side = "LEFT" if alone or outer or str(join.args.get("side") or "").upper() == "LEFT" else None
+    made = exp.Join(this=exp.Subquery(this=rows, alias=named), on=all_of(same), side=side)
+    join.replace(made)
+
+
+def _first_of_each(rows: exp.Select, keys: list[exp.Expression]) -> None:
+    """ORDER BY … LIMIT n for each row outside: the first n of each."""
+    extra = [name for name, value in rows.args.items() if value and name not in {*_PLAIN, "order", "limit"}]
+    limit, order = rows.args.get("limit"), rows.args.get("order")
+    if extra or (order is not None and limit is None):
+        raise QueryRefused("LATERAL is refused with these clauses", hint=_HINT)
+    if limit is None:
+        return
+    window = exp.Window(this=exp.RowNumber(), partition_by=[key.copy() for key in keys])
+    if order is not None:
+        window.set("order", order.copy())
+    rows.set("qualify", exp.Qualify(this=exp.LTE(this=window, expression=limit.expression.copy())))
+    rows.set("limit", None)
+    rows.set("order", None)
+
+
+def _zero_where_none(select: exp.Select, alias: str, inner: exp.Select) -> None:
+    """A count of nothing is zero, which a row that is joined to nothing does not have."""
+    counted = {fold(item.alias) for item in inner.expressions if isinstance(item.unalias(), exp.Count) and item.alias}
+    lateral = next(join for join in select.args["joins"] if join.this.alias == alias)
+    within = {id(node) for node in lateral.walk()}
+    for column in [each for each in select.find_all(exp.Column) if id(each) not in within]:
+        ours = not column.table or fold(column.table) == fold(alias)
+        if ours and fold(column.name) in counted:
+            column.replace(exp.Coalesce(this=column.copy(), expressions=[exp.Literal.number(0)]))
