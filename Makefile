@@ -46,7 +46,7 @@ test: $(STAMP) $(SYSTEM) ## set up, and run the tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=15 -m "not heavy and not cluster"
 
 test-all: $(STAMP) $(SYSTEM) ## the tests, and those that take minutes
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=15 -m "not cluster"
+	$(BIN)/python scripts/run_twice.py -n $(WORKERS) --dist worksteal --durations=15 -m "not cluster"
 
 # a real Spark, of which pyspark holds all but Java; apart from our own environment, whose client has the same name
 $(SPARK): scripts/system_packages.sh
