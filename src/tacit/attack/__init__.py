@@ -95,9 +95,9 @@ _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'tacit.attack' has no attribute {name!r}")
-    found: object = getattr(import_module(f"tacit.attack.{_HOMES[name]}"), name)
-    globals()[name] = found
-    return found
+    public: object = getattr(import_module(f"tacit.attack.{_HOMES[name]}"), name)
+    globals()[name] = public
+    return public
 
 
 def __dir__() -> list[str]:

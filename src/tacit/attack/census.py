@@ -44,11 +44,11 @@ class AreaTables:
                 hint="name fewer columns, or coarser ones",
             )
         sparse = from_scipy("sparse")
-        places = np.unravel_index(np.arange(cells), tuple(shape))
+        coordinates = np.unravel_index(np.arange(cells), tuple(shape))
         parts = []
         for chosen in combinations(range(len(shape)), min(ways, len(shape))):
             numbers = tuple(shape[column] for column in chosen)
-            own = np.ravel_multi_index(tuple(places[column] for column in chosen), numbers)
+            own = np.ravel_multi_index(tuple(coordinates[column] for column in chosen), numbers)
             size = int(np.prod(numbers))
             parts.append(sparse.csr_array((np.ones(cells), (own, np.arange(cells))), shape=(size, cells)))
         return cls(tuple(shape), sparse.vstack(parts).tocsr(), len(parts))
@@ -121,15 +121,15 @@ def small_areas(
     An area is a value of one known column, the finest where none is named; its tables cross every two of the other
     columns and the secret. The same is looked for of people who are held out of the tables.
     """
-    place = _area(people, area)
-    columns = [column for number, column in enumerate((*people.known, people.secret)) if number != place]
+    index = _area(people, area)
+    columns = [column for number, column in enumerate((*people.known, people.secret)) if number != index]
     if len(columns) < 2:
         raise InvalidParameter(
             "reconstruction from small areas lacks a second known column", hint="name another in --qi"
         )
     tables = AreaTables.crossing([len(column.values) for column in columns], ways=min(WAYS, len(columns) - 1))
     cells = np.ravel_multi_index(tuple(column.codes for column in columns), tables.shape)
-    where = people.known[place].codes
+    where = people.known[index].codes
     answer = exactly if epsilon is None else noisily(epsilon / tables.tables, source=source)
     hits, others, certain, seen = [], [], 0, 0
     for number in _chosen(where[people.members], source):
@@ -154,14 +154,14 @@ def _area(people: People, name: str | None) -> int:
         if name.casefold() not in names:
             raise InvalidParameter(f"no known column is called {name!r}", hint=f"there is {', '.join(names)}")
         return names.index(name.casefold())
-    place = int(np.argmax([len(column.values) for column in people.known]))
-    size = people.rows / len(people.known[place].values)
+    finest = int(np.argmax([len(column.values) for column in people.known]))
+    size = people.rows / len(people.known[finest].values)
     if size > MOST_PEOPLE:
         raise InvalidParameter(
             f"rows from tables lack a column of small areas: the finest leaves {size:,.0f} people in each",
             hint=f"at most {MOST_PEOPLE} are solved for: name a finer column in --qi",
         )
-    return place
+    return finest
 
 
 def _chosen(areas: Codes, source: Source) -> list[int]:

@@ -38,8 +38,8 @@ class MembershipCurve:
         order = np.argsort(-self.scores, axis=None, kind="stable")
         inside = self.inside.ravel()[order]
         there = np.append(self.scores.ravel()[order][1:] != self.scores.ravel()[order][:-1], True)  # ties fall together
-        alarms, found = np.cumsum(~inside)[there], np.cumsum(inside)[there]
-        return np.append(0, alarms / max(1, alarms[-1])), np.append(0, found / max(1, found[-1]))
+        alarms, caught = np.cumsum(~inside)[there], np.cumsum(inside)[there]
+        return np.append(0, alarms / max(1, alarms[-1])), np.append(0, caught / max(1, caught[-1]))
 
     @property
     def area(self) -> tuple[float, float, float]:
@@ -142,12 +142,12 @@ def synthesiser_curve(
     loss = Loss(positive(epsilon, "epsilon"), delta)
     chosen = np.concatenate([people.members, people.controls])[:rows]
 
-    def train(places: Places) -> PublishedRows:
-        inside = People(people.known, people.secret, chosen[places], people.controls)
+    def train(members: Places) -> PublishedRows:
+        inside = People(people.known, people.secret, chosen[members], people.controls)
         return synthetic_rows(inside, loss.epsilon, delta=loss.delta)
 
     return membership_curve(
-        train, lambda table, places: _fits(table, people, chosen[places]), chosen.size,
+        train, lambda table, members: _fits(table, people, chosen[members]), chosen.size,
         shadows=shadows, targets=targets, against=f"synthetic rows at ε = {float(loss.epsilon):g}", loss=loss,
         source=source,
     )  # fmt: skip
@@ -158,11 +158,11 @@ def _fits(table: PublishedRows, people: People, rows: Places) -> Floats:
     columns = (*people.known, people.secret)
     classes, secrets = np.nonzero(table.secrets)
     weights = table.secrets[classes, secrets]
-    codes = [*(table.cells[place][classes] for place in range(len(people.known))), secrets]  # one of each kind of row
+    codes = [*(table.cells[index][classes] for index in range(len(people.known))), secrets]  # one of each kind of row
     total = np.zeros(rows.size)
-    for place, column in enumerate(columns):
-        for other, beside in enumerate(columns[:place]):
+    for index, column in enumerate(columns):
+        for other, beside in enumerate(columns[:index]):
             counts = np.zeros((len(column.values), len(beside.values)))
-            np.add.at(counts, (codes[place], codes[other]), weights)
+            np.add.at(counts, (codes[index], codes[other]), weights)
             total += np.log(counts[column.codes[rows], beside.codes[rows]] + 0.5)
     return total

@@ -74,18 +74,18 @@ def similarity(publication: PublishedRows, people: People, *, alike: Sequence[Se
 def _in_one_group(
     seen: NDArray[np.bool_], own: Codes, people: People, alike: Sequence[Sequence[str]]
 ) -> NDArray[np.bool_]:
-    places = {value: code for code, value in enumerate(people.secret.values)}
-    found = np.zeros(own.size, dtype=np.bool_)
+    code_of = {value: code for code, value in enumerate(people.secret.values)}
+    alike_all = np.zeros(own.size, dtype=np.bool_)
     for group in alike:
-        strange = [value for value in group if value not in places]
+        strange = [value for value in group if value not in code_of]
         if strange:
             raise InvalidParameter(
                 f"{people.secret.name} has no value {strange[0]!r}", hint="name secrets as they stand"
             )
-        inside = np.zeros(len(places), dtype=np.bool_)
-        inside[[places[value] for value in group]] = True
-        found |= seen.any(axis=1) & ~(seen & ~inside).any(axis=1) & inside[own]
-    return found
+        inside = np.zeros(len(code_of), dtype=np.bool_)
+        inside[[code_of[value] for value in group]] = True
+        alike_all |= seen.any(axis=1) & ~(seen & ~inside).any(axis=1) & inside[own]
+    return alike_all
 
 
 # ── minimality ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -110,8 +110,8 @@ def minimality(publication: PublishedRows, people: People, *, k: int, share: flo
     """
     register = np.stack([known.codes[people.members] for known in people.known])
     beliefs = [
-        _belief(publication.secrets[place], _cuts(register[:, own], people, k=k), share=share)
-        for place, own in enumerate(_inside(publication, register))
+        _belief(publication.secrets[index], _cuts(register[:, own], people, k=k), share=share)
+        for index, own in enumerate(_inside(publication, register))
     ]
     hits = []
     for members in (True, False):
@@ -139,16 +139,16 @@ def _inside(publication: PublishedRows, register: Codes) -> list[Codes]:
 
 def _class_of(publication: PublishedRows, codes: Codes) -> Codes:
     """The first class that fits each person, or −1; some at a time, for people times classes are many."""
-    found = []
+    classes = []
     for at in range(0, codes.shape[1], _BLOCK):
         fits = publication.candidates(list(codes[:, at : at + _BLOCK]))
-        found.append(np.where(fits.any(axis=1), fits.argmax(axis=1), -1))
-    return np.concatenate(found)
+        classes.append(np.where(fits.any(axis=1), fits.argmax(axis=1), -1))
+    return np.concatenate(classes)
 
 
 def _cuts(codes: Codes, people: People, *, k: int) -> list[_Cut]:
     """Cuts at medians, one for each column, that leave at least k people on both sides."""
-    found = []
+    cuts = []
     for column, known in enumerate(people.known):
         order = _order(known.numbers, len(known.values))
         ranks = order[codes[column]]
@@ -160,8 +160,8 @@ def _cuts(codes: Codes, people: People, *, k: int) -> list[_Cut]:
         left, right = int(upto[at]), int(upto[-1] - upto[at])
         if min(left, right) >= k:
             below = frozenset(np.flatnonzero(order <= values[at]).tolist())
-            found.append(_Cut(column, below, (left, right)))
-    return found
+            cuts.append(_Cut(column, below, (left, right)))
+    return cuts
 
 
 def _order(numbers: Floats | None, size: int) -> Codes:
@@ -235,10 +235,10 @@ def _laid_out(times: int, total: int, here: int) -> Mapping[int, float]:
 
 def _believed(publication: PublishedRows, codes: Codes, beliefs: Sequence[_Belief | None]) -> Floats:
     """(person, secret): how likely each secret is; nothing where the person's class tells nothing by being whole."""
-    found = np.zeros((codes.shape[1], publication.secrets.shape[1]))
-    for person, place in enumerate(_class_of(publication, codes).tolist()):
-        belief = beliefs[place] if place >= 0 else None
+    believed = np.zeros((codes.shape[1], publication.secrets.shape[1]))
+    for person, own in enumerate(_class_of(publication, codes).tolist()):
+        belief = beliefs[own] if own >= 0 else None
         if belief is not None:
             side = 0 if int(codes[belief.cut.column, person]) in belief.cut.left else 1
-            found[person] = belief.sides[side]
-    return found
+            believed[person] = belief.sides[side]
+    return believed

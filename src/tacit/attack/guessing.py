@@ -21,9 +21,9 @@ def linkage(publication: PublishedRows, people: People) -> AttackResult:
     The register lists members and others alike, as voters' lists do. Of people who are not in the data, one row may fit
     as well: that is how often being found means nothing.
     """
-    found = [_alone(publication, people, members) for members in (True, False)]
+    alone = [_alone(publication, people, members) for members in (True, False)]
     return against_controls(
-        "linkage", publication.name, counted(found[0]), counted(found[1]), loss=publication.loss,
+        "linkage", publication.name, counted(alone[0]), counted(alone[1]), loss=publication.loss,
         note="alone in the register, and one row alone fits",
     )  # fmt: skip
 
@@ -91,8 +91,8 @@ def _rows_that_fit(publication: PublishedRows, people: People) -> AttackResult:
 def _leaning(publication: NoisyTables, people: People, who: Codes, reference: Codes) -> NDArray[np.float64]:
     """The logarithm of how much likelier each person's cells are in the publication than in the population."""
     total = np.zeros(who.size)
-    for place, known in enumerate(people.known):
-        table = publication.counts[place]
+    for index, known in enumerate(people.known):
+        table = publication.counts[index]
         if table is None:
             continue
         own = np.zeros(table.shape)
@@ -104,10 +104,10 @@ def _leaning(publication: NoisyTables, people: People, who: Codes, reference: Co
 
 
 def _alone(publication: PublishedRows, people: People, members: bool) -> Bools:
-    found = fitting_rows(publication, people, members=members).sum(axis=1) == 1
+    fits_one = fitting_rows(publication, people, members=members).sum(axis=1) == 1
     codes = np.stack([known.codes for known in people.known])
     _, inverse, counts = np.unique(codes, axis=1, return_inverse=True, return_counts=True)
-    alone: Bools = found & (counts[np.ravel(inverse)[people.tried(members=members)]] == 1)
+    alone: Bools = fits_one & (counts[np.ravel(inverse)[people.tried(members=members)]] == 1)
     return alone
 
 

@@ -53,11 +53,11 @@ def link(left: object, right: object, on: Sequence[str], *, typos: int = 0, sour
     sides = [_split(key) for key in on]
     if not sides:
         raise InvalidParameter("nothing is said to be alike in both tables", hint="name a key: 'born = birthday'")
-    keys = [_keys(table, [pair[place] for pair in sides]) for place, table in enumerate((left, right))]
-    found = _linked(keys[0], keys[1], typos)
+    keys = [_keys(table, [pair[side] for pair in sides]) for side, table in enumerate((left, right))]
+    links = _linked(keys[0], keys[1], typos)
     mixed = [len(_linked(keys[0], _mixed(keys, source), typos)) for _ in range(_NULLS)]
-    p_value = (1 + sum(count >= len(found) for count in mixed)) / (1 + _NULLS)
-    return Links(tuple(found), (len(keys[0]), len(keys[1])), float(np.mean(mixed)), p_value)
+    p_value = (1 + sum(count >= len(links) for count in mixed)) / (1 + _NULLS)
+    return Links(tuple(links), (len(keys[0]), len(keys[1])), float(np.mean(mixed)), p_value)
 
 
 def _split(key: str) -> tuple[str, str]:
@@ -71,7 +71,7 @@ def _keys(table: object, expressions: Sequence[str]) -> list[Key]:
     with duckdb.connect() as connection:
         relation = read_relation(table, connection)
         listed = ", ".join(
-            f"lower(trim(CAST({text} AS VARCHAR))) AS k{place}" for place, text in enumerate(expressions)
+            f"lower(trim(CAST({text} AS VARCHAR))) AS k{index}" for index, text in enumerate(expressions)
         )
         try:
             rows = relation.project(listed).fetchall()
@@ -87,30 +87,30 @@ def _keys(table: object, expressions: Sequence[str]) -> list[Key]:
 def _linked(left: Sequence[Key], right: Sequence[Key], typos: int) -> list[tuple[int, int]]:
     """Pairs that fit nobody else, on either side. An empty key fits nothing."""
     blocks: dict[str, set[int]] = defaultdict(set)
-    for place, key in enumerate(right):
+    for index, key in enumerate(right):
         for block in _blocks(key, typos):
-            blocks[block].add(place)
+            blocks[block].add(index)
     fits: dict[int, list[int]] = {}
     taken: dict[int, int] = defaultdict(int)
-    for place, key in enumerate(left):
+    for index, key in enumerate(left):
         there = set().union(*(blocks.get(block, set()) for block in _blocks(key, typos))) if any(key) else set()
         apart = {other: _distance(key, right[other], typos) for other in there if any(right[other])}
         nearest = min(apart.values(), default=typos + 1)
         near = [other for other, distance in apart.items() if distance == nearest <= typos]
-        fits[place] = near
+        fits[index] = near
         for other in near:
             taken[other] += 1
-    return [(place, near[0]) for place, near in fits.items() if len(near) == 1 and taken[near[0]] == 1]
+    return [(index, near[0]) for index, near in fits.items() if len(near) == 1 and taken[near[0]] == 1]
 
 
 def _blocks(key: Key, typos: int) -> set[str]:
     """What is left of a key with up to so many letters taken out: two that are `typos` apart share one of these."""
     whole = "\x1f".join(key)
-    found = {whole}
+    blocks = {whole}
     for size in range(1, typos + 1):
-        for places in combinations(range(len(whole)), size):
-            found.add("".join(letter for place, letter in enumerate(whole) if place not in places))
-    return found
+        for left_out in combinations(range(len(whole)), size):
+            blocks.add("".join(letter for index, letter in enumerate(whole) if index not in left_out))
+    return blocks
 
 
 def _distance(first: Key, second: Key, most: int) -> int:
@@ -136,7 +136,7 @@ def _mixed(keys: Sequence[Sequence[Key]], source: Source) -> list[Key]:
     both = [*keys[0], *keys[1]]
     size = len(keys[1])
     columns = [
-        [both[place][column] for place in uniform_integer(len(both), size, source=source).tolist()]
+        [both[index][column] for index in uniform_integer(len(both), size, source=source).tolist()]
         for column in range(len(both[0]))
     ]
     return list(zip(*columns, strict=True))
@@ -145,10 +145,10 @@ def _mixed(keys: Sequence[Sequence[Key]], source: Source) -> list[Key]:
 def uniqueness(people: People, *, most: int = 3) -> Mapping[tuple[str, ...], float]:
     """For each set of up to `most` known columns, and for all: the share of members whom it tells from all others."""
     sizes = {*range(1, min(most, len(people.known)) + 1), len(people.known)}
-    found = {}
+    shares = {}
     for size in sorted(sizes):
         for chosen in combinations(people.known, size):
             codes = np.stack([attribute.codes[people.members] for attribute in chosen])
             _, counts = np.unique(codes, axis=1, return_counts=True)
-            found[tuple(attribute.name for attribute in chosen)] = float(np.count_nonzero(counts == 1) / people.rows)
-    return found
+            shares[tuple(attribute.name for attribute in chosen)] = float(np.count_nonzero(counts == 1) / people.rows)
+    return shares

@@ -78,9 +78,9 @@ def open_people(
             )
         names = [there[name.casefold()] for name in (*known, secret)]
         quoted = ['"' + name.replace('"', '""') + '"' for name in names]
-        listed = ", ".join(f"CAST({name} AS VARCHAR) AS c{place}" for place, name in enumerate(quoted))
+        listed = ", ".join(f"CAST({name} AS VARCHAR) AS c{index}" for index, name in enumerate(quoted))
         cells = relation.project(listed).fetchnumpy()
-    attributes = [_attribute(name, cells[f"c{place}"]) for place, name in enumerate(names)]
+    attributes = [_attribute(name, cells[f"c{index}"]) for index, name in enumerate(names)]
     rows = attributes[0].codes.size
     if rows < NEEDED:
         raise InvalidParameter(f"the table is too small for a verdict: it has {rows} rows, and {NEEDED} are needed")

@@ -45,11 +45,11 @@ class PublishedRows:
             fits &= cover[cells][:, codes].T
         return fits
 
-    def table(self, place: int, known: KnownColumn) -> Floats:
+    def table(self, index: int, known: KnownColumn) -> Floats:
         """(value, secret): how many there seem to be, every row spread evenly over what its cell covers."""
-        cover = self.covers[place].astype(np.float64)
+        cover = self.covers[index].astype(np.float64)
         each = cover / np.maximum(1, cover.sum(axis=1, keepdims=True))
-        spread: Floats = each[self.cells[place]].T @ self.secrets
+        spread: Floats = each[self.cells[index]].T @ self.secrets
         return spread
 
 
@@ -80,16 +80,18 @@ def k_anonymous(
     chosen = list(range(len(people.known))) if by is None else list(by)
     with duckdb.connect() as connection:
         relation = _members(connection, people)
-        names = [f"q{place}" for place in chosen]
-        made = anonymise(
+        names = [f"q{index}" for index in chosen]
+        anonymous = anonymise(
             relation, names, sensitive="s", k=k, alpha=share, method=method, unit="row", suppression=0.05
         ).relation()
-        cells = made.project(", ".join(f'CAST("{name}" AS VARCHAR) AS "{name}"' for name in (*names, "s"))).fetchnumpy()
+        cells = anonymous.project(
+            ", ".join(f'CAST("{name}" AS VARCHAR) AS "{name}"' for name in (*names, "s"))
+        ).fetchnumpy()
     labels, codes = [], []
-    for place in range(len(people.known)):
-        texts = np.ma.filled(cells[f"q{place}"], "*").astype(str) if place in chosen else np.full(cells["s"].size, "*")
-        found, inverse = np.unique(texts, return_inverse=True)
-        labels.append(tuple(found.tolist()))
+    for index in range(len(people.known)):
+        texts = np.ma.filled(cells[f"q{index}"], "*").astype(str) if index in chosen else np.full(cells["s"].size, "*")
+        distinct, inverse = np.unique(texts, return_inverse=True)
+        labels.append(tuple(distinct.tolist()))
         codes.append(inverse.astype(np.int64).ravel())
     secrets = np.searchsorted(np.array(people.secret.values), np.ma.filled(cells["s"], "").astype(str))
     diverse = "" if share is None else f", {1 / share:g}-diverse"
@@ -115,22 +117,22 @@ def _gathered(
 
 def _covering(cells: Sequence[str], known: KnownColumn) -> NDArray[np.bool_]:
     """(published cell, true value) → whether the one may stand for the other."""
-    place = {value: code for code, value in enumerate(known.values)}
+    code_of = {value: code for code, value in enumerate(known.values)}
     numbers = known.numbers
-    found = np.zeros((len(cells), len(known.values)), dtype=np.bool_)
+    covering = np.zeros((len(cells), len(known.values)), dtype=np.bool_)
     for row, cell in enumerate(cells):
         within = _RANGE.fullmatch(cell)
-        if cell in place:
-            found[row, place[cell]] = True
+        if cell in code_of:
+            covering[row, code_of[cell]] = True
         elif cell == "*":
-            found[row] = True
+            covering[row] = True
         elif within is not None and numbers is not None:
-            found[row] = (numbers >= float(within[1])) & (numbers <= float(within[2]))
+            covering[row] = (numbers >= float(within[1])) & (numbers <= float(within[2]))
         else:
             for part in cell.split("|"):
-                if part in place:
-                    found[row, place[part]] = True
-    return found
+                if part in code_of:
+                    covering[row, code_of[part]] = True
+    return covering
 
 
 def _members(connection: duckdb.DuckDBPyConnection, people: People) -> duckdb.DuckDBPyRelation:
@@ -194,25 +196,25 @@ def noisy_tables(people: People, epsilons: Sequence[Fraction]) -> list[NoisyTabl
     Each table has an equal share of the price.
     """
     asked = [i for i, known in enumerate(people.known) if len(known.values) <= MOST_VALUES]
-    found = []
+    publications = []
     with _bench(people) as bench:
         curator = Curator(bench.policy, bench.engine, bench.ledger)
         for epsilon in epsilons:
             counts: list[Floats | None] = [None] * len(people.known)
-            for place in asked:
-                counts[place] = _asked(curator, place, epsilon / len(asked), people)
-            found.append(NoisyTables(f"DP-SELECT at ε = {float(epsilon):g}", tuple(counts), Loss(epsilon)))
-    return found
+            for index in asked:
+                counts[index] = _asked(curator, index, epsilon / len(asked), people)
+            publications.append(NoisyTables(f"DP-SELECT at ε = {float(epsilon):g}", tuple(counts), Loss(epsilon)))
+    return publications
 
 
 def synthetic_rows(people: People, epsilon: Fraction, *, delta: Fraction = Fraction(1, 10**6)) -> PublishedRows:
     """As many made-up rows as there are members, from a model of them that was paid for once."""
     request = SynthesisRequest("members", epsilon, delta)
     with _bench(people) as bench:
-        made = Synthesiser(bench.policy, bench.engine, bench.ledger).synthesise(request, bench.policy.analysts[0])
-    table = made.model.sample()
+        model = Synthesiser(bench.policy, bench.engine, bench.ledger).synthesise(request, bench.policy.analysts[0])
+    table = model.model.sample()
     cells = dict(zip(table.columns, table.lists(), strict=True))
-    codes = [np.array(cells[f"q{place}"], dtype=np.int64) for place in range(len(people.known))]
+    codes = [np.array(cells[f"q{index}"], dtype=np.int64) for index in range(len(people.known))]
     secrets = np.array(cells["s"], dtype=np.int64)
     labels = [known.values for known in people.known]
     return _gathered(
@@ -220,11 +222,11 @@ def synthetic_rows(people: People, epsilon: Fraction, *, delta: Fraction = Fract
     )
 
 
-def _asked(curator: Curator, place: int, epsilon: Fraction, people: People) -> Floats:
-    text = f"DP-SELECT {epsilon} q{place}, s, COUNT(*) FROM members GROUP BY q{place}, s"
+def _asked(curator: Curator, index: int, epsilon: Fraction, people: People) -> Floats:
+    text = f"DP-SELECT {epsilon} q{index}, s, COUNT(*) FROM members GROUP BY q{index}, s"
     answer = curator.ask(text, session=Session("mallory"))
     assert isinstance(answer, Release)  # noqa: S101 - it does not say EXPLAIN
-    table = np.zeros((len(people.known[place].values), len(people.secret.values)))
+    table = np.zeros((len(people.known[index].values), len(people.secret.values)))
     for value, secret, number in answer.rows:
         table[int(str(value)), int(str(secret))] = float(str(number))
     return table
@@ -232,13 +234,13 @@ def _asked(curator: Curator, place: int, epsilon: Fraction, people: People) -> F
 
 def utility(publication: Publication, people: People) -> float:
     """How much of the tables of each known column by the secret is right: 1 less half the distance of the shares."""
-    found = []
-    for place, known in enumerate(people.known):
-        noisy = publication.table(place, known) if isinstance(publication, PublishedRows) else publication.counts[place]
+    distances = []
+    for index, known in enumerate(people.known):
+        noisy = publication.table(index, known) if isinstance(publication, PublishedRows) else publication.counts[index]
         if noisy is None:
             continue
         true = np.zeros(noisy.shape)
         np.add.at(true, (known.codes[people.members], people.secret.codes[people.members]), 1)
         shares = [np.maximum(0, table) / max(1e-9, np.maximum(0, table).sum()) for table in (noisy, true)]
-        found.append(1 - float(np.abs(shares[0] - shares[1]).sum()) / 2)
-    return float(np.mean(found)) if found else 0.0
+        distances.append(1 - float(np.abs(shares[0] - shares[1]).sum()) / 2)
+    return float(np.mean(distances)) if distances else 0.0

@@ -46,10 +46,10 @@ class AttackResult:
 
     def __str__(self) -> str:
         ceiling = "" if self.ceiling is None else f", at most {self.ceiling:.1%} by the guarantee"
-        found = "alarms" if self.alarms else "finds nothing"
+        verdict = "alarms" if self.alarms else "finds nothing"
         return (
             f"{self.attack} on {self.against}: {self.success:.1%} [{self.low:.1%}, {self.high:.1%}],"
-            f" {self.null:.1%} without the data{ceiling}; {found}"
+            f" {self.null:.1%} without the data{ceiling}; {verdict}"
         )
 
 

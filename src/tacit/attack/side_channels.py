@@ -52,11 +52,11 @@ def timing_of_draws(*, draws: int = 600, source: Source = SYSTEM) -> AttackResul
     noise = Laplace(1000)
     value = np.zeros(1, dtype=np.int64)
     taken, sizes = np.zeros(draws), np.zeros(draws)
-    for place in range(draws):
+    for index in range(draws):
         start = time.perf_counter_ns()
         drawn = noise.release(value, source)
-        taken[place] = time.perf_counter_ns() - start
-        sizes[place] = abs(int(drawn[0]))
+        taken[index] = time.perf_counter_ns() - start
+        sizes[index] = abs(int(drawn[0]))
     large = sizes > np.median(sizes)
     half = draws // 2
     cut = np.median(taken[:half])

@@ -59,27 +59,27 @@ def nearest(sums: Any, answers: Floats, *, most: float = np.inf, total: int | No
     if total is not None:
         row = sparse.csr_array(np.concatenate([np.ones(size), np.zeros(rows)]).reshape(1, -1))
         limits.append(optimise.LinearConstraint(row, total, total))
-    found = optimise.milp(
+    solution = optimise.milp(
         np.concatenate([np.zeros(size), np.ones(rows)]),
         constraints=limits,
         bounds=optimise.Bounds(0, np.concatenate([np.full(size, most), free])),
     )
-    return np.asarray(found.x[:size], dtype=np.float64)
+    return np.asarray(solution.x[:size], dtype=np.float64)
 
 
 def fitting(sums: Any, answers: Floats, *, cost: Floats | None = None, most: float = np.inf) -> Floats | None:
     """Whole numbers from 0 to `most` whose sums are the answers exactly, at the least cost; None where none are."""
     optimise = from_scipy("optimize")
     size = sums.shape[1]
-    found = optimise.milp(
+    solution = optimise.milp(
         np.zeros(size) if cost is None else cost,
         constraints=optimise.LinearConstraint(sums, answers, answers),
         integrality=np.ones(size),
         bounds=optimise.Bounds(0, most),
     )
-    if found.x is None:
+    if solution.x is None:
         return None
-    return np.asarray(np.rint(found.x), dtype=np.float64)
+    return np.asarray(np.rint(solution.x), dtype=np.float64)
 
 
 def from_scipy(part: str) -> Any:

@@ -105,21 +105,21 @@ def attack_table(
     progress("reading the table", 0.0)
     people = open_people(table, known, secret=secret, source=source)
     skipped: list[str] = []
-    made: list[Publication] = [as_they_are(people)]
+    publications: list[Publication] = [as_they_are(people)]
     progress(f"making it {k}-anonymous", 0.1)
     twice = _k_anonymous_twice(people, k, skipped)
-    made += twice[:1]
+    publications += twice[:1]
     progress("making it diverse", 0.2)
     diverse = _k_anonymous(people, k, skipped, method="strict", share=SHARE)
-    made += diverse
+    publications += diverse
     progress("asking DP-SELECT", 0.3)
-    made += noisy_tables(people, epsilons)
+    publications += noisy_tables(people, epsilons)
     if epsilons:
         progress("synthesising", 0.4)
-        made += _synthetic(people, sorted(epsilons)[len(epsilons) // 2], skipped)
+        publications += _synthetic(people, sorted(epsilons)[len(epsilons) // 2], skipped)
     published = []
-    for number, publication in enumerate(made):
-        progress(f"attacking {publication.name}", 0.45 + 0.3 * number / len(made))
+    for number, publication in enumerate(publications):
+        progress(f"attacking {publication.name}", 0.45 + 0.3 * number / len(publications))
         results = _attacked(publication, people, alike, skipped)
         if len(twice) == 2 and publication is twice[0]:
             results.append(guessing.intersection(twice[0], twice[1], people))
@@ -224,13 +224,13 @@ def _asked(
 
 def _tried(attacks: Iterable[Callable[[], AttackResult]], skipped: list[str]) -> list[AttackResult]:
     """What the attacks find; one that cannot run on this table says why."""
-    found = []
+    results = []
     for attack in attacks:
         try:
-            found.append(attack())
+            results.append(attack())
         except (InvalidParameter, EngineError) as error:  # too little of something, or an extra that is not there
             skipped.append(error.message)
-    return found
+    return results
 
 
 def _channels() -> tuple[str, ...]:

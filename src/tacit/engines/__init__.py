@@ -59,14 +59,14 @@ def opener_of(engine: str) -> Opener:
     spec = ENGINES[engine]  # the policy has refused every other name
     module, _, function = spec.opener.partition(":")
     try:
-        found: Opener = getattr(import_module(module), function)
+        opener: Opener = getattr(import_module(module), function)
     except ImportError:
         if spec.extra is None:
             raise
         raise EngineError(
             f"{spec.title} is not installed with tacit", hint=f"pip install 'tacit[{spec.extra}]'"
         ) from None
-    return found
+    return opener
 
 
 def open_engine(policy: Policy, limits: Limits = UNLIMITED) -> Engine:

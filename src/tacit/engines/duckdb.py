@@ -85,12 +85,12 @@ class DuckDB:
 
     def _looked_at(self, cursor: duckdb.DuckDBPyConnection, sql: str) -> Readable:
         """The statement, with its columns. It is remembered: to ask DuckDB for them costs as much as many an answer."""
-        found = readable(cursor, sql)
+        columns = readable(cursor, sql)
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
         if len(sql) <= _LONGEST_KNOWN:
-            self._known[sql] = found
-        return found
+            self._known[sql] = columns
+        return columns
 
     def mark(self) -> DataMark:
         """The state of the files; see `Watched`."""

@@ -79,7 +79,7 @@ def _looked(files: TableFiles) -> tuple[dict[str, str], TextFormat]:
     except (duckdb.Error, OSError, EOFError):
         raise unreadable from None
     form = _with(form, **_settled(fits))
-    return {cell.name: SQL_TYPES[_kind(found, form)] for cell, found in zip(table.cells, fits, strict=True)}, form
+    return {cell.name: SQL_TYPES[_kind(fit, form)] for cell, fit in zip(table.cells, fits, strict=True)}, form
 
 
 def _with(form: TextFormat, **changes: object) -> TextFormat:
@@ -105,8 +105,8 @@ def _fitting(connection: duckdb.DuckDBPyConnection, table: TextTable) -> list[se
     tallies = [0] * len(asked)
     for path in table.files.paths:
         for rows, given in rows_in(table, path):
-            (found,) = connection.execute(f"SELECT {', '.join(asked)} FROM ({rows})", [given]).fetchall()
-            tallies = [tally + int(more) for tally, more in zip(tallies, found, strict=True)]
+            (row,) = connection.execute(f"SELECT {', '.join(asked)} FROM ({rows})", [given]).fetchall()
+            tallies = [tally + int(more) for tally, more in zip(tallies, row, strict=True)]
     columns = [tallies[at : at + width] for at in range(0, len(tallies), width)]
     return [
         {way for way, misfits in zip(_WAYS, rest, strict=True) if there and not misfits} for there, *rest in columns
@@ -119,7 +119,7 @@ def _settled(fits: list[set[Way]]) -> dict[str, object]:
     for kind in (ColumnType.NUMBER, ColumnType.DATE, ColumnType.TIMESTAMP):
         ways = [way for way in _WAYS if way[0] is kind]
         whole = {way for way in _WAYS if way[0] is ColumnType.INTEGER}
-        counts = [sum(way in found and not found & whole for found in fits) for way in ways]
+        counts = [sum(way in fit and not fit & whole for fit in fits) for way in ways]
         _, key, said = ways[counts.index(max(counts))]
         changes |= {key: said} if key else {}
     return changes

@@ -90,7 +90,7 @@ def holds_identifiers(engine: Engine, column: tuple[str, str], unit: tuple[str, 
     values = f"SELECT DISTINCT {name} AS v FROM {table} WHERE {name} IS NOT NULL"
     known = f"SELECT {key} FROM {other} WHERE {key} IS NOT NULL"
     count = "SELECT CAST(COUNT(*) AS BIGINT) AS n FROM ({}) AS each_value{}"
-    total, found = (
+    total, distinct = (
         int(engine.execute(count.format(values, where)).integers("n")[0]) for where in ("", f" WHERE v IN ({known})")
     )
-    return found >= _FEWEST and _SHARE * found >= total
+    return distinct >= _FEWEST and _SHARE * distinct >= total

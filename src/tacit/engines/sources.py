@@ -161,7 +161,7 @@ def _main_tables(there: Sequence[tuple[str, str]]) -> list[str]:
 def _find(there: Sequence[tuple[str, str]], name: str) -> tuple[str, str]:
     """Where a table lies: in `main` if it is there, else in the one schema that has it."""
     same = [(schema, table) for schema, table in there if fold(table) == fold(name)]
-    main = [found for found in same if found[0] == "main"]
+    main = [candidate for candidate in same if candidate[0] == "main"]
     if len(main or same) == 1:
         return (main or same)[0]
     if same:
@@ -177,11 +177,11 @@ def _expose_files(connection: Connection, dataset: Dataset, *, tables: Mapping[s
         raise TypeError("only a source of files names them")
     paths: list[str] = []
     names = []
-    found = {table: table_files(dataset, table, location=location) for table, location in dataset.source.files}
-    texts = [path for files in found.values() if files.format is not Format.PARQUET for path in files.paths]
+    files_of = {table: table_files(dataset, table, location=location) for table, location in dataset.source.files}
+    texts = [path for files in files_of.values() if files.format is not Format.PARQUET for path in files.paths]
     loaded = mark_of_files(texts) if texts else None
     for table, location in dataset.source.files:
-        files = found[table]
+        files = files_of[table]
         policy = tables.get(fold(table))
         name = table if policy is None else policy.name
         unreadable = PolicyError(

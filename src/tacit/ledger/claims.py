@@ -143,10 +143,10 @@ def _place(dataset: Dataset, location: str) -> str:
 
 def _file(place: str) -> str:
     try:
-        found = os.stat(place)
+        status = os.stat(place)
     except (OSError, ValueError):
         return ""
-    return f"{found.st_dev}:{found.st_ino}"
+    return f"{status.st_dev}:{status.st_ino}"
 
 
 def _is_file(place: str) -> bool:

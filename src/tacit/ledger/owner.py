@@ -44,10 +44,10 @@ def back_up(path: str | os.PathLike[str], copy: Path, *, mark: Path | None = Non
     Charges made after this began are not in it. Raises LedgerError where it cannot be made, or is not sound.
     """
     database = Path(os.path.realpath(path))
-    found = apart(lambda: _backed_up(database, copy, mark or mark_beside(database)))
-    if not found.sound:
-        raise LedgerError(f"the copy is not sound: {found.problems[0]}", hint="tacit ledger verify")
-    return found
+    backed_up = apart(lambda: _backed_up(database, copy, mark or mark_beside(database)))
+    if not backed_up.sound:
+        raise LedgerError(f"the copy is not sound: {backed_up.problems[0]}", hint="tacit ledger verify")
+    return backed_up
 
 
 def _backed_up(database: Path, copy: Path, mark_path: Path) -> Verdict:

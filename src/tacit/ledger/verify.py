@@ -132,13 +132,13 @@ class _Examiner:
         """Check that totals are sealed by every entry, or by every one since they were carried over, and change with
         charges only.
         """
-        found, act = str(row.get("state") or ""), row["act"]
+        state, act = str(row.get("state") or ""), row["act"]
         begins = act == "carry" if self.state == "" else act == "open"
-        if self.state is not None and bool(found) != bool(self.state) and not begins:
+        if self.state is not None and bool(state) != bool(self.state) and not begins:
             self.say(f"entry {row['seq']} is out of place: it does not seal what the accounts stand at")
-        if self.state and found != self.state and act != "charge":
+        if self.state and state != self.state and act != "charge":
             self.say(f"entry {row['seq']} changes what the accounts stand at, and is no charge")
-        self.state = found
+        self.state = state
 
     def _charge(self, row: Row) -> None:
         dataset, analyst = row["dataset"], row["analyst"]
@@ -178,8 +178,8 @@ class _Examiner:
             "SELECT answer.*, entry.digest AS sealed FROM answer LEFT JOIN entry ON entry.charge = answer.charge"
             f" ORDER BY answer.charge{', answer.member' if self.state else ''}"
         )
-        for charge, found in groupby(self.connection.execute(kept), key=lambda row: row["charge"]):
-            rows = list(found)
+        for charge, kept_rows in groupby(self.connection.execute(kept), key=lambda row: row["charge"]):
+            rows = list(kept_rows)
             if answers_digest(rows) != rows[0]["sealed"]:
                 self.say(f"the answer kept for charge {charge} was changed")
         lost = "SELECT charge FROM entry WHERE act = 'settle' AND charge NOT IN (SELECT charge FROM answer)"

@@ -98,5 +98,5 @@ def _missing(exponent: Fraction, candidates: int) -> Decimal:
     low, high = exp_below(-exponent), exp_above(-exponent)
     floor, roof = down(DIGITS), up(DIGITS)
     none_kept = roof.power(roof.subtract(1, low), candidates)
-    found = floor.divide(floor.subtract(1, roof.next_plus(none_kept)), roof.multiply(candidates, high))
-    return roof.subtract(1, max(Decimal(0), found))
+    missing = floor.divide(floor.subtract(1, roof.next_plus(none_kept)), roof.multiply(candidates, high))
+    return roof.subtract(1, max(Decimal(0), missing))

@@ -94,8 +94,8 @@ def keep_each(scores: IntArray, rate: Number, *, source: Source = SYSTEM) -> Coi
     exact = positive(rate, "the rate")
     gaps = gaps_below_best(scores)
 
-    def exact_rate(place: int) -> Fraction:
-        return exact * int(gaps[place])
+    def exact_rate(index: int) -> Fraction:
+        return exact * int(gaps[index])
 
     return flip_exp(_rates(exact, gaps), exact_rate, source=source)
 

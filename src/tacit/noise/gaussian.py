@@ -52,7 +52,7 @@ def _accepted(sigma: Fraction, candidates: int, *, source: Source) -> IntArray:
     numbers = geometric_array(scale, candidates, source=source, two_sided=True)
     distance = (np.abs(numbers) - float(centre)) / max(float(sigma), _LEAST_SPREAD)
 
-    def exact_rate(place: int) -> Fraction:
-        return (abs(int(numbers[place])) - centre) ** 2 / (2 * variance)
+    def exact_rate(index: int) -> Fraction:
+        return (abs(int(numbers[index])) - centre) ** 2 / (2 * variance)
 
     return numbers[flip_exp(distance * distance / 2, exact_rate, source=source)]

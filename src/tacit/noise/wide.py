@@ -92,8 +92,8 @@ def _accepted(sigma: Fraction, candidates: int, *, source: Source) -> WideArray:
     numbers = _drawn(scale, candidates, source=source)
     distance = (np.abs(numbers).astype(np.float64) - float(centre)) / max(float(sigma), _LEAST_SPREAD)
 
-    def exact_rate(place: int) -> Fraction:
-        return (abs(int(numbers[place])) - centre) ** 2 / (2 * variance)
+    def exact_rate(index: int) -> Fraction:
+        return (abs(int(numbers[index])) - centre) ** 2 / (2 * variance)
 
     kept: WideArray = numbers[flip_exp(distance * distance / 2, exact_rate, source=source)]
     return kept

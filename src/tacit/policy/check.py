@@ -60,11 +60,11 @@ def check_policy(policy: Policy, schema: Schema) -> list[Finding]:
     return sorted(placed, key=lambda finding: list(Severity).index(finding.level))
 
 
-def two_owners(found: SecondOwner) -> Finding:
+def two_owners(second: SecondOwner) -> Finding:
     """The warning that a row may belong to somebody else as well."""
-    why = f"looks like a key of {found.unit_table}.{found.unit_column}: whom it names is not hidden in this table"
+    why = f"looks like a key of {second.unit_table}.{second.unit_column}: whom it names is not hidden in this table"
     hint = "see `Rows with two owners` in docs/how-to/write-a-policy.md"
-    return Finding(Severity.WARNING, ("tables", found.table, "columns", found.column), why, hint)
+    return Finding(Severity.WARNING, ("tables", second.table, "columns", second.column), why, hint)
 
 
 def _placed(finding: Finding, policy: Policy) -> Finding:

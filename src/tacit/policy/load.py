@@ -85,9 +85,9 @@ def _toml(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text, parse_float=_decimal)
     except tomllib.TOMLDecodeError as error:
-        found = _AT_LINE.search(str(error))
-        what = _AT_LINE.sub(f" at column {found[2]}" if found else "", str(error))
-        line = int(found[1]) if found else text.count("\n") + 1
+        match = _AT_LINE.search(str(error))
+        what = _AT_LINE.sub(f" at column {match[2]}" if match else "", str(error))
+        line = int(match[1]) if match else text.count("\n") + 1
         raise Fault(f"not TOML: {what[:1].lower()}{what[1:]}", line=line) from None
     except (ValueError, RecursionError):  # thousands of digits, or a depth the scanner did not see
         raise Fault("not TOML: a number or a nesting beyond all measure") from None
@@ -197,22 +197,22 @@ def _each(
     return [thing for thing in values if thing is not None]
 
 
-def _section(raw: object, place: KeyPath, known: tuple[keys.PolicyKey, ...]) -> dict[str, Any]:
+def _section(raw: object, path: KeyPath, known: tuple[keys.PolicyKey, ...]) -> dict[str, Any]:
     """A table's keys and values: no unknown ones, none that is needed missing, none left blank."""
     if raw is None:
-        raise Fault("is missing", path=place, hint="a policy needs [dataset], [budget] and [tables.…]")
+        raise Fault("is missing", path=path, hint="a policy needs [dataset], [budget] and [tables.…]")
     if not isinstance(raw, Mapping):
         hint = "write {} where nothing is known of it" if known is keys.COLUMN else ""
-        raise Fault(f"must be a table: it is {kind_name(raw)}", path=place, hint=hint)
+        raise Fault(f"must be a table: it is {kind_name(raw)}", path=path, hint=hint)
     names = keys.names_of(known)
     for key in raw:
         if key not in names:
-            raise _unknown((*place, key), names)
+            raise _unknown((*path, key), names)
     for key in known:
         if key.default == keys.NEEDED and key.name not in raw:
-            raise Fault(f"is missing: {key.meaning}", path=(*place, key.name), hint=f"add {key.name} = …")
+            raise Fault(f"is missing: {key.meaning}", path=(*path, key.name), hint=f"add {key.name} = …")
         if raw.get(key.name) == BLANK:
-            raise Fault("is still blank", path=(*place, key.name), hint=f"fill it in: {key.meaning}")
+            raise Fault("is still blank", path=(*path, key.name), hint=f"fill it in: {key.meaning}")
     return dict(raw)
 
 

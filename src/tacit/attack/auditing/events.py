@@ -43,14 +43,14 @@ class LearntEvent:
         size = columns[0].size if columns else 0
         if max(self.columns) >= len(columns):  # an outcome of another shape than any that was seen
             return np.zeros(size)
-        codes = [coding.codes(columns[place]) for place, coding in zip(self.columns, self.codings, strict=True)]
+        codes = [coding.codes(columns[index]) for index, coding in zip(self.columns, self.codings, strict=True)]
         if self.joint is None:
             return np.asarray(
                 sum(table[code] for table, code in zip(self.tables, codes, strict=True)), dtype=np.float64
             )
         whole = _together(codes, self.codings)
-        place = np.minimum(np.searchsorted(self.joint, whole), self.joint.size - 1)
-        return np.where(self.joint[place] == whole, self.tables[0][place], 0.0)
+        index = np.minimum(np.searchsorted(self.joint, whole), self.joint.size - 1)
+        return np.where(self.joint[index] == whole, self.tables[0][index], 0.0)
 
     def __str__(self) -> str:
         if self.by_shape:
@@ -144,9 +144,9 @@ def _shape_of(columns: Sequence[Column]) -> list[Column]:
 
 def _same_kinds(columns: tuple[list[Any], list[Any]]) -> None:
     """Where a column is of words on one side only, it is of words on both."""
-    for place, (a, b) in enumerate(zip(*columns, strict=True)):
+    for index, (a, b) in enumerate(zip(*columns, strict=True)):
         if (a.dtype == object) != (b.dtype == object):
-            columns[0][place], columns[1][place] = a.astype(object), b.astype(object)
+            columns[0][index], columns[1][index] = a.astype(object), b.astype(object)
 
 
 def _log_ratios(here: NDArray[np.int64], there: NDArray[np.int64], size: int) -> Floats:

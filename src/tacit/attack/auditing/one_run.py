@@ -68,7 +68,7 @@ def certify_guesses(
     for share in shares:
         side = max(1, round(share * canaries / 2))
         right = int(np.count_nonzero(included[order[:side]])) + int(np.count_nonzero(~included[order[-side:]]))
-        found = Certificate(
+        certificate = Certificate(
             epsilon=one_run_epsilon(
                 right, 2 * side, canaries=canaries, delta=delta, false_alarm=false_alarm / len(shares)
             ),
@@ -76,7 +76,7 @@ def certify_guesses(
             event=f"{right:,} of {2 * side:,} guesses about {canaries:,} canaries were right", looks=len(shares),
             claimed=claimed,
         )  # fmt: skip
-        best = found if best is None or found.epsilon > best.epsilon else best
+        best = certificate if best is None or certificate.epsilon > best.epsilon else best
     if best is None:
         raise InvalidParameter("no number of guesses is tried: shares is empty")
     return best
@@ -109,10 +109,10 @@ def _chance(right: int, guesses: int, canaries: int, epsilon: float, delta: floa
 
 def _distances(right: int) -> list[tuple[int, int]]:
     """How many guesses delta may have turned: each number, and from some on ranges, whose fall is taken for steeper."""
-    found = []
+    distances = []
     first = 1
     while first <= right:
         last = min(right, max(first, first + first // 100 - 1))
-        found.append((first, last))
+        distances.append((first, last))
         first = last + 1
-    return found
+    return distances

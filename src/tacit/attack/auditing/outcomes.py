@@ -24,18 +24,18 @@ def columns_of(outcomes: object) -> list[Column]:
     array = outcomes if isinstance(outcomes, np.ndarray) else _array(list(outcomes))  # type: ignore[call-overload]
     if array.ndim == 1:
         return _with_digits(array)
-    return [column for place in range(array.shape[1]) for column in _with_digits(array[:, place])]
+    return [column for index in range(array.shape[1]) for column in _with_digits(array[:, index])]
 
 
 def _array(values: list[object]) -> NDArray[Any]:
     """A list of outcomes as an array: of numbers where all are, of tuples' parts where all are alike, else of words."""
     if values and all(isinstance(value, (bool, int, float, np.number)) for value in values):
-        found = np.array(values)
-        return found if found.dtype != object else found.astype(np.float64)
+        array = np.array(values)
+        return array if array.dtype != object else array.astype(np.float64)
     widths = {len(value) if isinstance(value, (tuple, list, np.ndarray)) else -1 for value in values}
     if len(widths) == 1 and -1 not in widths:
         parts: list[Sequence[Any]] = [tuple(value) for value in values]  # type: ignore[arg-type]
-        columns = [_array([part[place] for part in parts]) for place in range(widths.pop())]
+        columns = [_array([part[index] for part in parts]) for index in range(widths.pop())]
         if columns and all(column.ndim == 1 for column in columns):
             same = {column.dtype for column in columns}
             return np.stack(columns, axis=1) if len(same) == 1 else _side_by_side(columns)
@@ -45,10 +45,10 @@ def _array(values: list[object]) -> NDArray[Any]:
 
 
 def _side_by_side(columns: Sequence[Column]) -> NDArray[Any]:
-    found = np.empty((columns[0].size, len(columns)), dtype=object)
-    for place, column in enumerate(columns):
-        found[:, place] = column
-    return found
+    table = np.empty((columns[0].size, len(columns)), dtype=object)
+    for index, column in enumerate(columns):
+        table[:, index] = column
+    return table
 
 
 def _with_digits(column: Column) -> list[Column]:
@@ -96,15 +96,15 @@ class Coding:
         if not self.atoms:
             codes = np.searchsorted(self.values, column, side="right") + 1
             return np.where(np.isnan(column.astype(np.float64)), _OTHER, codes).astype(np.int64)
-        place = np.minimum(np.searchsorted(self.values, column), self.values.size - 1)
-        return np.where(self.values[place] == column, place + 1, _OTHER).astype(np.int64)
+        nearest = np.minimum(np.searchsorted(self.values, column), self.values.size - 1)
+        return np.where(self.values[nearest] == column, nearest + 1, _OTHER).astype(np.int64)
 
 
 def coding_of(column: Column) -> Coding:
     """Codes for a column like this one."""
     if column.dtype == object:
         words = sorted(set(column.tolist()), key=str)
-        return Coding(np.empty(0), True, {word: place for place, word in enumerate(words, 1)})
+        return Coding(np.empty(0), True, {word: code for code, word in enumerate(words, 1)})
     known = column[~np.isnan(column)] if np.issubdtype(column.dtype, np.floating) else column
     values = np.unique(known)
     if values.size <= MOST_ATOMS:

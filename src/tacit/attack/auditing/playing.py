@@ -47,10 +47,10 @@ def audit(
     _checked(draws, delta, false_alarm)
     if event is not None:
         likely, rare = (_count(draw, side, draws, event) for side in (0, 1))
-        found = certified(likely, rare, draws=draws, delta=delta, false_alarm=false_alarm)
+        bound = certified(likely, rare, draws=draws, delta=delta, false_alarm=false_alarm)
         return Certificate(
-            epsilon=found, delta=delta, false_alarm=false_alarm, draws=draws, counted=draws, likely=likely, rare=rare,
-            event="fixed beforehand", claimed=claimed,
+            epsilon=bound, delta=delta, false_alarm=false_alarm, draws=draws, counted=draws,
+            likely=likely, rare=rare, event="fixed beforehand", claimed=claimed,
         )  # fmt: skip
     half = min(draws // 2, LEARNT_FROM)
     learnt = learn_event((draw(0, half), draw(1, half)), counted=draws - half, delta=delta, level=false_alarm)
@@ -87,10 +87,12 @@ def audit_sequentially(
         learnt = learn_event(seen, counted=size, delta=delta, level=share)
         fresh = (draw(0, size), draw(1, size))
         counts = [int(np.count_nonzero(learnt(side))) for side in fresh]
-        found = _certificate(learnt, counts, size=size, before=drawn, delta=delta, claimed=claimed, false_alarm=share)
+        certificate = _certificate(
+            learnt, counts, size=size, before=drawn, delta=delta, claimed=claimed, false_alarm=share
+        )
         drawn += size
-        if found.violates or found.epsilon >= enough * claimed or drawn >= most:
-            return replace(found, looks=look, false_alarm=false_alarm)
+        if certificate.violates or certificate.epsilon >= enough * claimed or drawn >= most:
+            return replace(certificate, looks=look, false_alarm=false_alarm)
         seen = (_both(seen[0], fresh[0]), _both(seen[1], fresh[1])) if drawn <= LEARNT_FROM else fresh
 
 

@@ -64,7 +64,7 @@ def audit_query(
     where the plan chooses instead of adding noise. Of `false_alarm` either audit has half.
     """
     with closing(open_engine(policy)) as engine:
-        made = made_up(policy, engine.schema(), question, _public_rows(policy, engine))
+        world = made_up(policy, engine.schema(), question, _public_rows(policy, engine))
     query = parse(question)
     if not isinstance(query.price, AtEpsilon):
         raise QueryRefused(
@@ -72,11 +72,11 @@ def audit_query(
         )
     if query.explain:
         raise QueryRefused("an audit needs answers: the question says EXPLAIN", hint="leave EXPLAIN out")
-    planned = _planned(query, made, policy)
+    planned = _planned(query, world, policy)
     neighbours, draw = None, None
     movements: tuple[Movement, ...] = ()
     if planned is not None:
-        neighbours, movements = worst_neighbours(planned, made, source=source)
+        neighbours, movements = worst_neighbours(planned, world, source=source)
         draw = noisy_draw(planned, neighbours, source=source)
     times = (DOOR_DRAWS if draw is None else 0) if door is None else door
     half = false_alarm / 2 if draw is not None and times else false_alarm
@@ -87,10 +87,10 @@ def audit_query(
     if not times and planned is not None:
         return QueryAudit(planned.loss, str(planned.unit), movements, replayed, None)
     replaces = policy.adjacency is Adjacency.REPLACE
-    rows = plain_neighbours(made, replaces=replaces, source=source) if neighbours is None else neighbours.rows
+    rows = plain_neighbours(world, replaces=replaces, source=source) if neighbours is None else neighbours.rows
     with (
         tempfile.TemporaryDirectory(prefix="tacit-audit-") as scratch,
-        closing(_Asked(made, rows, question, Path(scratch), delta=_default_delta(policy))) as asked,
+        closing(_Asked(world, rows, question, Path(scratch), delta=_default_delta(policy))) as asked,
     ):
         explained = asked.explain()
         claimed, delta = float(explained.loss.epsilon), float(explained.loss.delta)
@@ -103,11 +103,11 @@ def _default_delta(policy: Policy) -> Fraction:
     return policy.budget.default_delta or Fraction(1, 10**6)
 
 
-def _planned(query: Query, made: MadeUp, policy: Policy) -> Plan | None:
+def _planned(query: Query, world: MadeUp, policy: Policy) -> Plan | None:
     """The plan of one question; None where several are asked for at once, or something is computed from answers."""
-    declared = _over(made, Path("unused.duckdb"))
+    declared = _over(world, Path("unused.duckdb"))
     try:
-        bound = bind(query, declared, schema=made.schema)
+        bound = bind(query, declared, schema=world.schema)
     except UnknownName:
         raise
     except QueryRefused:  # what is refused here may still be computed from answers: the curator will say
@@ -121,7 +121,7 @@ def _planned(query: Query, made: MadeUp, policy: Policy) -> Plan | None:
 
 def _public_rows(policy: Policy, engine: Engine) -> Rows:
     """The public tables, as they are."""
-    found: dict[str, Sequence[tuple[object, ...]]] = {}
+    rows_of: dict[str, Sequence[tuple[object, ...]]] = {}
     schema = engine.schema()
     for table in policy.tables:
         if table.public:
@@ -131,13 +131,13 @@ def _public_rows(policy: Policy, engine: Engine) -> Rows:
             exact = engine.execute(f'SELECT {listed} FROM "{table.name}"')
             cells = {name: exact.keys(name) for name in known}
             rows = range(exact.rows)
-            found[table.name] = [tuple(cells[n][i] if n in cells else None for n in columns) for i in rows]
-    return found
+            rows_of[table.name] = [tuple(cells[n][i] if n in cells else None for n in columns) for i in rows]
+    return rows_of
 
 
-def _over(made: MadeUp, database: Path) -> Policy:
+def _over(world: MadeUp, database: Path) -> Policy:
     """The same policy over a made-up database, with a budget that no audit uses up."""
-    policy = made.policy
+    policy = world.policy
     dataset = Dataset(
         policy.dataset.name, database.name, adjacency=policy.dataset.adjacency, base=database.parent,
         ledger=f"{database.stem}.ledger",
@@ -151,13 +151,15 @@ def _over(made: MadeUp, database: Path) -> Policy:
 class _Asked:
     """Answers of two curators, each over one of the neighbours, with a ledger that is thrown away."""
 
-    def __init__(self, made: MadeUp, rows: tuple[Rows, Rows], question: str, scratch: Path, *, delta: Fraction) -> None:
+    def __init__(
+        self, world: MadeUp, rows: tuple[Rows, Rows], question: str, scratch: Path, *, delta: Fraction
+    ) -> None:
         self._question, self._session = question, Session("auditor", None, delta)
         self._curators = []
         for side in (0, 1):
             database = scratch / f"side{side}.duckdb"
-            write(made, rows[side], database).close()
-            policy = _over(made, database)
+            write(world, rows[side], database).close()
+            policy = _over(world, database)
             ledger = SqliteLedger(scratch / f"side{side}.ledger", create=True)
             self._curators.append(Curator(policy, open_engine(policy), ledger))
 

@@ -69,7 +69,7 @@ class Neighbours:
 
 
 def worst_neighbours(
-    plan: Plan, made: MadeUp, *, candidates: int = CANDIDATES, source: Source = SYSTEM
+    plan: Plan, world: MadeUp, *, candidates: int = CANDIDATES, source: Source = SYSTEM
 ) -> tuple[Neighbours, tuple[Movement, ...]]:
     """The neighbours, of those tried, that the plan's measurements tell apart best; and the farthest of all movements.
 
@@ -78,22 +78,22 @@ def worst_neighbours(
     """
     replaces, single = plan.unit.adjacency is Adjacency.REPLACE, plan.unit.is_row
     units = UNITS if plan.selection is None else min(MOST_UNITS, max(UNITS, 2 * plan.selection.threshold))
-    crowd = _merged([made.rows_of(unit, rows=LEAST_ROWS, source=source) for unit in range(1, units + 1)])
+    crowd = _merged([world.rows_of(unit, rows=LEAST_ROWS, source=source) for unit in range(1, units + 1)])
     best: Neighbours | None = None
     farthest: Sequence[Movement] = ()
     for shared in (crowd, {}):
         before: Rows = {}
-        with write(made, shared, ":memory:") as connection:
+        with write(world, shared, ":memory:") as connection:
             for number in range(candidates // 2):
                 rows = 1 if single else (MOST_ROWS if number % 3 else LEAST_ROWS)
-                added = made.rows_of(0, rows=rows, source=source)
+                added = world.rows_of(0, rows=rows, source=source)
                 unit = _one_table(added, plan.table) if single else added
-                found = _compared(plan, connection, shared, (before if replaces else {}, unit), made)
+                difference = _compared(plan, connection, shared, (before if replaces else {}, unit), world)
                 before = unit
-                pairs = zip(farthest or found.movements, found.movements, strict=True)
+                pairs = zip(farthest or difference.movements, difference.movements, strict=True)
                 farthest = [max(pair, key=lambda one: one.found) for pair in pairs]
-                if best is None or found.worth > best.worth:
-                    best = found
+                if best is None or difference.worth > best.worth:
+                    best = difference
     assert best is not None  # noqa: S101 - there is at least one candidate
     return best, tuple(farthest)
 
@@ -105,15 +105,15 @@ def _one_table(rows: Mapping[str, Sequence[Row]], table: str) -> Rows:
 
 
 def _merged(parts: Sequence[Rows]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
+    merged: dict[str, list[Row]] = {}
     for part in parts:
         for table, rows in part.items():
-            found.setdefault(table, []).extend(rows)
-    return found
+            merged.setdefault(table, []).extend(rows)
+    return merged
 
 
 def _compared(
-    plan: Plan, connection: duckdb.DuckDBPyConnection, shared: Rows, units: tuple[Rows, Rows], made: MadeUp
+    plan: Plan, connection: duckdb.DuckDBPyConnection, shared: Rows, units: tuple[Rows, Rows], world: MadeUp
 ) -> Neighbours:
     """Both sides read with the plan's SQL."""
     cells = []
@@ -121,7 +121,7 @@ def _compared(
         connection.execute("BEGIN")
         for table, rows in unit.items():
             insert(connection, table, rows)
-        cells.append(_read(plan, connection, made))
+        cells.append(_read(plan, connection, world))
         connection.execute("ROLLBACK")
     steps = plan.unit.adjacency.steps
     moved = tuple(_movement(m, (cells[0][i], cells[1][i]), steps) for i, m in enumerate(plan.measurements))
@@ -129,40 +129,40 @@ def _compared(
     return Neighbours(sides, (cells[0], cells[1]), moved)
 
 
-def _read(plan: Plan, connection: duckdb.DuckDBPyConnection, made: MadeUp) -> tuple[Cells, ...]:
+def _read(plan: Plan, connection: duckdb.DuckDBPyConnection, world: MadeUp) -> tuple[Cells, ...]:
     """What every measurement is, exactly, group by group: of the groups that can leave, and of no others."""
     tables = []
     for statement in plan.statements:
         result = connection.execute((statement.settled or statement).sql("duckdb"))
         names = [str(column[0]) for column in result.description or ()]
         tables.append((names, result.fetchall()))
-    found = []
+    read = []
     for measurement in plan.measurements:
         names, rows = tables[measurement.statement]
-        keys = [place for place, name in enumerate(names) if _KEY.fullmatch(name)]
+        keys = [index for index, name in enumerate(names) if _KEY.fullmatch(name)]
         value = names.index(measurement.column if isinstance(measurement.measure, Additive) else "c")
-        cells = {tuple(row[place] for place in keys): int(row[value]) for row in rows}
-        found.append({key: number for key, number in cells.items() if _leaves(plan, key, made)})
-    return tuple(found)
+        cells = {tuple(row[index] for index in keys): int(row[value]) for row in rows}
+        read.append({key: number for key, number in cells.items() if _leaves(plan, key, world)})
+    return tuple(read)
 
 
-def _leaves(plan: Plan, values: tuple[object, ...], made: MadeUp) -> bool:
+def _leaves(plan: Plan, values: tuple[object, ...], world: MadeUp) -> bool:
     """Whether a group is among the public ones: a row whose key is none of them is read, and left out."""
     for key, value in zip(plan.keys, values, strict=False):  # a value that is chosen stands after the keys
         listed: Sequence[object] | None
-        listed = made.values_of(key.values) if isinstance(key.values, TableDomain) else key.values
+        listed = world.values_of(key.values) if isinstance(key.values, TableDomain) else key.values
         seen = Fraction(repr(value)) if isinstance(value, float) and math.isfinite(value) else value
         if listed is not None and key.decode(seen) not in listed:
             return False
     return True
 
 
-def plain_neighbours(made: MadeUp, *, replaces: bool, source: Source = SYSTEM) -> tuple[Rows, Rows]:
+def plain_neighbours(world: MadeUp, *, replaces: bool, source: Source = SYSTEM) -> tuple[Rows, Rows]:
     """Two databases that differ in one unit with many rows; in one row, where each is a unit."""
-    private = [table for table in made.policy.tables if not table.public]
+    private = [table for table in world.policy.tables if not table.public]
     single = all(table.unit_column is None for table in private)
-    shared = _merged([made.rows_of(unit, rows=LEAST_ROWS, source=source) for unit in range(1, UNITS + 1)])
-    units = [made.rows_of(0, rows=1 if single else MOST_ROWS, source=source) for _ in range(2)]
+    shared = _merged([world.rows_of(unit, rows=LEAST_ROWS, source=source) for unit in range(1, UNITS + 1)])
+    units = [world.rows_of(0, rows=1 if single else MOST_ROWS, source=source) for _ in range(2)]
     kept = [_one_table(unit, private[0].name) if single else unit for unit in units]
     return _merged([shared, kept[0] if replaces else {}]), _merged([shared, kept[1]])
 
@@ -224,8 +224,8 @@ class _Together:
     def of(cls, plan: Plan, neighbours: Neighbours, keys: Sequence[tuple[object, ...]]) -> _Together | None:
         cells = []
         for key in keys:
-            for place, measurement in enumerate(plan.measurements):
-                here, there = (float(side[place].get(key, 0)) for side in neighbours.cells)
+            for index, measurement in enumerate(plan.measurements):
+                here, there = (float(side[index].get(key, 0)) for side in neighbours.cells)
                 law = measurement.noise.law
                 cells.append((here, there, float(law.size), law.norm))
         far = sum(abs(there - here) / size for here, there, size, norm in cells if norm == 1)

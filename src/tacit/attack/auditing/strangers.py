@@ -71,14 +71,14 @@ def load_callable(name: str) -> Callable[..., object]:
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        found = importlib.import_module(module)
+        loaded = importlib.import_module(module)
     except ImportError:
         raise InvalidParameter(f"there is no module {module!r}", hint="start in its folder, or install it") from None
     for part in function.split("."):
-        found = getattr(found, part, None)  # type: ignore[assignment]
-    if not callable(found):
+        loaded = getattr(loaded, part, None)  # type: ignore[assignment]
+    if not callable(loaded):
         raise InvalidParameter(f"{module!r} has no function {function!r}")
-    return found
+    return loaded
 
 
 class EndpointDraw:

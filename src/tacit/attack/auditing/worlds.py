@@ -54,7 +54,7 @@ class MadeUp:
         A column has one value in all of them, one of three in each, or any: as a die falls. So sums reach their ends,
         and a unit fills few groups or many.
         """
-        made: dict[str, list[Row]] = {}
+        rows_in: dict[str, list[Row]] = {}
         keys: dict[tuple[str, str], list[object]] = {}
         same: dict[tuple[str, str], tuple[object, ...]] = {}
         for column, pool in self.pools.items():
@@ -62,13 +62,13 @@ class MadeUp:
             same[column] = (pool, few, few[:1])[uniform_integer(3, source=source)]
         for table in _linked_last(self.policy):
             names = list(self.schema[table.name])
-            made[table.name] = []
+            rows_in[table.name] = []
             for number in range(rows):
                 row = tuple(self._cell(table, name, (unit, number), (keys, same), source=source) for name in names)
-                made[table.name].append(row)
-            for place, name in enumerate(names):
-                keys[fold(table.name), fold(name)] = [row[place] for row in made[table.name]]
-        return made
+                rows_in[table.name].append(row)
+            for index, name in enumerate(names):
+                keys[fold(table.name), fold(name)] = [row[index] for row in rows_in[table.name]]
+        return rows_in
 
     def values_of(self, domain: TableDomain) -> list[object]:
         """What stands in the column of a public table."""
@@ -143,23 +143,23 @@ def _pool(
     schema: Schema,
     public: Rows,
 ) -> tuple[object, ...]:
-    found: list[object] = []
+    values: list[object] = []
     if isinstance(column.domain, ListDomain):
-        found += [_plain(value) for value in column.domain.values[:6]]
+        values += [_plain(value) for value in column.domain.values[:6]]
     if isinstance(column.domain, TableDomain):
         names = list(columns_of(schema, column.domain.table))
-        place = [fold(name) for name in names].index(fold(column.domain.column))
-        found += [row[place] for row in public.get(column.domain.table, ())][:6]
+        index = [fold(name) for name in names].index(fold(column.domain.column))
+        values += [row[index] for row in public.get(column.domain.table, ())][:6]
     if column.bounds is not None:
-        found += _ends(column.bounds, kind)
-    found += _asked(constants, kind)
+        values += _ends(column.bounds, kind)
+    values += _asked(constants, kind)
     if kind is ColumnType.BOOLEAN:
-        found += [True, False]
-    elif kind is ColumnType.TEXT and len(found) < 2:
-        found += ["text-0", "text-1", "text-2"]
-    elif not found:
-        found += [0, 1, -1, 10**6] if kind is not None and kind.is_numeric else [None]
-    return (*dict.fromkeys(found), None)
+        values += [True, False]
+    elif kind is ColumnType.TEXT and len(values) < 2:
+        values += ["text-0", "text-1", "text-2"]
+    elif not values:
+        values += [0, 1, -1, 10**6] if kind is not None and kind.is_numeric else [None]
+    return (*dict.fromkeys(values), None)
 
 
 def _plain(value: object) -> object:
@@ -196,13 +196,13 @@ def _asked(constants: Sequence[tuple[str, str]], kind: ColumnType | None) -> lis
     return [int(number) for number in beside] if kind is ColumnType.INTEGER else list(beside)
 
 
-def write(made: MadeUp, rows: Rows, where: Path | str) -> duckdb.DuckDBPyConnection:
+def write(world: MadeUp, rows: Rows, where: Path | str) -> duckdb.DuckDBPyConnection:
     """A DuckDB that holds these rows and the public tables: in memory, or in a file."""
     connection = duckdb.connect(str(where))
-    for table, columns in made.schema.items():
+    for table, columns in world.schema.items():
         listed = ", ".join(f"{_quoted(name)} {kind}" for name, kind in columns.items())
         connection.execute(f"CREATE TABLE {_quoted(table)} ({listed})")
-        insert(connection, table, [*made.public.get(table, ()), *rows.get(table, ())])
+        insert(connection, table, [*world.public.get(table, ()), *rows.get(table, ())])
     return connection
 
 

@@ -154,8 +154,8 @@ class Projective:
             start, end = _points(tail, self.prime), _points(tail + 1, self.prime)
             mine = (numbers >= start) & (numbers < end)
             vectors[mine, self.dimensions - 1 - tail] = 1
-            for place in range(tail):
-                vectors[mine, self.dimensions - 1 - place] = (numbers[mine] - start) // self.prime**place % self.prime
+            for index in range(tail):
+                vectors[mine, self.dimensions - 1 - index] = (numbers[mine] - start) // self.prime**index % self.prime
         return vectors
 
     def _numbers(self, vectors: IntArray) -> IntArray:

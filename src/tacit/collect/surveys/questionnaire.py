@@ -151,10 +151,10 @@ def _ends(number: str) -> list[str]:
 
 def only_one() -> Path:
     """The one survey in this directory, where none is named."""
-    found = [path for path in sorted(Path().glob("*.toml")) if "\n[survey]" in "\n" + _peek(path)]
-    if len(found) == 1:
-        return found[0]
-    here = "there is none here" if not found else f"there are {len(found)} here"
+    paths = [path for path in sorted(Path().glob("*.toml")) if "\n[survey]" in "\n" + _peek(path)]
+    if len(paths) == 1:
+        return paths[0]
+    here = "there is none here" if not paths else f"there are {len(paths)} here"
     raise InvalidParameter(f"no survey is named, and {here}", hint="name its file, such as doping.toml")
 
 
@@ -185,9 +185,9 @@ def load(path: Path) -> Survey:
         raise PolicyError(f"{path.name}: {error.message}", hint=error.hint) from None
 
 
-def _survey(path: Path, found: dict[str, Any]) -> Survey:
-    asked, privacy = _table(found, "survey", _KEYS), _table(found, "privacy", _PRIVACY)
-    if extra := sorted(found.keys() - {"survey", "privacy"}):
+def _survey(path: Path, raw: dict[str, Any]) -> Survey:
+    asked, privacy = _table(raw, "survey", _KEYS), _table(raw, "privacy", _PRIVACY)
+    if extra := sorted(raw.keys() - {"survey", "privacy"}):
         raise PolicyError(f"unknown table: {extra[0]}", hint="a survey has [survey] and [privacy]")
     question = _text(asked, "question")
     name = _text(asked, "name") if "name" in asked else path.stem
@@ -196,8 +196,8 @@ def _survey(path: Path, found: dict[str, Any]) -> Survey:
     return Survey(path, name, question, answers, bounds, _protocol(privacy, answers, bounds))
 
 
-def _table(found: dict[str, Any], name: str, keys: set[str]) -> dict[str, Any]:
-    table = found.get(name)
+def _table(raw: dict[str, Any], name: str, keys: set[str]) -> dict[str, Any]:
+    table = raw.get(name)
     if not isinstance(table, dict):
         raise PolicyError(f"the table [{name}] is missing", hint="tacit survey new shows what a survey looks like")
     if extra := sorted(table.keys() - keys):
@@ -253,4 +253,4 @@ def _chosen(answers: int, epsilon: str) -> str:
 
 def _quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda found: f"\\u{ord(found[0]):04x}", escaped) + '"'
+    return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda match: f"\\u{ord(match[0]):04x}", escaped) + '"'

@@ -87,11 +87,11 @@ def _answered(request: dict[str, Any]) -> dict[str, Any]:
 
 def _load(connection: duckdb.DuckDBPyConnection, table: dict[str, Any]) -> None:
     named = [(_quoted(name), kind) for name, kind in table["columns"]]
-    made = _quoted(table["name"])
-    connection.execute(f"CREATE TABLE {made} ({', '.join(f'{name} {kind}' for name, kind in named)})")
+    quoted = _quoted(table["name"])
+    connection.execute(f"CREATE TABLE {quoted} ({', '.join(f'{name} {kind}' for name, kind in named)})")
     if table["cells"] and table["cells"][0]:
         listed = ", ".join(f"unnest(${index}::{kind}[])" for index, (_, kind) in enumerate(named, 1))
-        connection.execute(f"INSERT INTO {made} SELECT {listed}", table["cells"])
+        connection.execute(f"INSERT INTO {quoted} SELECT {listed}", table["cells"])
 
 
 def _quoted(name: str) -> str:

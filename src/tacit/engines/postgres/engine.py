@@ -124,7 +124,7 @@ class Postgres:
         """What of the server's own can cut a question short, and no role but a superuser may settle."""
         try:
             with self._connection() as connection:
-                found = [connection.execute("SELECT current_setting(%s)", [name]).fetchone() for name, _ in WATCHED]
+                limits = [connection.execute("SELECT current_setting(%s)", [name]).fetchone() for name, _ in WATCHED]
         except psycopg.Error as error:
             log.warning("%s: %s", type(error).__name__, error)
             return ()
@@ -133,7 +133,7 @@ class Postgres:
                 f"the server sets {name}: a question that reaches it fails, and that it did tells of the rows",
                 f"ALTER ROLE … SET {name} = {harmless}, as a superuser, for the role that connects",
             )
-            for (name, harmless), row in zip(WATCHED, found, strict=True)
+            for (name, harmless), row in zip(WATCHED, limits, strict=True)
             if row is not None and row[0] != harmless
         )
 
@@ -227,12 +227,12 @@ def open_postgres(
     with connection:
         _suitable(connection, what)
         made = settings(limits, version=connection.info.server_version)
-        found = find_tables(lambda text: connection.execute(text.encode()).fetchall(), tables, every=every)
+        found_tables = find_tables(lambda text: connection.execute(text.encode()).fetchall(), tables, every=every)
     connection.close()
     if limits != UNLIMITED:
         unfit = InvalidParameter(f"PostgreSQL does not start with these limits: {limits}", hint='memory is as "64MB"')
         _or(unfit, lambda: _begun(address, limits)).close()
-    return Postgres(address, found, made=made)
+    return Postgres(address, found_tables, made=made)
 
 
 def connect(address: dict[str, object]) -> Connection:
@@ -282,14 +282,14 @@ def _address(location: str) -> dict[str, object]:
     """The parameters of a connection. What is not in them comes from the environment, a service or a password file."""
     malformed = PolicyError("the source is not an address", hint='write source = "postgresql://host/database"')
     try:
-        found: dict[str, object] = dict(conninfo_to_dict(location))
+        address: dict[str, object] = dict(conninfo_to_dict(location))
     except psycopg.Error:
         raise malformed from None
-    if SECRET_PARAMETERS & found.keys() or holds_secret(location):
+    if SECRET_PARAMETERS & address.keys() or holds_secret(location):
         hint = "put it into the environment as PGPASSWORD, or into ~/.pgpass or a service file"
         raise PolicyError("the source holds a password, which does not belong into a policy", hint=hint)
     usual = {"connect_timeout": _PATIENCE, "application_name": "tacit"} | KEEPALIVES
-    return usual | found | {"client_encoding": "UTF8"}
+    return usual | address | {"client_encoding": "UTF8"}
 
 
 def _named(address: dict[str, object]) -> str:

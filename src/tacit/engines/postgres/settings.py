@@ -54,15 +54,17 @@ WATCHED = (("temp_file_limit", "-1"),)
 
 def settings(limits: Limits, *, version: int = _SINCE_17) -> dict[str, str]:
     """What holds in every transaction, on a server of this version."""
-    made = dict(_FIXED)
-    made["statement_timeout"] = milliseconds_text(0 if limits.timeout is None else max(1, round(limits.timeout * 1000)))
+    settled = dict(_FIXED)
+    settled["statement_timeout"] = milliseconds_text(
+        0 if limits.timeout is None else max(1, round(limits.timeout * 1000))
+    )
     if version >= _SINCE_17:
-        made["transaction_timeout"] = "0"
+        settled["transaction_timeout"] = "0"
     if limits.threads is not None:
-        made["max_parallel_workers_per_gather"] = str(limits.threads - 1)
+        settled["max_parallel_workers_per_gather"] = str(limits.threads - 1)
     if limits.memory is not None:
-        made["work_mem"] = limits.memory
-    return made
+        settled["work_mem"] = limits.memory
+    return settled
 
 
 def milliseconds_text(count: int) -> str:

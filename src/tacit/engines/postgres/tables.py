@@ -82,15 +82,15 @@ def find_tables(ask: Ask, tables: Sequence[TablePolicy], *, every: bool) -> Post
     schema: dict[str, Mapping[str, str]] = {}
     parts, origins, computed = [], [], []
     for name in wanted:
-        found = _find(there, name)
+        own = _find(there, name)
         spelled = spellings(tables, name)
-        stored = _stored(there[found], name, spelled)
+        stored = _stored(there[own], name, spelled)
         keys = _identifiers(tables, name)
         read = {column.name: reading(column, collation=collation, key=fold(column.name) in keys) for column in stored}
-        computed += [name] if any(column.is_computed for column in there[found]) else []
+        computed += [name] if any(column.is_computed for column in there[own]) else []
         names = _named(read, spelled)
         schema[name] = {names[column]: way.type for column, way in read.items()}
-        origins.append(f"{quoted(found[0])}.{quoted(found[1])}")
+        origins.append(f"{quoted(own[0])}.{quoted(own[1])}")
         cells = ", ".join(f"{way.sql} AS {quoted(names[column])}" for column, way in read.items())
         parts.append(f"{quoted(name)} AS NOT MATERIALIZED (SELECT {cells} FROM {origins[-1]})")
     clause = f"WITH {', '.join(parts)}\n" if parts else ""
@@ -127,10 +127,10 @@ def _there(ask: Ask) -> dict[tuple[str, str], list[SourceColumn]]:
     for schema, table, column, base, shown, is_enum, packed, is_virtual, is_computed in ask(_COLUMNS):
         modifier = int(str(packed))
         digits = _digits(modifier) if base == "numeric" and modifier >= 0 else None
-        made = SourceColumn(
+        source_column = SourceColumn(
             str(column), str(base), str(shown), bool(is_enum), digits, bool(is_virtual), bool(is_computed)
         )
-        columns.setdefault((str(schema), str(table)), []).append(made)
+        columns.setdefault((str(schema), str(table)), []).append(source_column)
     return columns
 
 
@@ -142,7 +142,7 @@ def _digits(modifier: int) -> tuple[int, int]:
 
 def _find(there: Iterable[tuple[str, str]], name: str) -> tuple[str, str]:
     """Where a table lies: in `public` if it is there, else in the one schema that has it."""
-    same = [found for found in there if fold(found[1]) == fold(name)]
+    same = [candidate for candidate in there if fold(candidate[1]) == fold(name)]
     for choice in ([f for f in same if f[0] == "public" and f[1] == name], [f for f in same if f[0] == "public"], same):
         if len(choice) == 1:
             return choice[0]

@@ -48,8 +48,8 @@ def reading(column: SourceColumn, *, collation: str, key: bool = False) -> Colum
         return ColumnReading(f"CAST({name} AS TEXT) COLLATE {quoted(collation)}", "VARCHAR")
     if base == "numeric":
         exact = ColumnReading(f"CAST(trim_scale({name}) AS TEXT) COLLATE {quoted(collation)}", "VARCHAR")
-        found = _numeric(name, column.digits)
-        return exact if key and found.type == "DOUBLE" else found
+        numeric = _numeric(name, column.digits)
+        return exact if key and numeric.type == "DOUBLE" else numeric
     plain = {
         "int2": ColumnReading(
             name, "SMALLINT"

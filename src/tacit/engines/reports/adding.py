@@ -67,8 +67,8 @@ def _summed(survey: Survey, place: str, table: str, *, engine: str) -> Tally:
         _refuse_others(columns)
         return (summed if of_bits else grouped)(survey, WORDS[dialect], table=name)
 
-    found = _look(dataset, table, write=write)
-    return _from_bits(protocol, found) if of_bits else _from_groups(protocol, found)
+    rows = _look(dataset, table, write=write)
+    return _from_bits(protocol, rows) if of_bits else _from_groups(protocol, rows)
 
 
 def _look(dataset: Dataset, table: str, *, write: Callable[[str, str, Columns], str]) -> dict[str, list[object]]:
@@ -89,24 +89,24 @@ def _look(dataset: Dataset, table: str, *, write: Callable[[str, str, Columns], 
 def _refuse_others(columns: Columns) -> None:
     kind = columns.get("report")
     if kind not in _BYTES:
-        found = "there is none" if kind is None else f"it is {kind}"
+        instead = "there is none" if kind is None else f"it is {kind}"
         raise InvalidParameter(
-            f"reports are read from a column `report` of bytes: {found}", hint="tacit survey pack writes one"
+            f"reports are read from a column `report` of bytes: {instead}", hint="tacit survey pack writes one"
         )
 
 
-def _from_bits(protocol: Unary, found: Mapping[str, list[object]]) -> Tally:
-    columns = {name: np.array(cells, dtype=np.int64) for name, cells in found.items()}
+def _from_bits(protocol: Unary, totals: Mapping[str, list[object]]) -> Tally:
+    columns = {name: np.array(cells, dtype=np.int64) for name, cells in totals.items()}
     order = np.argsort(columns["part"])
     sums = [columns[f"s{index}"][order] for index in range(len(columns) - 3)]
     everything, counted = int(columns["everything"][0]), int(columns["counted"][0])
     return Tally(np.stack(sums, axis=1).ravel()[: protocol.domain], counted, everything - counted)
 
 
-def _from_groups(protocol: Any, found: Mapping[str, list[object]]) -> Tally:
-    times = np.array(found["times"], dtype=np.int64)
-    fits = np.array([text is not None for text in found["report"]], dtype=np.bool_)
-    messages = bytes.fromhex("".join(str(text) for text in found["report"] if text is not None))
+def _from_groups(protocol: Any, columns: Mapping[str, list[object]]) -> Tally:
+    times = np.array(columns["times"], dtype=np.int64)
+    fits = np.array([text is not None for text in columns["report"]], dtype=np.bool_)
+    messages = bytes.fromhex("".join(str(text) for text in columns["report"] if text is not None))
     bodies = np.frombuffer(messages, dtype=np.uint8).reshape(-1, HEAD + protocol.width)[:, HEAD:]
     kept: Tally = protocol.tally(bodies, times[fits])
     return kept.with_dropped(int(times[~fits].sum()))

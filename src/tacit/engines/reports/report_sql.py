@@ -66,8 +66,8 @@ def summed(survey: Survey, words: Words, *, table: str) -> str:
     """
     protocol: Unary = survey.protocol
     fits = f"{_fits(survey, words)}{_nothing_to_spare(protocol, words)}"
-    made = f"CASE WHEN {fits} THEN report END AS report, CASE WHEN {fits} THEN {words.digits} END AS digits"
-    told = f"SELECT {made} FROM {table}"  # and what is made of NULL is NULL
+    checked = f"CASE WHEN {fits} THEN report END AS report, CASE WHEN {fits} THEN {words.digits} END AS digits"
+    told = f"SELECT {checked} FROM {table}"  # and what is made of NULL is NULL
     cells = ", ".join(f"{sql} AS {name}" for name, sql in words.cells(protocol.width).items())
     width = min(PART, protocol.domain)
     parts = [
@@ -96,7 +96,7 @@ def _nothing_to_spare(protocol: Unary, words: Words) -> str:
     last = 2 * (HEAD + protocol.width)
     left, right = 1 << max(0, used - 4), 1 << min(4, used)  # so many values of either digit
     return "".join(
-        f" AND substr({words.digits}, {place}, 1) IN ({', '.join(repr(f'{digit:X}') for digit in range(values))})"
-        for place, values in ((last - 1, left), (last, right))
+        f" AND substr({words.digits}, {index}, 1) IN ({', '.join(repr(f'{digit:X}') for digit in range(values))})"
+        for index, values in ((last - 1, left), (last, right))
         if values < 16
     )

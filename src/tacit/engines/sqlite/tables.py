@@ -90,7 +90,7 @@ def find_tables(connection: sqlite3.Connection, tables: Sequence[TablePolicy], *
     rows = connection.execute("SELECT name, type FROM main.sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
     there = {name: kind == "view" for name, kind in rows.fetchall() if not name.casefold().startswith("sqlite_")}
     policies = {fold(table.name): table for table in tables}
-    found = []
+    tables_there = []
     for name in there if every else [table.name for table in tables]:
         origin = next((own for own in there if fold(own) == fold(name)), None)
         if origin is None:
@@ -100,10 +100,10 @@ def find_tables(connection: sqlite3.Connection, tables: Sequence[TablePolicy], *
         columns = _columns(connection, origin, policy, keys=keys)
         columns = without_failing(connection, origin, columns, is_view=there[origin], needed=named_in(tables, policy))
         if columns:
-            found.append(SqliteTable(name, origin, columns, is_view=there[origin]))
+            tables_there.append(SqliteTable(name, origin, columns, is_view=there[origin]))
         elif not every:
             raise PolicyError(f"table {name!r} cannot be read: it may be a view of something that is gone")
-    return found
+    return tables_there
 
 
 def _columns(
@@ -160,9 +160,9 @@ def load(connection: sqlite3.Connection, table: SqliteTable, *, into: duckdb.Duc
         cursor = connection.execute(table.select())
         while rows := cursor.fetchmany(BATCH):
             arrays: dict[str, NDArray[Any]] = {}
-            for place, (kind, cells) in enumerate(zip(kinds, zip(*rows, strict=True), strict=True)):
-                arrays[f"v{place}"] = np.array([cell is not None for cell in cells], dtype=np.bool_)
-                arrays[f"c{place}"] = np.array([kind.empty if c is None else c for c in cells], dtype=kind.array)
+            for index, (kind, cells) in enumerate(zip(kinds, zip(*rows, strict=True), strict=True)):
+                arrays[f"v{index}"] = np.array([cell is not None for cell in cells], dtype=np.bool_)
+                arrays[f"c{index}"] = np.array([kind.empty if c is None else c for c in cells], dtype=kind.array)
             _insert(into, table, arrays)
 
 
@@ -178,9 +178,9 @@ def first_unfit(connection: sqlite3.Connection, table: SqliteTable, column: str)
             unfit = (
                 _nulls(judge, kind, fits) if kind.array is object else {i for i, fit in enumerate(fits) if fit is None}
             )
-            place = min((i for i in unfit if rows[i][0] is not None), default=None)
-            if place is not None:
-                return f" (row {before + place + 1} has {str(rows[place][0])[:_EXAMPLE]!r})"
+            index = min((i for i in unfit if rows[i][0] is not None), default=None)
+            if index is not None:
+                return f" (row {before + index + 1} has {str(rows[index][0])[:_EXAMPLE]!r})"
             before += len(rows)
     return ""
 
@@ -188,8 +188,8 @@ def first_unfit(connection: sqlite3.Connection, table: SqliteTable, column: str)
 def _nulls(judge: duckdb.DuckDBPyConnection, kind: Kind, texts: list[str | None]) -> set[int]:
     """Which texts are no value of a type."""
     numbered = "SELECT unnest(CAST($1 AS VARCHAR[])) AS c, unnest(range(len($1))) AS i"
-    found = judge.execute(f"SELECT i FROM ({numbered}) WHERE {kind.cell.replace('{0}', 'c')} IS NULL", [texts])
-    return {int(place) for (place,) in found.fetchall()}
+    empty = judge.execute(f"SELECT i FROM ({numbered}) WHERE {kind.cell.replace('{0}', 'c')} IS NULL", [texts])
+    return {int(index) for (index,) in empty.fetchall()}
 
 
 def _insert(into: duckdb.DuckDBPyConnection, table: SqliteTable, arrays: Mapping[str, NDArray[Any]]) -> None:

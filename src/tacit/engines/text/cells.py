@@ -67,8 +67,8 @@ def _date(form: TextFormat) -> str:
 def _timestamp(form: TextFormat) -> str:
     if form.timestamp is None:
         return AS_TIMESTAMP
-    made = f"try_strptime({{0}}, {literal(form.timestamp)})"
-    return f"({made} AT TIME ZONE 'UTC')" if "%z" in form.timestamp else made
+    parsed = f"try_strptime({{0}}, {literal(form.timestamp)})"
+    return f"({parsed} AT TIME ZONE 'UTC')" if "%z" in form.timestamp else parsed
 
 
 _TYPED = {

@@ -92,13 +92,13 @@ def _opened(path: str) -> IO[bytes]:
     return stream
 
 
-def _joined(found: Iterator[Batch], quote: str) -> Iterator[Batch]:
+def _joined(batches: Iterator[Batch], quote: str) -> Iterator[Batch]:
     """Rows whose quoted cells may hold line breaks: lines are put together until their quotes come in pairs.
 
     A quote that is never closed spoils its own line alone.
     """
     held: list[tuple[int, str]] = []
-    for batch in found:
+    for batch in batches:
         lines = [*held, *enumerate(batch.text.split("\n"), batch.line)]
         rows, held = _paired(lines, quote)
         yield Batch(batch.line, rows=tuple(rows))

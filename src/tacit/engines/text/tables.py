@@ -97,10 +97,10 @@ def unfit_cells(connection: duckdb.DuckDBPyConnection, table: TextTable) -> Iter
                for _, bad, shown in parts]  # fmt: skip
     for path in table.files.paths:
         for rows, given in rows_in(table, path):
-            (found,) = connection.execute(f"SELECT count(*), {', '.join(tallied)} FROM ({rows})", [given]).fetchall()
-            counted += int(found[0])
+            (totals,) = connection.execute(f"SELECT count(*), {', '.join(tallied)} FROM ({rows})", [given]).fetchall()
+            counted += int(totals[0])
             for index, name in enumerate([None, *(cell.name for cell in table.cells)]):
-                count, example, line = found[1 + 3 * index : 4 + 3 * index]
+                count, example, line = totals[1 + 3 * index : 4 + 3 * index]
                 if count:
                     tallies.setdefault(name, []).append((int(count), str(example)[:_EXAMPLE], int(line)))
     kinds = {cell.name: cell.kind for cell in table.cells}

@@ -88,8 +88,8 @@ def read(view: View, key: Key, *, span: int | None, cap: Cap | None = None) -> S
     if grain is None:
         return replace(spent, grain=None, grains=0)  # no cap counts them any more
     since = window_start(view.at, span)
-    found = view.totals.grains.spent(view.connection, view.head, key, grain=grain, since=since)
-    return replace(spent, grain=grain, grains=found)
+    in_grains = view.totals.grains.spent(view.connection, view.head, key, grain=grain, since=since)
+    return replace(spent, grain=grain, grains=in_grains)
 
 
 def _stored(view: View, key: Key, *, span: int | None, grain: Fraction | None) -> Spent:

@@ -169,13 +169,13 @@ def _entry(row: Row) -> Entry:
 
 
 def _replay(connection: Connection, charge: Charge) -> Replay | None:
-    found = connection.execute(
+    earlier = connection.execute(
         "SELECT * FROM entry WHERE dataset = ? AND analyst = ? AND request_id = ?",
         (charge.dataset, charge.analyst, charge.request_id),
     ).fetchone()
-    if found is None:
+    if earlier is None:
         return None
-    row = checked(found)
+    row = checked(earlier)
     if (row["plan_hash"], accounts.price(row)[0]) != (charge.plan_hash, charge.loss):
         raise RequestConflict(
             f"the request id {charge.request_id!r} stands for another question",

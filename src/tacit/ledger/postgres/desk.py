@@ -293,6 +293,6 @@ def _refuse_weak(row: dict[str, Any]) -> None:
         "its encoding is not UTF-8": row["encoding"] != "UTF8",
         "a transaction does not keep its settings": row["path"] != _PATH,
     }
-    for why, found in weak.items():
-        if found:
+    for why, names in weak.items():
+        if names:
             raise LedgerError(f"the ledger cannot be kept on this server: {why}", hint="ask who runs it")

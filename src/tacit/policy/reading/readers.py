@@ -23,11 +23,11 @@ _DURATION = re.compile(r"(\d{1,9})\s*(s|m|h|d|w)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
-def hold(holder: object, place: KeyPath, readers: Mapping[str, Reader[Any]], **given: object) -> None:
+def hold(holder: object, path: KeyPath, readers: Mapping[str, Reader[Any]], **given: object) -> None:
     """Give a frozen value its attributes, each through its reader: the one place where what was typed is judged."""
     for key, value in given.items():
         read = readers.get(key)
-        object.__setattr__(holder, key, value if read is None else read(value, (*place, key)))
+        object.__setattr__(holder, key, value if read is None else read(value, (*path, key)))
 
 
 def optional(read: Reader[T]) -> Reader[T | None]:

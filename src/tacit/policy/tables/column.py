@@ -56,23 +56,23 @@ class ColumnPolicy:
         description: str | None = None,
         hidden: bool = False,
     ) -> None:
-        place = (column_name(name, (name,)),)
-        hold(self, place, _PLAIN, name=name, type=type, description=description, hidden=hidden)
+        at = (column_name(name, (name,)),)
+        hold(self, at, _PLAIN, name=name, type=type, description=description, hidden=hidden)
         kind = self.type or _told_by(lower, upper, domain=domain, null=null)
         ends = optional(lambda value, path: bound_of(value, path, kind=kind))
-        hold(self, place, {"lower": ends, "upper": ends}, type=kind, lower=lower, upper=upper)
+        hold(self, at, {"lower": ends, "upper": ends}, type=kind, lower=lower, upper=upper)
         width = step_of(step, (name, "step"), kind=kind)
-        bounds = bounds_of(self.lower, self.upper, step=width, stated=step is not None, path=place)
-        hold(self, place, {}, bounds=bounds, step=bounds.step if bounds else None)
+        bounds = bounds_of(self.lower, self.upper, step=width, stated=step is not None, path=at)
+        hold(self, at, {}, bounds=bounds, step=bounds.step if bounds else None)
         hold(
             self,
-            place,
+            at,
             {"nan": optional(exact)},
             nan=nan,
             unit_total=total_of(unit_total, (name, "unit_total"), bounds=bounds),
         )
-        hold(self, place, {}, domain=_domain(domain, (name, "domain"), kind=kind, bounds=bounds))
-        hold(self, place, {}, null=_null(null, (name, "null"), column=self))
+        hold(self, at, {}, domain=_domain(domain, (name, "domain"), kind=kind, bounds=bounds))
+        hold(self, at, {}, null=_null(null, (name, "null"), column=self))
         self._agree()
 
     @property
