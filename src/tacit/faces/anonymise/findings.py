@@ -51,19 +51,19 @@ def earlier_words(report: Report) -> tuple[str, ...]:
         day = datetime.datetime.fromtimestamp(release.at, datetime.UTC).date().isoformat()
         which = "" if release.same_table else " (another table: of the same people, if they are in it)"
         said.append(f"{day}, entry {release.entry[:16]}: {release.note}{which}.")
-    said += [_intersected(found) for found in report.intersections]
+    said += [_intersected(intersection) for intersection in report.intersections]
     return tuple(said)
 
 
-def _intersected(found: Intersection) -> str:
+def _intersected(both: Intersection) -> str:
     told = "".join(
         f"; {one.column} is then certain for {one.together:.1%}, by this table alone for {one.alone:.1%}"
-        for one in found.told
+        for one in both.told
     )
     return (
-        f"Entry {found.entry[:16]} made again (k = {found.k} of {', '.join(found.quasi_identifiers)}) and intersected"
-        f" with this table: somebody is among {found.smallest:,} in both, {found.below:.1%} of people among fewer than"
-        f" k, {found.unique:.1%} alone{told}."
+        f"Entry {both.entry[:16]} made again (k = {both.k} of {', '.join(both.quasi_identifiers)}) and intersected"
+        f" with this table: somebody is among {both.smallest:,} in both, {both.below:.1%} of people among fewer than"
+        f" k, {both.unique:.1%} alone{told}."
     )
 
 

@@ -21,14 +21,14 @@ def class_sizes(sizes: Sequence[tuple[int, int]], *, k: int | None) -> str:
         y = bottom - share * (bottom - top)
         parts.append(_line(left, y, WIDTH - 12, y, kind="grid"))
         parts.append(_text(left - 6, y + 4, f"{most * share:,.0f}", anchor="end", kind="axis"))
-    for place, (low, high, rows) in enumerate(bars):
-        x, tall = left + place * step, rows / most * (bottom - top)
+    for index, (low, high, rows) in enumerate(bars):
+        x, tall = left + index * step, rows / most * (bottom - top)
         title = f"<title>{rows:,} rows in classes of {low if low == high else f'{low} to {high}'}</title>"
         parts.append(
             f'<rect class="private" x="{x + 1:.1f}" y="{bottom - tall:.1f}" width="{max(step - 2, 1):.1f}"'
             f' height="{tall:.1f}" rx="1">{title}</rect>'
         )
-        if place % max(1, len(bars) // 8) == 0:
+        if index % max(1, len(bars) // 8) == 0:
             parts.append(_text(x + step / 2, bottom + 16, f"{low:,}", anchor="middle", kind="axis"))
     if k is not None:
         before = sum(high < k for _, high, _ in bars)
@@ -44,8 +44,8 @@ def losses(columns: Sequence[tuple[str, float, float]]) -> str:
     left, right, row = _LABEL + 8, WIDTH - _NUMBER, 30
     scale = right - left
     parts = []
-    for place, (name, ncp, entropy) in enumerate(columns):
-        top = 8 + place * row
+    for index, (name, ncp, entropy) in enumerate(columns):
+        top = 8 + index * row
         parts.append(_text(_LABEL, top + 14, name, anchor="end"))
         parts.append(f'<rect class="left" x="{left}" y="{top}" width="{scale}" height="18" rx="2"/>')
         parts.append(f'<rect class="private" x="{left}" y="{top}" width="{ncp * scale:.1f}" height="10" rx="1"/>')
@@ -60,7 +60,7 @@ def _gathered(sizes: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
         return [(size, size, size * number) for size, number in sizes]
     low, high = sizes[0][0], sizes[-1][0]
     ratio = (high / low) ** (1 / MOST_BARS)
-    found: list[tuple[int, int, int]] = []
+    gathered: list[tuple[int, int, int]] = []
     edge = float(low)
     begin: int | None = None
     for size, number in sizes:
@@ -68,11 +68,11 @@ def _gathered(sizes: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
             begin = size
             while edge <= size:
                 edge *= ratio
-            found.append((size, size, size * number))
+            gathered.append((size, size, size * number))
         else:
-            first, _, rows = found[-1]
-            found[-1] = (first, size, rows + size * number)
-    return found
+            first, _, rows = gathered[-1]
+            gathered[-1] = (first, size, rows + size * number)
+    return gathered
 
 
 def _svg(parts: Sequence[str], height: float, *, label: str) -> str:

@@ -65,27 +65,27 @@ class KeptRisk:
     audits: tuple[KeptAudit, ...] = ()
 
 
-def keep_report(folder: Path, found: RiskReport, *, table: str) -> None:
+def keep_report(folder: Path, risks: RiskReport, *, table: str) -> None:
     """Keep what attacks on a table found, instead of what they found before."""
     results = [
         {
             "attack": one.attack, "against": one.against, "success": one.success, "null": one.null,
             "ceiling": one.ceiling, "alarms": one.alarms,
         }
-        for one in found.results
+        for one in risks.results
     ]  # fmt: skip
     kept = _read(folder)
     others = [one for one in kept.get("reports", ()) if one.get("table") != table]
-    report = {"table": table, "at": time.time(), "rows": found.rows, "results": results}
+    report = {"table": table, "at": time.time(), "rows": risks.rows, "results": results}
     _write(folder, {**kept, "reports": [report, *others][:_TABLES]})
 
 
-def keep_audit(folder: Path, found: QueryAudit, *, question: str) -> None:
+def keep_audit(folder: Path, outcome: QueryAudit, *, question: str) -> None:
     """Keep what an audit certified of a question."""
     kept = _read(folder)
     audit = {
-        "question": question, "at": time.time(), "claimed": float(found.loss.epsilon), "certified": found.epsilon,
-        "violates": found.violates,
+        "question": question, "at": time.time(), "claimed": float(outcome.loss.epsilon), "certified": outcome.epsilon,
+        "violates": outcome.violates,
     }  # fmt: skip
     others = [one for one in kept.get("audits", ()) if one.get("question") != question]
     _write(folder, {**kept, "audits": [audit, *others][:_AUDITS]})
@@ -124,22 +124,22 @@ def _attack(one: Mapping[str, Any]) -> KeptAttack:
     )  # fmt: skip
 
 
-def _listed(found: object) -> Sequence[Mapping[str, Any]]:
-    if not isinstance(found, list | tuple) or not all(isinstance(one, dict) for one in found):
+def _listed(raw: object) -> Sequence[Mapping[str, Any]]:
+    if not isinstance(raw, list | tuple) or not all(isinstance(one, dict) for one in raw):
         raise TypeError
-    return found
+    return raw
 
 
 def _read(folder: Path) -> dict[str, Any]:
     try:
-        found = json.loads((folder / NAME).read_text(encoding="utf-8"))
+        raw = json.loads((folder / NAME).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError):
         raise _unreadable() from None
-    if not isinstance(found, dict):
+    if not isinstance(raw, dict):
         raise _unreadable()
-    return found
+    return raw
 
 
 def _unreadable() -> InvalidParameter:

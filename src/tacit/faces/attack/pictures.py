@@ -26,8 +26,8 @@ def attacks(results: Sequence[AttackResult], *, title: str) -> str:
     for mark in (0.0, 0.25, 0.5, 0.75, 1.0):
         parts.append(_line(x(mark), top - 6, x(mark), bottom, kind="grid"))
         parts.append(_text(x(mark), top - 11, f"{mark:.0%}", anchor="middle", kind="axis"))
-    for place, one in enumerate(results):
-        middle = top + place * _ROW + _ROW / 2
+    for index, one in enumerate(results):
+        middle = top + index * _ROW + _ROW / 2
         kind = "found" if one.alarms else "private"
         parts.append(_text(_LABEL, middle + 4, one.attack, anchor="end"))
         if one.ceiling is not None:
@@ -100,9 +100,9 @@ def roc(curve: MembershipCurve) -> str:
         parts.append(_line(left, y(mark), right, y(mark), kind="grid"))
         parts.append(_text(left - 8, y(mark) + 4, f"{mark:g}", anchor="end", kind="axis"))
         parts.append(_text(x(mark), bottom + 18, f"{mark:g}", anchor="middle", kind="axis"))
-    steps = [least ** (1 - place / 59) for place in range(60)]
-    alarms, found = curve.points
-    drawn = {"null": (steps, steps), "attack": (alarms.tolist(), found.tolist())}
+    steps = [least ** (1 - step / 59) for step in range(60)]
+    alarms, caught = curve.points
+    drawn = {"null": (steps, steps), "attack": (alarms.tolist(), caught.tolist())}
     most = [ceiling(share, curve.loss) for share in steps]
     if curve.loss is not None:
         drawn["ceiling"] = (steps, [share for share in most if share is not None])

@@ -32,8 +32,8 @@ def bars(series: Sequence[Bar], *, title: str) -> str:
         return left + (value - low) / (high - low) * (right - left)
 
     parts = [_text(left, 14, title, anchor="start", kind="axis")]
-    for place, bar in enumerate(series):
-        top = 24 + place * _ROW
+    for index, bar in enumerate(series):
+        top = 24 + index * _ROW
         middle = top + _BAR / 2
         begin, end = sorted((x(0), x(bar.value)))
         parts.append(_text(_LABEL, middle + 4, bar.label, anchor="end"))
@@ -47,7 +47,7 @@ def bars(series: Sequence[Bar], *, title: str) -> str:
 
 
 def _whisker(begin: float, end: float, middle: float) -> str:
-    ends = (_line(place, middle - 4, place, middle + 4, kind="error") for place in (begin, end))
+    ends = (_line(at, middle - 4, at, middle + 4, kind="error") for at in (begin, end))
     return _line(begin, middle, end, middle, kind="error") + "".join(ends)
 
 
@@ -109,8 +109,8 @@ def running_means(ours: Sequence[float], theirs: Sequence[float], *, truth: floa
 
 def _thinned(means: Sequence[float]) -> list[tuple[int, float]]:
     """Enough points for a logarithmic axis."""
-    places = sorted({round(10 ** (step / 60)) for step in range(int(60 * math.log10(len(means))) + 1)})
-    return [(place, means[place - 1]) for place in places if place <= len(means)]
+    counts = sorted({round(10 ** (step / 60)) for step in range(int(60 * math.log10(len(means))) + 1)})
+    return [(count, means[count - 1]) for count in counts if count <= len(means)]
 
 
 def _round_marks(low: float, high: float) -> list[float]:

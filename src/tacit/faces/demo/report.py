@@ -77,9 +77,9 @@ def _price(answered: DemoAnswer, release: Release) -> str:
 
 def _numbers(answered: DemoAnswer, release: Release) -> str:
     rows = ""
-    for place, name in enumerate(release.columns):
-        value, error = release.rows[0][place], release.errors[0][place]
-        truth = answered.truth[0][place]
+    for column, name in enumerate(release.columns):
+        value, error = release.rows[0][column], release.errors[0][column]
+        truth = answered.truth[0][column]
         near = "" if error is None else f" ± {_near(error, value, error)}"
         rows += (
             f'<tr><td>{escape(name)}</td><td class="big">{_near(value, value, error)}{near}</td>'
@@ -91,13 +91,13 @@ def _numbers(answered: DemoAnswer, release: Release) -> str:
 def _pictures(answered: DemoAnswer, release: Release) -> str:
     keys = answered.question.keys
     drawn = ""
-    for place in range(keys, len(release.columns)):
+    for column in range(keys, len(release.columns)):
         series = []
         for row, errors, true in zip(release.rows, release.errors, answered.truth, strict=True):
-            value, error = row[place], errors[place] or 0.0
+            value, error = row[column], errors[column] or 0.0
             text = f"{_near(value, value, error)} ± {_near(error, value, error)}"
-            series.append(Bar(_label(row[:keys]), float(str(value)), error, float(str(true[place])), text))
-        drawn += bars(series, title=release.columns[place])
+            series.append(Bar(_label(row[:keys]), float(str(value)), error, float(str(true[column])), text))
+        drawn += bars(series, title=release.columns[column])
     return drawn
 
 
@@ -110,8 +110,8 @@ def _label(key: tuple[object, ...]) -> str:
 def _near(number: object, value: object, error: float | None) -> str:
     """A number to two digits of its error; counts are whole."""
     whole = isinstance(value, int) or error is None or error <= 0
-    places = 0 if whole else max(0, 1 - math.floor(math.log10(error or 1)))
-    return f"{float(str(number)):,.{min(places, 4)}f}"
+    digits = 0 if whole else max(0, 1 - math.floor(math.log10(error or 1)))
+    return f"{float(str(number)):,.{min(digits, 4)}f}"
 
 
 def _off(value: object, truth: object) -> str:

@@ -29,11 +29,11 @@ def run_demo(directory: Path | None, *, rows: int) -> Path:
     """Build the databases, ask, print as it goes, and leave `report.html`."""
     if rows < LEAST_ROWS:
         raise InvalidParameter(f"the demonstration needs at least {LEAST_ROWS:,} rows: got {rows:,}")
-    place = _empty(directory)
+    folder = _empty(directory)
     started = time.monotonic()
-    print_lines(f"building a tax office and a clinic of {rows:,} rows each in {place}")
+    print_lines(f"building a tax office and a clinic of {rows:,} rows each in {folder}")
     with working("building"):
-        tax_office, clinic = build_tax_office(place, rows=rows), build_clinic(place, rows=rows)
+        tax_office, clinic = build_tax_office(folder, rows=rows), build_clinic(folder, rows=rows)
         truths = {**_truths((*TAX, SECRET), tax_office), **_truths(CLINIC, clinic)}
     with open_database(tax_office.policy_path, analyst="ana") as ana:
         tax = ask_all(TAX, ana, truths, heading="The tax office: one row, one person. Ana may spend ε = 3.")
@@ -44,9 +44,9 @@ def run_demo(directory: Path | None, *, rows: int) -> Path:
         visits = ask_all(CLINIC, ana, truths, heading="The clinic: a patient is hidden with all of their visits.")
         clinic_standing = ana.budget
     checked = [verdict(office.policy) for office in (tax_office, clinic)]
-    for found in checked:
-        if not found.sound:
-            raise LedgerError(f"the tour's ledger is not sound: {found.problems[0]}")
+    for finding in checked:
+        if not finding.sound:
+            raise LedgerError(f"the tour's ledger is not sound: {finding.problems[0]}")
     tour = Tour(
         rows,
         time.monotonic() - started,
@@ -55,9 +55,9 @@ def run_demo(directory: Path | None, *, rows: int) -> Path:
         attack,
         tax_standing,
         clinic_standing,
-        sum(found.entries for found in checked),
+        sum(finding.entries for finding in checked),
     )
-    report = place / "report.html"
+    report = folder / "report.html"
     report.write_text(report_html(tour), encoding="utf-8")
     print_lines("", f"Both ledgers are whole. The report, with pictures: {report}")
     return report

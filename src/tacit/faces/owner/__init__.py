@@ -128,10 +128,10 @@ def calibrate(
     wish = CalibrationRequest(
         names=quantities, epsilon=epsilon, delta=delta, coverage=coverage, grids=grids or {}, fresh=fresh
     )
-    found = calibrate_file(Path(policy), wish)
+    calibrated = calibrate_file(Path(policy), wish)
     if write:
-        write_over(Path(policy), found.text)
-    return found
+        write_over(Path(policy), calibrated.text)
+    return calibrated
 
 
 def budget(policy: Policy | str | Path, *, analyst: str | None = None) -> BudgetStatus:

@@ -73,8 +73,8 @@ def run_calibration(policy: Policy, wish: CalibrationRequest) -> tuple[Calibrati
     """Charge the total and measure; and the changes to the policy that follow."""
     with source_and_books(policy) as (engine, ledger):
         typed = resolve_types(policy, engine.schema())
-        made = _plan(typed, wish, schema=engine.schema(), dialect=engine.dialect)
-        result = calibrate(made, typed, engine=engine, ledger=ledger(), fresh=wish.fresh)
+        planned = _plan(typed, wish, schema=engine.schema(), dialect=engine.dialect)
+        result = calibrate(planned, typed, engine=engine, ledger=ledger(), fresh=wish.fresh)
         return result, changes(result, typed)
 
 
@@ -90,12 +90,12 @@ class Calibrated:
     @property
     def values(self) -> dict[str, object]:
         """What was measured, by the names it was asked for by; the bounds of a column are a pair."""
-        found: dict[str, object] = {}
+        values: dict[str, object] = {}
         for item in self.result.measured:
             target, value = item.target, item.value
             name = f"{target.table}.{target.columns[0] if target.quantity in _OF_COLUMNS else target.quantity.value}"
-            found[name] = (found[name], value) if target.quantity is Quantity.UPPER else value
-        return found
+            values[name] = (values[name], value) if target.quantity is Quantity.UPPER else value
+        return values
 
     @property
     def diff(self) -> str:
@@ -214,20 +214,22 @@ def _can_have(table: TablePolicy, cap: Quantity) -> bool:
 
 def changes(result: Calibration, policy: Policy) -> list[Change]:
     """The lines of the policy that the results make; `policy` knows the types of its columns."""
-    made: list[Change] = []
+    list_of_changes: list[Change] = []
     for item in result.measured:
         target = item.target
         if target.quantity in _CAPS:
-            made.append(Change(target.table, {target.quantity.value: item.value}, note=_note([item])))
+            list_of_changes.append(Change(target.table, {target.quantity.value: item.value}, note=_note([item])))
         elif target.quantity is Quantity.CUT and isinstance(item.value, tuple):
-            made.append(Change(target.table, {"cut": _cut(item).plain()}, note=_note([item])))
+            list_of_changes.append(Change(target.table, {"cut": _cut(item).plain()}, note=_note([item])))
         elif target.quantity is Quantity.DOMAIN and isinstance(item.value, tuple) and item.value:
-            made.append(Change(target.table, {"domain": list(item.value)}, target.columns[0], note=_note([item])))
+            list_of_changes.append(
+                Change(target.table, {"domain": list(item.value)}, target.columns[0], note=_note([item]))
+            )
         elif target.quantity is Quantity.UPPER:
             lower = next(other for other in result.measured if _is_lower_of(other, target))
             column = policy.table(target.table).column(target.columns[0])
-            made.append(_bounds_change(column, lower, item))
-    return made
+            list_of_changes.append(_bounds_change(column, lower, item))
+    return list_of_changes
 
 
 def _cut(item: Measured) -> CutShares:

@@ -142,14 +142,14 @@ def _books(policy: Policy) -> tuple[str, str]:
 
 def _flat(section: Mapping[str, object], path: _Path = ()) -> dict[_Path, object]:
     """Every key by its path; a column counts as one."""
-    found: dict[_Path, object] = {}
+    flat: dict[_Path, object] = {}
     for key, value in section.items():
         whole = (*path, key)
         if isinstance(value, Mapping) and len(whole) < 4 and not (len(whole) > 1 and path[0] in {"dataset", "budget"}):
-            found |= _flat(value, whole) or {whole: {}}
+            flat |= _flat(value, whole) or {whole: {}}
         else:
-            found[whole] = value
-    return found
+            flat[whole] = value
+    return flat
 
 
 def _text(flat: Mapping[_Path, object], path: _Path) -> str:

@@ -44,13 +44,13 @@ def _location(sources: Sequence[Path], base: Path) -> str | dict[str, str]:
         raise InvalidParameter("one database, or several files: not both", hint="draft a policy for each database")
     if databases:
         return _relative(databases[0], base)
-    found: dict[str, str] = {}
+    locations: dict[str, str] = {}
     for source in sources:
         table = re.sub(r"\W+", "_", source.name.partition(".")[0]).strip("_") or "data"
-        if table.casefold() in map(str.casefold, found):
+        if table.casefold() in map(str.casefold, locations):
             raise InvalidParameter(f"two files would both be the table {table!r}", hint="rename one of them")
-        found[table] = _relative(source, base)
-    return found
+        locations[table] = _relative(source, base)
+    return locations
 
 
 def _is_sqlite(source: Path) -> bool:

@@ -71,10 +71,10 @@ def examine_text(text: str, path: Path) -> Checked:
     if policy is None:
         return Checked(None, tuple(Finding(Severity.ERROR, (), error.message, error.hint) for error in errors))
     schema = read_schema(policy.dataset, policy.tables)
-    found = check_policy(policy, schema)
-    if not any(finding.level is Severity.ERROR for finding in found):
-        found += [*_ledger(policy), *_views(policy, schema), *_examined(policy)]
-    return Checked(policy, tuple(found))
+    findings = check_policy(policy, schema)
+    if not any(finding.level is Severity.ERROR for finding in findings):
+        findings += [*_ledger(policy), *_views(policy, schema), *_examined(policy)]
+    return Checked(policy, tuple(findings))
 
 
 def _ledger(policy: Policy) -> list[Finding]:
@@ -86,13 +86,13 @@ def _ledger(policy: Policy) -> list[Finding]:
 
 def _views(policy: Policy, schema: Schema) -> list[Finding]:
     """The views that could not be asked about."""
-    found = []
+    findings = []
     for view in policy.views:
         try:
             bind(parse(f'DP-SELECT 1 COUNT(*) FROM "{view.name}"'), policy, schema=schema)
         except TacitError as error:
-            found.append(Finding(Severity.ERROR, ("views", view.name, "query"), error.message, error.hint or ""))
-    return found
+            findings.append(Finding(Severity.ERROR, ("views", view.name, "query"), error.message, error.hint or ""))
+    return findings
 
 
 def _examined(policy: Policy) -> list[Finding]:
@@ -121,27 +121,27 @@ def _examined(policy: Policy) -> list[Finding]:
         engine.close()
 
 
-def _unfit(found: Unfit) -> Finding:
+def _unfit(unfit: Unfit) -> Finding:
     """What of a file of text is read as NULL, for the curator, who may see an example."""
-    example = f"line {found.line} has {found.example!r}" if found.example else f"line {found.line}"
-    of = f"{found.count:,} of {found.rows:,}"
-    if found.column is None:
+    example = f"line {unfit.line} has {unfit.example!r}" if unfit.example else f"line {unfit.line}"
+    of = f"{unfit.count:,} of {unfit.rows:,}"
+    if unfit.column is None:
         why = f"{of} lines have not one cell for each column, and are rows of NULLs: {example}"
         hint = 'mend them; or state the format, as in { delimiter = ";" } or { newlines = true }'
-        return Finding(Severity.WARNING, ("tables", found.table), why, hint)
-    why = f"{of} cells are not of its type, {found.kind}, and are read as NULL: {example}"
+        return Finding(Severity.WARNING, ("tables", unfit.table), why, hint)
+    why = f"{of} cells are not of its type, {unfit.kind}, and are read as NULL: {example}"
     hint = "mend them, or state another type, or the format of dates or numbers"
-    return Finding(Severity.WARNING, ("tables", found.table, "columns", found.column), why, hint)
+    return Finding(Severity.WARNING, ("tables", unfit.table, "columns", unfit.column), why, hint)
 
 
 def _second_owners(policy: Policy, engine: Engine) -> list[Finding]:
     """Columns whose values are identifiers of units, though their names do not say so."""
-    found = []
+    findings = []
     for each in second_owners(policy, engine.schema()):
         column, unit = (each.table, each.column), (each.unit_table, each.unit_column)
         if each.likely and not each.alike and holds_identifiers(engine, column, unit):
-            found.append(two_owners(each))
-    return found
+            findings.append(two_owners(each))
+    return findings
 
 
 def _text(path: Path) -> str:

@@ -50,7 +50,7 @@ def typed_edges(text: str) -> tuple[Edge, ...]:
         )
     if ((upper - lower) / step).denominator != 1:
         raise InvalidParameter(f"the step does not divide the grid: {text[:60]!r}")
-    return tuple(lower + place * step for place in range(int((upper - lower) / step) + 1))
+    return tuple(lower + index * step for index in range(int((upper - lower) / step) + 1))
 
 
 def rounded_outward(lower: Fraction, upper: Fraction, *, step: Fraction | None) -> tuple[Fraction, Fraction, Fraction]:

@@ -36,8 +36,8 @@ def budget_of(policy: Policy, analyst: str | None) -> BudgetStatus:
     chosen = [policy.analyst(analyst)] if analyst else list(policy.analysts)
     who = chosen or [AnalystPolicy(_OWNER, policy.budget.epsilon)]
     balances = _in_ledger(policy, lambda ledger: {one.name: _balance(policy, one, ledger) for one in who})
-    made = budget_status(policy.dataset.name, balances)
-    return made if chosen else BudgetStatus(made.dataset, made.total, (), ())
+    status = budget_status(policy.dataset.name, balances)
+    return status if chosen else BudgetStatus(status.dataset, status.total, (), ())
 
 
 def _balance(policy: Policy, analyst: AnalystPolicy, ledger: Ledger | None) -> Balance:

@@ -10,8 +10,10 @@ from tacit.sql.planning.left_out import COUNT, LeftOut, left_out
 def rows_left_out(policy: Policy, engine: Engine) -> list[Finding]:
     """A finding for each table and column whose rows are not all counted."""
     schema = engine.schema()
-    found = (_finding(each, engine) for each in left_out(resolve_types(policy, schema), schema, dialect=engine.dialect))
-    return [finding for finding in found if finding is not None]
+    findings = (
+        _finding(each, engine) for each in left_out(resolve_types(policy, schema), schema, dialect=engine.dialect)
+    )
+    return [finding for finding in findings if finding is not None]
 
 
 def _finding(asked: LeftOut, engine: Engine) -> Finding | None:

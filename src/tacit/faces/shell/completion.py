@@ -22,8 +22,8 @@ class _Words(Completer):
         self._catalogue = catalogue
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        found = _WORD.search(document.text_before_cursor)
-        word = found.group() if found else ""
+        match = _WORD.search(document.text_before_cursor)
+        word = match.group() if match else ""
         if not word:
             return
         for text, kind in self._candidates(document.text):

@@ -47,9 +47,9 @@ def new(
     """
     if number is not None and answers:
         raise InvalidParameter("a question asks for a number or for an answer: not both", hint="leave out one of them")
-    place = Path(path)
+    file = Path(path)
     price = None if epsilon is None else decimal_text(positive(epsilon, "epsilon"))
-    return write_draft(place, draft(place.stem, question, list(answers or YES_OR_NO), number=number, epsilon=price))
+    return write_draft(file, draft(file.stem, question, list(answers or YES_OR_NO), number=number, epsilon=price))
 
 
 def load(path: Path | str) -> Survey:

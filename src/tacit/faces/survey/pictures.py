@@ -16,20 +16,20 @@ _STYLE = (
 )
 
 
-def estimates(found: Findings) -> str:
+def estimates(estimated: Findings) -> str:
     """A bar for each answer, or for the mean, with a whisker for its interval."""
     width, label, right = 680, 150, 150
-    ends = _ends(found)
-    height = 60 + 30 * len(found.findings)
+    ends = _ends(estimated)
+    height = 60 + 30 * len(estimated.findings)
 
     def x(value: float) -> float:
         return label + 10 + (value - ends[0]) / (ends[1] - ends[0]) * (width - label - right - 20)
 
-    parts = [_text(10, 20, found.survey.question, kind="")]
-    for place, one in enumerate(found.findings):
-        y = 50 + 30 * place
+    parts = [_text(10, 20, estimated.survey.question, kind="")]
+    for index, one in enumerate(estimated.findings):
+        y = 50 + 30 * index
         begin, end = sorted((x(min(max(0.0, ends[0]), ends[1])), x(one.value)))
-        shown = f"{one.value:,.4g}" if found.is_mean else f"{one.value:.1%}"
+        shown = f"{one.value:,.4g}" if estimated.is_mean else f"{one.value:.1%}"
         parts += [
             _text(label, y + 5, one.label, anchor="end"),
             f'<rect class="bar" x="{begin:.1f}" y="{y - 8}" width="{max(1, end - begin):.1f}" height="16" rx="2"/>',
@@ -37,14 +37,16 @@ def estimates(found: Findings) -> str:
             *(_line(x(edge), y - 5, x(edge), y + 5, "whisker") for edge in (one.low, one.high)),
             _text(width - right + 10, y + 5, shown),
         ]
-    parts.append(_text(10, height - 8, f"{found.reports:,} reports, {found.confidence} confidence", kind="soft"))
+    parts.append(
+        _text(10, height - 8, f"{estimated.reports:,} reports, {estimated.confidence} confidence", kind="soft")
+    )
     return _svg(parts, width, height)
 
 
-def _ends(found: Findings) -> tuple[float, float]:
-    bounds = found.survey.bounds
-    low = min(one.low for one in found.findings)
-    high = max(one.high for one in found.findings)
+def _ends(estimated: Findings) -> tuple[float, float]:
+    bounds = estimated.survey.bounds
+    low = min(one.low for one in estimated.findings)
+    high = max(one.high for one in estimated.findings)
     if bounds is not None:
         return min(low, float(bounds.lower)), max(high, float(bounds.upper))
     return min(0.0, low), max(high, 0.1)

@@ -67,9 +67,9 @@ class Senders:
 def _network(address: str) -> bytes:
     """An address of four bytes, or the first half of one of sixteen: the rest is one customer's to choose."""
     try:
-        found = ipaddress.ip_address(address.partition("%")[0])
+        parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address.encode()
-    if isinstance(found, ipaddress.IPv6Address):
-        return found.ipv4_mapped.packed if found.ipv4_mapped else found.packed[:8]
-    return found.packed
+    if isinstance(parsed, ipaddress.IPv6Address):
+        return parsed.ipv4_mapped.packed if parsed.ipv4_mapped else parsed.packed[:8]
+    return parsed.packed

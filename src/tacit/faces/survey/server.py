@@ -102,16 +102,16 @@ class SurveyServer:
 
 def _listening(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((host, port))
-        made.listen(_BACKLOG)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(_BACKLOG)
     except (OSError, UnicodeError) as error:
-        made.close()
+        listener.close()
         why = getattr(error, "strerror", None) or "that is no name of a host"
         raise EngineError(f"the survey cannot be served at {host}:{port}: {why}", hint=_advice(error)) from None
-    return made
+    return listener
 
 
 def _advice(error: OSError | UnicodeError) -> str:

@@ -44,16 +44,16 @@ class SurveySites:
             self._named = ((), 0)
 
     def _opened(self, files: tuple[Path, ...], rate: int) -> dict[str, SurveySite]:
-        found: dict[str, SurveySite] = {}
+        sites: dict[str, SurveySite] = {}
         senders = Senders(rate)
         try:
             for file in files:
-                found[file.stem] = SurveySite.of(load(file), senders=senders, is_for_us=self._is_for_us)
+                sites[file.stem] = SurveySite.of(load(file), senders=senders, is_for_us=self._is_for_us)
         except TacitError:
-            for site in found.values():
+            for site in sites.values():
                 site.store.close()
             raise
-        return found
+        return sites
 
     def _close(self) -> None:
         for site in self._open.values():

@@ -110,14 +110,13 @@ def anonymise_source(
 
     def act(record: Record) -> Anonymised:
         source = opened()
-        made = run(source, request, key=key, population=population, progress=progress or (lambda _: None))
-        record.said = (
-            f"{made.classes.each.size.size} classes, {made.prepared.tuples.rows} rows, {made.prepared.rules.models}"
-        )
+        verified = run(source, request, key=key, population=population, progress=progress or (lambda _: None))
+        prepared = verified.prepared
+        record.said = f"{verified.classes.each.size.size} classes, {prepared.tuples.rows} rows, {prepared.rules.models}"
         return Anonymised(
             source,
-            made.prepared.rules.models,
-            measure=lambda: _report(made, population_size=population_size, record=record),
+            prepared.rules.models,
+            measure=lambda: _report(verified, population_size=population_size, record=record),
         )
 
     return recorded(policy, request, table=name, act=act)
@@ -171,8 +170,8 @@ def _verified(prepared: Prepared, partition: Partition) -> tuple[Classes, ClassT
     return classes, people
 
 
-def _report(made: VerifiedTable, *, population_size: int | None, record: Record) -> Report:
-    prepared, partition, classes = made.prepared, made.partition, made.classes
+def _report(verified: VerifiedTable, *, population_size: int | None, record: Record) -> Report:
+    prepared, partition, classes = verified.prepared, verified.partition, verified.classes
     tuples, request = prepared.tuples, prepared.request
     alike = np.arange(tuples.size.size)
     if prepared.by == "tacit_row":
@@ -187,7 +186,7 @@ def _report(made: VerifiedTable, *, population_size: int | None, record: Record)
         models=tuple(map(str, prepared.rules.models)),
         utility=lost,
         risk_before=risk(before, population_size=population_size),
-        risk_after=risk(made.people or classes.each, population_size=population_size),
+        risk_after=risk(verified.people or classes.each, population_size=population_size),
         homogeneity_before=tuple(homogeneity(before, prepared.rules.table, name) for name in request.roles.sensitive),
         homogeneity_after=tuple(homogeneity(classes.each, classes.table, name) for name in request.roles.sensitive),
         linkage=linkage,
@@ -200,7 +199,7 @@ def _report(made: VerifiedTable, *, population_size: int | None, record: Record)
         earlier=record.earlier,
         intersections=intersections(prepared, partition, record.earlier),  # last: it reads the table anew
         entry=record.entry,
-        seconds=made.seconds,
+        seconds=verified.seconds,
     )
 
 

@@ -19,8 +19,8 @@ def compiled(function: F) -> F:
     """The function in machine code, kept beside its source; as it is where numba is not installed."""
     if find_spec("numba") is None:
         return function
-    made: F = import_module("numba").njit(cache=True)(function)
-    return made
+    fast: F = import_module("numba").njit(cache=True)(function)
+    return fast
 
 
 def split(tuples: Tuples, scales: list[Floats], *, k: int, small: int) -> Ints:
@@ -40,7 +40,7 @@ def _split(codes: Codes, size: Ints, points: Floats, scales: Floats, k: int, sma
     spare = np.empty(number, dtype=np.int64)
     begins, ends = np.empty(number + 1, dtype=np.int64), np.empty(number + 1, dtype=np.int64)
     begins[0], ends[0] = 0, number
-    waiting, made = 1, 0
+    waiting, count = 1, 0
     while waiting > 0:
         waiting -= 1
         begin, end = begins[waiting], ends[waiting]
@@ -52,8 +52,8 @@ def _split(codes: Codes, size: Ints, points: Floats, scales: Floats, k: int, sma
             if column < 0:
                 column, last = _fine(codes, size, points, ids, k)
         if column < 0:
-            classes[ids] = made
-            made += 1
+            classes[ids] = count
+            count += 1
             continue
         middle = _parted(codes[column], order, spare, begin, end, last)
         begins[waiting], ends[waiting] = middle, end  # the left side is taken up first, and numbered first
@@ -81,7 +81,7 @@ def _parted(codes: Codes, order: Ints, spare: Ints, begin: int, end: int, last: 
 @compiled
 def _coarse(codes: Codes, size: Ints, scales: Floats, ids: Ints, k: int) -> tuple[int, int]:
     """The cut beside a median that shrinks its own column most: its column and the last code on the left."""
-    best, found, at = 0.0, -1, 0
+    best, cut, at = 0.0, -1, 0
     for column in range(codes.shape[0]):
         mine, scale = codes[column], scales[column]
         heights = np.zeros(scale.size, dtype=np.int64)
@@ -108,8 +108,8 @@ def _coarse(codes: Codes, size: Ints, scales: Floats, ids: Ints, k: int) -> tupl
             gain = total * (scale[high] - scale[low]) - left * (scale[inside] - scale[low])
             gain -= (total - left) * (scale[high] - scale[outside])
             if gain > best:
-                best, found, at = gain, column, inside
-    return found, at
+                best, cut, at = gain, column, inside
+    return cut, at
 
 
 @compiled
@@ -119,7 +119,7 @@ def _fine(codes: Codes, size: Ints, points: Floats, ids: Ints, k: int) -> tuple[
     before, after = np.empty(number), np.empty(number)
     total = size[ids].sum()
     _widths(points, ids, before)
-    best, found, at = total * before[number - 1] * (1 - 1e-6), -1, 0
+    best, cut, at = total * before[number - 1] * (1 - 1e-6), -1, 0
     for column in range(codes.shape[0]):
         mine = codes[column][ids]
         if mine.min() == mine.max():
@@ -135,8 +135,8 @@ def _fine(codes: Codes, size: Ints, points: Floats, ids: Ints, k: int) -> tuple[
                 continue
             cost = left * before[index] + (total - left) * after[number - 2 - index]
             if cost < best:
-                best, found, at = cost, column, code
-    return found, at
+                best, cut, at = cost, column, code
+    return cut, at
 
 
 @compiled

@@ -30,12 +30,12 @@ def greedy(tuples: Tuples, columns: Sequence[Column], *, rules: Rules, progress:
     if not any(column.climbs for column in columns):
         return cut
     climbed = local(tuples, columns, rules=rules, progress=progress)
-    return min(climbed, cut, key=lambda found: _lost(tuples, found))
+    return min(climbed, cut, key=lambda partition: _lost(tuples, partition))
 
 
-def _lost(tuples: Tuples, found: Partition) -> float:
-    size = np.bincount(found.classes, weights=tuples.size, minlength=found.number)
-    return sum(float((size * cells.loss).sum()) for cells in found.cells)
+def _lost(tuples: Tuples, partition: Partition) -> float:
+    size = np.bincount(partition.classes, weights=tuples.size, minlength=partition.number)
+    return sum(float((size * cells.loss).sum()) for cells in partition.cells)
 
 
 def _classes(tuples: Tuples, columns: Sequence[Column], *, rules: Rules, progress: Progress) -> Ints:

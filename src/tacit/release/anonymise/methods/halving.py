@@ -88,7 +88,7 @@ def _bin_of(codes: NDArray[np.int32], number: int, *, size: Ints) -> Ints:
     return np.unique(spread, return_inverse=True)[1].astype(np.int64)  # a heavy value may leave bins empty
 
 
-def _cuts(binned: _Binned, place: Ints, *, bins: NDArray[np.int32], weight: Ints, least: int) -> _Cuts:
+def _cuts(binned: _Binned, group_of: Ints, *, bins: NDArray[np.int32], weight: Ints, least: int) -> _Cuts:
     """Two cuts of every column for each group, one on either side of the median; the gain is on that column alone.
 
     One histogram holds all groups and columns end to end, so its running sum only rises, and what is sought in every
@@ -96,8 +96,8 @@ def _cuts(binned: _Binned, place: Ints, *, bins: NDArray[np.int32], weight: Ints
     """
     columns, width = bins.shape[0], binned.last.size
     heavy = weight.astype(np.float64)
-    total: Floats = np.bincount(place, weights=heavy).astype(np.float64)
-    cell = (place * width + bins).ravel()
+    total: Floats = np.bincount(group_of, weights=heavy).astype(np.float64)
+    cell = (group_of * width + bins).ravel()
     heights = np.bincount(cell, weights=np.tile(heavy, columns), minlength=total.size * width)
     upto = np.cumsum(heights)
     base = np.cumsum(np.repeat(total, columns)).reshape(-1, columns).T - total  # rows before: (columns, groups)
@@ -120,7 +120,7 @@ def _cuts(binned: _Binned, place: Ints, *, bins: NDArray[np.int32], weight: Ints
     return _Cuts(np.concatenate(gains), np.tile(np.arange(columns), 2), np.concatenate(lasts))
 
 
-def _chosen(tuples: Tuples, cuts: _Cuts, place: Ints, *, ids: Ints, rules: Rules) -> Bools:
+def _chosen(tuples: Tuples, cuts: _Cuts, group_of: Ints, *, ids: Ints, rules: Rules) -> Bools:
     """Which tuples go to the right: of each group the cut that gains most, of those the models allow."""
     gain = cuts.gain.copy()
     right = np.zeros(ids.size, dtype=np.bool_)
@@ -131,8 +131,8 @@ def _chosen(tuples: Tuples, cuts: _Cuts, place: Ints, *, ids: Ints, rules: Rules
         waiting &= gain[best, groups] > 0
         if not waiting.any():
             return right
-        mine = np.arange(ids.size) if waiting.all() else np.flatnonzero(waiting[place])
-        group = place[mine]
+        mine = np.arange(ids.size) if waiting.all() else np.flatnonzero(waiting[group_of])
+        group = group_of[mine]
         column, last = cuts.column[best], cuts.last[best, groups]
         side = tuples.codes[column[group], ids[mine]] > last[group]
         if rules.only_sizes:
@@ -144,7 +144,7 @@ def _chosen(tuples: Tuples, cuts: _Cuts, place: Ints, *, ids: Ints, rules: Rules
         waiting &= ~kept
 
 
-def _allowed(tuples: Tuples, place: Ints, right: Bools, *, ids: Ints, rules: Rules, number: int) -> Bools:
+def _allowed(tuples: Tuples, group_of: Ints, right: Bools, *, ids: Ints, rules: Rules, number: int) -> Bools:
     """Of which groups both halves satisfy the models."""
-    halves = rules.hold(tally(tuples, place * 2 + right, number=number * 2, of=ids)).reshape(number, 2)
+    halves = rules.hold(tally(tuples, group_of * 2 + right, number=number * 2, of=ids)).reshape(number, 2)
     return np.asarray(halves.all(axis=1), dtype=np.bool_)

@@ -137,12 +137,12 @@ def _still(tuples: Tuples, classes: Ints, keeps: Bools, *, rules: Rules) -> bool
     return bool(Rules(rules.models, rest).hold(part).all())
 
 
-def _published(tuples: Tuples, lattice: _Lattice, found: _Found) -> Partition:
-    classes = numbered(found.classes)
+def _published(tuples: Tuples, lattice: _Lattice, best: _Found) -> Partition:
+    classes = numbered(best.classes)
     number = int(classes.max()) + 1
     member = np.zeros(number, dtype=np.int64)
     member[classes[classes >= 0]] = np.flatnonzero(classes >= 0)  # any tuple of a class stands for it
     cells = []
-    for codes, ladder, height in zip(tuples.codes, lattice.ladders, lattice.node[found.node], strict=True):
+    for codes, ladder, height in zip(tuples.codes, lattice.ladders, lattice.node[best.node], strict=True):
         cells.append(ClassLabels.at(ladder[height], ladder[height].group[codes[member]]))
     return Partition(classes, tuple(cells))

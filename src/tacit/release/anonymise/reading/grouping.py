@@ -142,8 +142,8 @@ def grouped(
         key, size = pairs[0][begins], np.add.reduceat(pairs[2], begins) if begins.size else pairs[2]
         every = [pairs]
     else:
-        found = connection.execute(f"SELECT tacit_key, count(*) AS n FROM {table} GROUP BY 1 ORDER BY 1").fetchnumpy()
-        key, size = (np.asarray(found[name], dtype=np.int64) for name in ("tacit_key", "n"))
+        columns = connection.execute(f"SELECT tacit_key, count(*) AS n FROM {table} GROUP BY 1 ORDER BY 1").fetchnumpy()
+        key, size = (np.asarray(columns[name], dtype=np.int64) for name in ("tacit_key", "n"))
         every = [_pairs(connection, table, name) for name, _ in sensitive]
     spreads = []
     for (name, values), (of, value, count) in zip(sensitive, every, strict=True):
@@ -154,10 +154,10 @@ def grouped(
 
 def _pairs(connection: duckdb.DuckDBPyConnection, table: str, name: str) -> tuple[Ints, Ints, Ints]:
     """How often each key goes with each value of a column: (key, value, count), by key."""
-    found = connection.execute(
+    columns = connection.execute(
         f"SELECT tacit_key, {quoted(name)} AS v, count(*) AS n FROM {table} GROUP BY 1, 2 ORDER BY 1"
     ).fetchnumpy()
-    key, value, count = (np.asarray(found[column], dtype=np.int64) for column in ("tacit_key", "v", "n"))
+    key, value, count = (np.asarray(columns[column], dtype=np.int64) for column in ("tacit_key", "v", "n"))
     return key, value, count
 
 
@@ -166,14 +166,14 @@ def unpacked(connection: duckdb.DuckDBPyConnection, table: str, key: Ints, *, si
     if math.prod(sizes) < LARGEST:
         return _unpack(key, sizes)
     runs = _runs(sizes)
-    names = [f"tacit_part{place}" for place in range(len(runs))]
-    found = connection.execute(
+    names = [f"tacit_part{index}" for index in range(len(runs))]
+    columns = connection.execute(
         f"SELECT tacit_key, {', '.join(names)} FROM {table}_parts ORDER BY tacit_key"
     ).fetchnumpy()
-    there = np.asarray(found["tacit_key"], dtype=np.int64)
-    place = np.searchsorted(there, key)
+    there = np.asarray(columns["tacit_key"], dtype=np.int64)
+    index = np.searchsorted(there, key)
     parts = [
-        _unpack(np.asarray(found[name], dtype=np.int64)[place], sizes[begin:end])
+        _unpack(np.asarray(columns[name], dtype=np.int64)[index], sizes[begin:end])
         for name, (begin, end) in zip(names, runs, strict=True)
     ]
     return np.concatenate(parts)

@@ -140,11 +140,11 @@ def _columns(source: TableSource, request: Request, view: str) -> tuple[tuple[Co
         if not values.found:
             raise InvalidParameter("the table is empty: there is nothing to publish")
         ends = Ends(request.bottom.get(name), request.top.get(name), request.grids.get(name), request.cells_apart)
-        made, numbers = column(
+        coded_column, numbers = column(
             name, values.found, counts=values.counts, hierarchy=request.hierarchies.get(name), ends=ends
         )
-        columns.append(made)
-        codes.append(coded(source.connection, values, numbers, size=made.size))
+        columns.append(coded_column)
+        codes.append(coded(source.connection, values, numbers, size=coded_column.size))
     return tuple(columns), tuple(codes)
 
 
@@ -177,14 +177,14 @@ def _single(
 ) -> tuple[Tuples, Ints]:
     """Every row as a tuple of its own."""
     listed = "".join(f", {quoted(column)}" for column, _ in secrets)
-    found = source.connection.execute(
+    distinct = source.connection.execute(
         f"SELECT tacit_key, tacit_row{listed} FROM {KEYED} ORDER BY tacit_row"
     ).fetchnumpy()
-    key, row = (np.asarray(found[name], dtype=np.int64) for name in ("tacit_key", "tacit_row"))
+    key, row = (np.asarray(distinct[name], dtype=np.int64) for name in ("tacit_key", "tacit_row"))
     ones = np.ones(row.size, dtype=np.int64)
     spreads = tuple(
         SecretSpread.of(
-            name, size, owner=row, value=np.asarray(found[column], dtype=np.int64), count=ones, tuples=row.size
+            name, size, owner=row, value=np.asarray(distinct[column], dtype=np.int64), count=ones, tuples=row.size
         )
         for name, (column, size) in zip(names, secrets, strict=True)
     )

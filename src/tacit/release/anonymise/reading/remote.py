@@ -44,11 +44,11 @@ class Remote:
             counted = _counted(engine, self.table.name, names)
         arrays: dict[str, NDArray[Any]] = {COUNT: np.array(counted.integers(COUNT))}
         cells = []
-        for place, name in enumerate(names):
+        for index, name in enumerate(names):
             values = counted.keys(name)
-            arrays[f"v{place}"] = np.array([value is not None for value in values], dtype=np.bool_)
-            arrays[f"c{place}"] = _laid(values, whole=self.columns[name] in _WHOLE)
-            cells.append(f"CASE WHEN v{place} THEN CAST(c{place} AS {self.columns[name]}) END AS {quoted(name)}")
+            arrays[f"v{index}"] = np.array([value is not None for value in values], dtype=np.bool_)
+            arrays[f"c{index}"] = _laid(values, whole=self.columns[name] in _WHOLE)
+            cells.append(f"CASE WHEN v{index} THEN CAST(c{index} AS {self.columns[name]}) END AS {quoted(name)}")
         connection.register("incoming", arrays)
         _run(connection, f"CREATE OR REPLACE TEMP TABLE counted AS SELECT {', '.join(cells)}, {COUNT} FROM incoming")
         connection.unregister("incoming")

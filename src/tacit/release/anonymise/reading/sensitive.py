@@ -56,21 +56,21 @@ def _read(
     hierarchy, distance = wanted
     values = values_of(connection, view, name, table=table)
     alike = np.zeros(values.counts.size, dtype=np.int64)
-    made, numbers = column(name, values.found, counts=alike, hierarchy=hierarchy)
+    coded_column, numbers = column(name, values.found, counts=alike, hierarchy=hierarchy)
     levels: tuple[tuple[int, ...], ...] = ()
     if distance == ORDERED:
-        _refuse_alphabet(made, hierarchy)
+        _refuse_alphabet(coded_column, hierarchy)
     if distance == HIERARCHICAL and hierarchy is not None:
-        ladder = made.ladder()  # of one value it has no step: all of it is one group, at no distance
+        ladder = coded_column.ladder()  # of one value it has no step: all of it is one group, at no distance
         levels = tuple(tuple(level.group.tolist()) for level in (ladder[1:] or ladder))
-    return Ground(distance, levels), coded(connection, values, numbers, size=made.size), values.missing
+    return Ground(distance, levels), coded(connection, values, numbers, size=coded_column.size), values.missing
 
 
-def _refuse_alphabet(made: Column, hierarchy: Hierarchy | None) -> None:
+def _refuse_alphabet(coded: Column, hierarchy: Hierarchy | None) -> None:
     """Words are in no order until somebody says so, and that of the alphabet would put `flu` beside `gout`."""
-    if made.numeric or made.size <= 2 or isinstance(hierarchy, Order | Tree):  # two are in order either way
+    if coded.numeric or coded.size <= 2 or isinstance(hierarchy, Order | Tree):  # two are in order either way
         return
     raise InvalidParameter(
-        f"{made.name}: an ordered distance needs an order, and words have none of their own",
-        hint=f"give {made.name} an Order or a Tree, or use the equal distance",
+        f"{coded.name}: an ordered distance needs an order, and words have none of their own",
+        hint=f"give {coded.name} an Order or a Tree, or use the equal distance",
     )

@@ -49,8 +49,8 @@ def alone_in(connection: duckdb.DuckDBPyConnection, view: str, columns: Sequence
     if not columns:
         return ()
     counts = ", ".join(f"count(DISTINCT {quoted(name)})" for name in columns)
-    rows, *found = ask(connection, f"SELECT count(*), {counts} FROM {quoted(view)}")[0]
-    return tuple(name for name, count in zip(columns, found, strict=True) if count == rows)
+    rows, *alone = ask(connection, f"SELECT count(*), {counts} FROM {quoted(view)}")[0]
+    return tuple(name for name, count in zip(columns, alone, strict=True) if count == rows)
 
 
 _WAY_OUT = 'make one row a person first, e.g. with GROUP BY; or say unit "row", and k counts rows'

@@ -55,16 +55,18 @@ def column(
         )
     if ends.grid is not None and hierarchy is not None:
         raise InvalidParameter(f"{name}: a grid does not go with a hierarchy, whose groups end where it says")
-    known = [place for place, value in enumerate(values) if not is_missing(value)]
-    made, codes = _known(name, [values[place] for place in known], counts=counts[known], hierarchy=hierarchy, ends=ends)
+    known = [index for index, value in enumerate(values) if not is_missing(value)]
+    coded, codes = _known(
+        name, [values[index] for index in known], counts=counts[known], hierarchy=hierarchy, ends=ends
+    )
     if len(known) == len(values):
-        return made, codes
-    every = np.full(len(values), made.size, dtype=np.int64)
+        return coded, codes
+    every = np.full(len(values), coded.size, dtype=np.int64)
     every[known] = codes
     lost = int(counts.sum() - counts[known].sum())
-    if made.numeric or made.climbs or isinstance(hierarchy, Order):
-        return _with_missing(made), every
-    return _among_categories(made, every, lost=lost, weight=np.bincount(codes, weights=counts[known]).astype(float))
+    if coded.numeric or coded.climbs or isinstance(hierarchy, Order):
+        return _with_missing(coded), every
+    return _among_categories(coded, every, lost=lost, weight=np.bincount(codes, weights=counts[known]).astype(float))
 
 
 def is_missing(value: object) -> bool:
@@ -86,8 +88,8 @@ def _known(
     if ends.grid is not None:
         raise InvalidParameter(f"{name}: only numbers and dates have a grid")
     if order is None:
-        order = sorted(range(len(values)), key=lambda place: (-int(counts[place]), str(values[place])))
-    chosen = [values[place] for place in order]
+        order = sorted(range(len(values)), key=lambda index: (-int(counts[index]), str(values[index])))
+    chosen = [values[index] for index in order]
     codes = np.empty(len(values), dtype=np.int64)
     codes[order] = np.arange(len(values))
     scale = np.arange(len(values)) / max(len(values) - 1, 1)
@@ -96,31 +98,33 @@ def _known(
     return Column(name, tuple(map(str, chosen)), scale, False, levels, climbs=climbs), codes
 
 
-def _with_missing(made: Column) -> Column:
+def _with_missing(coded: Column) -> Column:
     """One code more, the last: as far from every value as the whole column reaches."""
-    word = _word(made.text)
-    if made.numeric:
-        scale = np.append(made.scale, made.scale[-1] + 1)
-        points = None if made.points is None else np.append(made.points, np.nan)
+    word = _word(coded.text)
+    if coded.numeric:
+        scale = np.append(coded.scale, coded.scale[-1] + 1)
+        points = None if coded.points is None else np.append(coded.points, np.nan)
     else:
-        scale, points = np.arange(made.size + 1) / max(made.size, 1), None
+        scale, points = np.arange(coded.size + 1) / max(coded.size, 1), None
     levels = []
-    for level in made.levels:
+    for level in coded.levels:
         group = np.append(level.group, len(level.label))
-        first, last = np.append(level.first, made.size), np.append(level.last, made.size)
+        first, last = np.append(level.first, coded.size), np.append(level.last, coded.size)
         levels.append(
             HierarchyLevel(group, (*level.label, _word(level.label)), scale[last] - scale[first], first, last)
         )
-    return replace(made, text=(*made.text, word), scale=scale, levels=tuple(levels), points=points, gapped=made.numeric)
+    return replace(
+        coded, text=(*coded.text, word), scale=scale, levels=tuple(levels), points=points, gapped=coded.numeric
+    )
 
 
-def _among_categories(made: Column, codes: Ints, *, lost: int, weight: Floats) -> tuple[Column, Ints]:
+def _among_categories(coded: Column, codes: Ints, *, lost: int, weight: Floats) -> tuple[Column, Ints]:
     """What is not known is a category like the others: it stands where its frequency puts it."""
-    place = int(np.count_nonzero(weight >= lost))
-    moved = np.where(codes == made.size, place, codes + (codes >= place))
-    text = (*made.text[:place], _word(made.text), *made.text[place:])
+    index = int(np.count_nonzero(weight >= lost))
+    moved = np.where(codes == coded.size, index, codes + (codes >= index))
+    text = (*coded.text[:index], _word(coded.text), *coded.text[index:])
     scale = np.arange(len(text)) / max(len(text) - 1, 1)
-    return Column(made.name, text, scale, False, ()), moved
+    return Column(coded.name, text, scale, False, ()), moved
 
 
 def _word(taken: Sequence[str]) -> str:
@@ -138,23 +142,23 @@ def _ordered_numbers(
     dates = isinstance(values[0], datetime.date)
     for end in (bottom, top):
         _refuse_end(name, end, dates=dates)
-    places = np.array([_place(value) for value in values])
+    positions = np.array([_place(value) for value in values])
     lowest = _place(bottom) if bottom is not None else -np.inf
     highest = _place(top) if top is not None else np.inf
     if not lowest < highest:
         raise InvalidParameter(f"{name}: the bottom must lie below the top")
-    held = np.clip(places, lowest, highest)
+    held = np.clip(positions, lowest, highest)
     reach = float(held.max() - held.min())
     grid = grid_of(name, values, span=reach, wanted=ends.grid) if hierarchy is None else None
     binned = ends.apart and grid is not None
     ends_at = (lowest, highest)  # one cell each already
     if grid is not None and binned:
-        held = np.array([place if place in ends_at else grid.begin(place) for place in held.tolist()])
+        held = np.array([position if position in ends_at else grid.begin(position) for position in held.tolist()])
     points, first, codes = np.unique(held, return_index=True, return_inverse=True)
     if ends.open and not binned and points.size < len(values):
         raise InvalidParameter(f"{name}: it holds numbers too large to tell apart", hint="make it text")
-    kept: list[object] = [values[int(place)] for place in first]
-    low = bottom is not None and bool(points[0] == lowest) and bool((places <= lowest).any())
+    kept: list[object] = [values[int(position)] for position in first]
+    low = bottom is not None and bool(points[0] == lowest) and bool((positions <= lowest).any())
     high = top is not None and bool(points[-1] == highest)
     if low:
         kept[0] = bottom
@@ -168,11 +172,13 @@ def _ordered_numbers(
     if high:
         text[-1] = f"{text[-1]}+"
     levels = _levels(name, kept, hierarchy, scale)
-    made = Column(name, tuple(text), scale, True, levels, low, high, points, dates, hierarchy is not None, grid, binned)
+    coded = Column(
+        name, tuple(text), scale, True, levels, low, high, points, dates, hierarchy is not None, grid, binned
+    )
     if binned:
-        alone = made.cells(np.arange(made.size), np.arange(made.size))
-        made = replace(made, text=tuple(alone.text()))
-    return made, codes.astype(np.int64)
+        alone = coded.cells(np.arange(coded.size), np.arange(coded.size))
+        coded = replace(coded, text=tuple(alone.text()))
+    return coded, codes.astype(np.int64)
 
 
 def _levels(

@@ -69,15 +69,15 @@ class Dates:
         when = _when(end)
         return when.isoformat() if self.times else when.date().isoformat()
 
-    def _unit(self, place: float) -> tuple[float, float]:
+    def _unit(self, position: float) -> tuple[float, float]:
         """Where the unit around a place begins, and where the next one does."""
         if self.unit in _SECONDS:
             length = _SECONDS[self.unit]
             shift = 4 * 86_400 if self.unit == "week" else 0  # weeks begin on Mondays; 1970 began on a Thursday
-            begin = (_seconds(place) - shift) // length * length + shift
+            begin = (_seconds(position) - shift) // length * length + shift
             return begin / 86_400, (begin + length) / 86_400
         months = _MONTHS[self.unit]
-        when = _when(_seconds(place) / 86_400)
+        when = _when(_seconds(position) / 86_400)
         begin = (when.year * 12 + when.month - 1) // months * months
         return _month_place(begin), _month_place(begin + months)
 
@@ -137,13 +137,13 @@ def _exact(number: float) -> Fraction:
     return Fraction(Decimal(repr(float(number))))
 
 
-def _seconds(place: float) -> int:
+def _seconds(position: float) -> int:
     """Whole seconds since 1970, those that have passed; what a float lost below a microsecond is made up for."""
-    return math.floor(place * 86_400 + 1e-6)
+    return math.floor(position * 86_400 + 1e-6)
 
 
-def _when(place: float) -> datetime.datetime:
-    seconds = min(max(round(place * 86_400), -62_135_596_800), 253_402_300_799)  # years 1 to 9999
+def _when(position: float) -> datetime.datetime:
+    seconds = min(max(round(position * 86_400), -62_135_596_800), 253_402_300_799)  # years 1 to 9999
     return _EPOCH + datetime.timedelta(seconds=seconds)
 
 

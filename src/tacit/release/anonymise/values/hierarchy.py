@@ -88,7 +88,7 @@ class Prefix:
 
     def ordered(self, values: Sequence[object]) -> list[int]:
         """By the alphabet: equal beginnings stand together."""
-        return sorted(range(len(values)), key=lambda place: str(values[place]))
+        return sorted(range(len(values)), key=lambda index: str(values[index]))
 
 
 @dataclass(frozen=True, slots=True)

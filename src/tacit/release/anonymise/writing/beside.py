@@ -29,16 +29,16 @@ def beside(prepared: Prepared, kept: Sequence[str], secrets: Sequence[str]) -> S
     """How the combinations of these columns are spread over the tuples: what somebody may know beside the cells."""
     if not kept and len(secrets) == 1:
         return next(spread for spread in prepared.tuples.sensitive if spread.name == secrets[0])
-    place = {name: number for number, name in enumerate(prepared.request.roles.sensitive)}
-    columns = [f"k.{quoted(name)}" for name in kept] + [f"k.{quoted(hidden(place[name]))}" for name in secrets]
+    number_of = {name: number for number, name in enumerate(prepared.request.roles.sensitive)}
+    columns = [f"k.{quoted(name)}" for name in kept] + [f"k.{quoted(hidden(number_of[name]))}" for name in secrets]
     listed = ", ".join(columns)
-    found = prepared.source.connection.execute(
+    rows = prepared.source.connection.execute(
         f"SELECT o, dense_rank() OVER (ORDER BY {', '.join(f'c{at}' for at in range(len(columns)))}) - 1 AS v, n FROM"
         f" (SELECT k.{prepared.by} AS o, count(*) AS n,"
         f" {', '.join(f'{name} AS c{at}' for at, name in enumerate(columns))}"
         f" FROM {KEYED} k GROUP BY k.{prepared.by}, {listed})"
     ).fetchnumpy()
-    key, value, count = (np.asarray(found[name], dtype=np.int64) for name in ("o", "v", "n"))
+    key, value, count = (np.asarray(rows[name], dtype=np.int64) for name in ("o", "v", "n"))
     owner = np.searchsorted(prepared.key, key)
     values = int(value.max()) + 1 if value.size else 1
     return SecretSpread.of(_BESIDE, values, owner=owner, value=value, count=count, tuples=prepared.tuples.size.size)
@@ -53,7 +53,7 @@ def telling(prepared: Prepared, coarse: Sequence[str]) -> tuple[Telling, ...]:
     roles = prepared.request.roles
     names = [name for name, column in zip(roles.quasi_identifiers, prepared.columns, strict=True) if name in coarse]
     varied = [name for name in names if _commonest(prepared, name) < TELLING]
-    found = []
+    telling_pairs = []
     for column in (*roles.keep, *roles.sensitive) if varied else ():
         fixed = ", ".join(
             f"sum(n) FILTER (known{at} = 0 OR (known{at} = n AND low{at} = high{at})) AS told{at}"
@@ -67,8 +67,8 @@ def telling(prepared: Prepared, coarse: Sequence[str]) -> tuple[Telling, ...]:
         (row,) = ask(prepared.source.connection, f"SELECT sum(n), {fixed} FROM ({grouped})")
         total, *told = (float(str(number or 0)) for number in row)
         shares = ((name, one / total) for name, one in zip(varied, told, strict=True) if total)
-        found += [Telling(column, name, share) for name, share in shares if share >= TELLING]
-    return tuple(found)
+        telling_pairs += [Telling(column, name, share) for name, share in shares if share >= TELLING]
+    return tuple(telling_pairs)
 
 
 def _commonest(prepared: Prepared, name: str) -> float:

@@ -90,8 +90,8 @@ def _placed(prepared: Prepared, partition: Partition) -> None:
 
 def _columns(prepared: Prepared) -> str:
     roles = prepared.request.roles
-    found = {name: f"cells.tacit_cell{index}" for index, name in enumerate(roles.quasi_identifiers)}
-    found |= {name: f"p{index}.h" for index, name in enumerate(roles.pseudonyms)}
-    found |= {name: f"k.{quoted(name)}" for name in (*roles.sensitive, *roles.keep)}
-    order = [name for name in prepared.source.columns() if name in found]
-    return ", ".join(f"{found[name]} AS {quoted(name)}" for name in order)
+    expressions = {name: f"cells.tacit_cell{index}" for index, name in enumerate(roles.quasi_identifiers)}
+    expressions |= {name: f"p{index}.h" for index, name in enumerate(roles.pseudonyms)}
+    expressions |= {name: f"k.{quoted(name)}" for name in (*roles.sensitive, *roles.keep)}
+    order = [name for name in prepared.source.columns() if name in expressions]
+    return ", ".join(f"{expressions[name]} AS {quoted(name)}" for name in order)
