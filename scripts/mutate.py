@@ -1,12 +1,19 @@
 """Plant small faults in what guards money and privacy, one at a time, and report those that no test notices.
 
-    python scripts/mutate.py ledger            every fault of a room, as many as the sample allows
-    python scripts/mutate.py --sample 40 sql   forty of them, the same ones for the same --seed
+    python scripts/mutate.py ledger                          every fault of a room
+    python scripts/mutate.py --sample 40 sql                 forty of them, the same ones for the same --seed
+    python scripts/mutate.py --files 'curator/pay*' --lines 40-60
+    python scripts/mutate.py --resume faults.jsonl           write each verdict down, and go on where it ends
 
-A fault is a comparison turned, a number one off, a sign, a `not` or a guard left out. Each runs the tests of its room
-against a copy of the sources, and stops at the first test that fails. What survives is printed with its line: some
+A fault is a comparison or a condition turned, a number one off, a sign, a `not`, a call, a guard or a part of a tuple
+left out. The tests of a room are collected and run once, to learn which lines each of them runs and how long it takes.
+Each fault is then planted in a fork of that process, which runs the tests that reach its line, those that have noticed
+most so far first, then the fastest, and stops at the first that fails. What survives is printed with its line: some
 change nothing that matters (a message, a cache's size); the others need a test. Tests that do not end in time decide
 nothing, and are named.
+
+Not planted: faults outside of functions (constants, defaults, decorators), unless --constants, which runs a new process
+for each; and nothing in the processes that a test starts.
 """
 
 from __future__ import annotations
@@ -14,76 +21,85 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import fnmatch
+import gc
+import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType, FrameType, FunctionType
+from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "src" / "tacit"
-PATIENCE = 240  # seconds for one fault
+PATIENCE = 60  # seconds of tests, as they took without a fault, for one fault; ten times that is never waited for
 
 ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated, and what should notice
-    "ledger": (
-        (
-            "ledger/entries/accounts.py",
-            "ledger/amounts.py",
-            "ledger/entries/book.py",
-            "ledger/entries/chain.py",
-            "ledger/desk.py",
-        ),
-        ("tests/unit/test_ledger_*.py", "tests/conformance/test_ledgers.py"),
-    ),
-    "accounting": (
-        (
-            "accounting/composition.py",
-            "accounting/groups.py",
-            "accounting/zcdp.py",
-            "accounting/filters.py",
-            "accounting/event_loss.py",
-            "accounting/grains.py",
-            "accounting/grain_filter.py",
-        ),
-        (
-            "tests/unit/test_accounting_*.py",
-            "tests/property/test_composition_properties.py",
-            "tests/property/test_grains.py",
-        ),
-    ),
     "curator": (
         (
-            "curator/jobs/pricing.py",
-            "curator/jobs/caps.py",
             "curator/payment.py",
+            "curator/jobs/*.py",
             "curator/answering.py",
             "curator/reading.py",
-            "curator/jobs/job.py",
-            "curator/jobs/job_plan.py",
-            "curator/jobs/members.py",
+            "curator/reusing/*.py",
             "curator/curator.py",
-            "curator/jobs/pieces.py",
-            "curator/reusing/reuse.py",
-            "curator/reusing/derive.py",
             "curator/within.py",
         ),
         (
             "tests/property/test_charges.py",
             "tests/property/test_kept_members.py",
+            "tests/property/test_plan_cache.py",
+            "tests/property/test_reuse_properties.py",
+            "tests/conformance/test_jobs.py",
             "tests/unit/test_curator_*.py",
-            "tests/unit/test_calibrate.py",
+            "tests/unit/test_calibrate*.py",
+            "tests/unit/test_mechanism_gaussian_job.py",
+        ),
+    ),
+    "ledger": (
+        ("ledger/entries/*.py", "ledger/amounts.py", "ledger/desk.py"),
+        (
+            "tests/unit/test_ledger_*.py",
+            "tests/conformance/test_ledgers.py",
+            "tests/property/test_ledger_filters.py",
+            "tests/unit/test_curator_remembered.py",
+        ),
+    ),
+    "accounting": (
+        (
+            "accounting/composition.py",
+            "accounting/filters.py",
+            "accounting/event_loss.py",
+            "accounting/zcdp.py",
+            "accounting/grains.py",
+            "accounting/grain_filter.py",
+            "accounting/groups.py",
+        ),
+        (
+            "tests/unit/test_accounting_*.py",
+            "tests/unit/test_lectures_composition.py",
+            "tests/property/test_composition_properties.py",
+            "tests/property/test_ledger_filters.py",
+            "tests/property/test_grains.py",
         ),
     ),
     "sql": (
         ("sql/planning/bounding.py", "sql/rules/*.py", "sql/planning/planner.py", "sql/planning/plan.py"),
         (
             "tests/rules/test_rules.py",
-            "tests/unit/test_sql_planner.py",
-            "tests/unit/test_sql_ties.py",
+            "tests/unit/test_sql_*.py",
             "tests/property/test_charges.py",
             "tests/e2e/test_sensitivity_fuzz.py",
         ),
@@ -113,27 +129,41 @@ SWAPPED: dict[type[ast.operator], type[ast.operator]] = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One mutated file."""
+    """One mutated file: `lines` run the fault, and `within` names the outermost function around it, if there is one."""
 
     path: Path
     line: int
+    column: int
     what: str
-    text: str
+    tree: ast.Module
+    lines: range
+    within: int | None
 
-    def __str__(self) -> str:
-        return f"{self.path.relative_to(ROOT)}:{self.line}: {self.what}"
+    @property
+    def key(self) -> str:
+        """What tells it from every other fault of these sources."""
+        return f"{self.path.relative_to(SOURCES)}:{self.line}:{self.column}: {self.what}"
+
+    def code(self) -> CodeType:
+        """The mutated module, whose lines are the original's."""
+        return compile(self.tree, str(self.path), "exec", dont_inherit=True)
 
 
 def faults(path: Path) -> Iterator[Fault]:
     """Every fault that can be planted in a file. Docstrings, annotations and messages are left alone."""
     tree = ast.parse(path.read_text())
+    left_alone = set(_left_alone(tree))
+    outer = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     for index, node in enumerate(ast.walk(tree)):
-        for what, change in _changes(node):
+        for what, change in () if node in left_alone else (*_changes(node), *_more_changes(node)):
             mutant = copy.deepcopy(tree)
-            twin = next(found for place, found in enumerate(ast.walk(mutant)) if place == index)
+            twin = next(other for position, other in enumerate(ast.walk(mutant)) if position == index)
             change(twin)
             ast.fix_missing_locations(mutant)
-            yield Fault(path, getattr(node, "lineno", 0), what, ast.unparse(mutant))
+            place: Any = node.test if isinstance(node, ast.If | ast.IfExp) else node
+            lines = range(place.lineno, (place.end_lineno or place.lineno) + 1)
+            around = [one.lineno for one in outer if one.body[0].lineno <= lines[0] <= (one.end_lineno or 0)]
+            yield Fault(path, place.lineno, place.col_offset, what, mutant, lines, min(around, default=None))
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[str, _Change]]:
@@ -161,6 +191,29 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, _Change]]:
         yield f"the guard {ast.unparse(node.test)[:60]} is left out", _Change("test", ast.Constant(False))
 
 
+def _more_changes(node: ast.AST) -> Iterator[tuple[str, _Change]]:
+    if isinstance(node, ast.If | ast.IfExp) and isinstance(node.test, ast.Call | ast.Name | ast.Attribute):
+        yield f"if {ast.unparse(node.test)[:60]} is turned", _Change("test", ast.UnaryOp(ast.Not(), node.test))
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"any", "all"}:
+        other = "all" if node.func.id == "any" else "any"
+        yield f"{node.func.id} becomes {other}", _Change("func", ast.Name(other, ast.Load()))
+    elif isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load):
+        for index, part in enumerate(node.elts):
+            if not isinstance(part, ast.Constant | ast.Starred):
+                rest = [*node.elts[:index], ast.Constant(None), *node.elts[index + 1 :]]
+                yield f"{ast.unparse(part)[:60]} becomes None", _Change("elts", rest)
+
+
+def _left_alone(tree: ast.Module) -> Iterator[ast.AST]:
+    """What changes nothing but a check that Python makes of our own code: annotations, and `zip(..., strict=True)`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg == "strict":
+            yield node.value
+        for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
+            if isinstance(annotation, ast.AST):
+                yield from ast.walk(annotation)
+
+
 @dataclass(frozen=True, slots=True)
 class _Change:
     field: str
@@ -170,58 +223,264 @@ class _Change:
         setattr(node, self.field, self.value)
 
 
-def noticed(fault: Fault, tests: list[str], *, tree: Path) -> bool | None:
-    """Whether a test fails, or nothing even imports; None where the tests did not end in time."""
-    target = tree / fault.path.relative_to(SOURCES.parent)
-    original = target.read_text()
-    target.write_text(fault.text)
-    environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider", "-m", "not heavy", *tests]
+def plant(fault: Fault) -> int:
+    """Give every function of this process the mutated code; the number of those that changed is returned."""
+    mutated: dict[tuple[str, int], CodeType] = {}
+    unread = [fault.code()]
+    while unread:
+        code = unread.pop()
+        mutated[code.co_qualname, code.co_firstlineno] = code
+        unread += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+    changed = 0
+    for one in gc.get_objects():
+        if isinstance(one, FunctionType) and one.__code__.co_filename == str(fault.path):
+            other = mutated.get((one.__code__.co_qualname, one.__code__.co_firstlineno))
+            if other is not None and other != one.__code__:
+                one.__code__ = other
+                changed += 1
+    return changed
+
+
+class Campaign:
+    """A pytest plugin that runs, in place of the tests, the tests of each fault in a fork of their own."""
+
+    def __init__(self, planted: list[Fault], *, record: Path | None) -> None:
+        self.planted = planted
+        self.record = record
+        self.verdicts: dict[str, str] = {}
+        self.kills: dict[Path, Counter[str]] = defaultdict(Counter)
+        if record is not None and record.exists():
+            for line in record.read_text().splitlines():
+                self.verdicts.update([json.loads(line)])
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Let hypothesis draw what it draws in CI, and not shrink what fails."""
+        from hypothesis import Phase, settings
+
+        settings.register_profile("mutate", settings.get_profile("ci"), phases=[Phase.explicit, Phase.generate])
+        settings.load_profile("mutate")
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Learn what each test reaches; then plant every fault."""
+        temporary = Path(session.config.getoption("basetemp"))
+        reached, seconds = self._reached(session, temporary)
+        items = {item.nodeid: item for item in session.items}
+        for count, fault in enumerate(self.planted, 1):
+            if fault.key in self.verdicts:
+                continue
+            tests = [name for name in seconds if reached[name] & {(str(fault.path), line) for line in fault.lines}]
+            kills = self.kills[fault.path]
+            chosen = _first(sorted(tests, key=lambda name: (-kills[name], seconds[name])), seconds)
+            self._verdict(fault, self._try(fault, [items[name] for name in chosen], temporary), len(chosen), len(tests))
+            if sys.stderr.isatty():
+                print(f"\r{count} of {len(self.planted)}", end="", file=sys.stderr)
+        return True
+
+    def _reached(self, session: pytest.Session, temporary: Path) -> tuple[dict[str, set[Any]], dict[str, float]]:
+        """The lines of mutated files that each test runs, and how long it takes, of those that pass."""
+        answer = temporary.with_suffix(".json")
+        watched = {str(fault.path) for fault in self.planted}
+        child = os.fork()
+        if child == 0:
+            _trace(session, watched, answer)
+        os.waitpid(child, 0)
+        recorded = json.loads(answer.read_text())
+        for name in recorded["failed"]:
+            print(f"fails without a fault: {name}")
+        reached = {name: {tuple(line) for line in lines} for name, lines in recorded["reached"].items()}
+        print(
+            f"{len(reached)} tests in {sum(recorded['seconds'].values()):.0f} s, {len(self.planted)} faults", flush=True
+        )
+        return reached, recorded["seconds"]
+
+    def _try(self, fault: Fault, items: list[pytest.Item], temporary: Path) -> str:
+        if not items:
+            return "unreached"
+        if fault.within is None:
+            return _anew(fault, [item.nodeid for item in items])
+        report = temporary.with_suffix(".killer")
+        report.unlink(missing_ok=True)
+        child = os.fork()
+        if child == 0:
+            os.setpgid(0, 0)
+            os._exit(_child(fault, items, report))
+        status = _wait(child, PATIENCE * 10)
+        shutil.rmtree(temporary, ignore_errors=True)
+        if status is None:
+            return "out of time"
+        if status != 0 and report.exists():
+            self.kills[fault.path][report.read_text()] += 1
+        return "survives" if status == 0 else "killed"
+
+    def _verdict(self, fault: Fault, verdict: str, tried: int, reaching: int) -> None:
+        self.verdicts[fault.key] = verdict
+        if self.record is not None:
+            with self.record.open("a") as record:
+                record.write(json.dumps([fault.key, verdict]) + "\n")
+        if verdict != "killed":
+            print(f"{verdict} ({tried} of {reaching} tests): {fault.key}", flush=True)
+
+
+def _first(names: list[str], seconds: dict[str, float]) -> list[str]:
+    """As many as take no longer than our patience, and at least one."""
+    chosen: list[str] = []
+    total = 0.0
+    for name in names:
+        total += seconds[name]
+        if chosen and total > PATIENCE:
+            break
+        chosen.append(name)
+    return chosen
+
+
+def _silent() -> None:
+    """Send what the tests of this process print nowhere."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nowhere, stream)
+
+
+def _run(items: list[pytest.Item], index: int) -> bool:
+    """Whether the test at this index passes."""
+    session = items[index].session
+    before = session.testsfailed
+    following = items[index + 1] if index + 1 < len(items) else None
+    items[index].config.hook.pytest_runtest_protocol(item=items[index], nextitem=following)
+    return session.testsfailed == before
+
+
+def _child(fault: Fault, items: list[pytest.Item], report: Path) -> int:
+    """Plant the fault, and run the tests until one fails: 0 where none does."""
+    _silent()
     try:
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=PATIENCE, check=False)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        target.write_text(original)
-    if done.returncode not in {0, 1, 2}:
-        raise SystemExit(f"error: the tests could not run: {done.stdout.decode()[-2000:]}")
-    return done.returncode != 0
+        if not plant(fault):
+            return 3
+        for index in range(len(items)):
+            if not _run(items, index):
+                report.write_text(items[index].nodeid)
+                return 1
+    except BaseException:  # a fault that stops the run has been noticed
+        return 2
+    return 0
+
+
+def _trace(session: pytest.Session, watched: set[str], answer: Path) -> None:
+    """Run all tests, and write down what each reaches. Does not return."""
+    _silent()
+    lines: set[tuple[str, int]] = set()
+
+    def local(frame: FrameType, event: str, _: Any) -> Any:
+        if event == "line":
+            lines.add((frame.f_code.co_filename, frame.f_lineno))
+        return local
+
+    def trace(frame: FrameType, _: str, __: Any) -> Any:
+        return local if frame.f_code.co_filename in watched else None
+
+    recorded: dict[str, Any] = {"reached": {}, "seconds": {}, "failed": []}
+    threading.settrace(trace)
+    for index, item in enumerate(session.items):
+        lines.clear()
+        sys.settrace(trace)
+        begun = time.perf_counter()
+        passes = _run(session.items, index)
+        sys.settrace(None)
+        if passes:
+            recorded["reached"][item.nodeid] = sorted(lines)
+            recorded["seconds"][item.nodeid] = time.perf_counter() - begun
+        else:
+            recorded["failed"].append(item.nodeid)
+    answer.write_text(json.dumps(recorded))
+    os._exit(0)
+
+
+def _wait(child: int, patience: float) -> int | None:
+    """Its exit status; None where it did not end in time, and was ended."""
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return status
+        time.sleep(0.01)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
+
+
+def _anew(fault: Fault, tests: list[str]) -> str:
+    """The verdict of a new process, whose modules are imported with the fault in them."""
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder) / "src"
+        shutil.copytree(SOURCES.parent, tree, ignore=shutil.ignore_patterns("__pycache__"))
+        (tree / fault.path.relative_to(SOURCES.parent)).write_text(ast.unparse(fault.tree))
+        environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider", *tests]
+        try:
+            done = subprocess.run(
+                command, cwd=ROOT, env=environment, capture_output=True, timeout=PATIENCE * 10, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return "out of time"
+    return "killed" if done.returncode else "survives"
+
+
+def table(verdicts: dict[str, str]) -> str:
+    """How many faults of each file were planted, and what became of them."""
+    outcomes = ("killed", "survives", "unreached", "out of time")
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for key, verdict in verdicts.items():
+        counts[key.split(":")[0]][verdict] += 1
+        counts["together"][verdict] += 1
+    rows: list[tuple[str, ...]] = [("file", "planted", *outcomes)]
+    rows += [
+        (name, str(count.total()), *(str(count[outcome]) for outcome in outcomes)) for name, count in counts.items()
+    ]
+    rows.sort(key=lambda row: (row[0] == "together", row[0] != "file"))
+    return "\n".join(f"{row[0]:40}" + "".join(f"{cell:>13}" for cell in row[1:]) for row in rows)
 
 
 def main() -> int:
     """Plant, run, report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rooms", nargs="*", choices=[[], *ROOMS], help=f"of {', '.join(ROOMS)}; all, if none is named")
+    parser.add_argument("--files", default="*", help="a pattern: only these files, as curator/jobs/*.py")
+    parser.add_argument("--lines", help="only these lines, as 40-60 or 44")
+    parser.add_argument("--tests", nargs="*", help="these tests in place of the room's")
+    parser.add_argument("--constants", action="store_true", help="faults outside of functions too, which is slow")
     parser.add_argument("--sample", type=int, help="how many faults of each room; all, if not given")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--resume", type=Path, help="a file of verdicts: those in it are not sought again")
     asked = parser.parse_args()
-    survivors = 0
-    with tempfile.TemporaryDirectory() as folder:
-        tree = Path(folder) / "src"
-        shutil.copytree(SOURCES.parent, tree, ignore=shutil.ignore_patterns("__pycache__"))
-        for room in asked.rooms or ROOMS:
-            survivors += _room(room, tree, sample=asked.sample, seed=asked.seed)
-    return 1 if survivors else 0
+    verdicts: dict[str, str] = {}
+    for room in asked.rooms or ROOMS:
+        verdicts.update(_room(room, asked))
+    print(table(verdicts))
+    return 1 if set(verdicts.values()) - {"killed"} else 0
 
 
-def _room(room: str, tree: Path, *, sample: int | None, seed: int) -> int:
+def _room(room: str, asked: argparse.Namespace) -> dict[str, str]:
     patterns, wanted = ROOMS[room]
-    found = [fault for pattern in patterns for path in sorted(SOURCES.glob(pattern)) for fault in faults(path)]
-    tests = [str(path.relative_to(ROOT)) for pattern in wanted for path in sorted(ROOT.glob(pattern))]
-    chosen = found if sample is None else random.Random(seed).sample(found, min(sample, len(found)))
-    alive = unknown = 0
-    for count, fault in enumerate(chosen, 1):
-        seen = noticed(fault, tests, tree=tree)
-        if seen is None:  # it hangs, or the machine is busy
-            unknown += 1
-            print(f"out of time: {fault}", flush=True)
-        elif not seen:
-            alive += 1
-            print(f"survives: {fault}", flush=True)
-        elif sys.stderr.isatty():
-            print(f"\r{room}: {count} of {len(chosen)}", end="", file=sys.stderr)
-    print(f"{room}: {len(chosen)} of {len(found)} faults planted, {alive} survive, {unknown} ran out of time")
-    return alive
+    first, _, last = (asked.lines or "1-999999").partition("-")
+    lines = range(int(first), int(last or first) + 1)
+    possible = [
+        fault
+        for pattern in patterns
+        for path in sorted(SOURCES.glob(pattern))
+        if fnmatch.fnmatch(str(path.relative_to(SOURCES)), asked.files)
+        for fault in faults(path)
+        if fault.line in lines and (fault.within is not None or asked.constants)
+    ]
+    if asked.sample is not None:
+        possible = random.Random(asked.seed).sample(possible, min(asked.sample, len(possible)))
+    if not possible:
+        return {}
+    tests = asked.tests or [str(path) for pattern in wanted for path in sorted(ROOT.glob(pattern))]
+    campaign = Campaign(possible, record=asked.resume)
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+        quiet = ["-q", "-s", "-n0", "-p", "no:cacheprovider", "--basetemp", f"{folder}/tests", "-m", "not heavy"]
+        pytest.main([*quiet, "--no-header", *tests], plugins=[campaign])
+    chosen = {fault.key for fault in possible}
+    return {key: verdict for key, verdict in campaign.verdicts.items() if key in chosen}
 
 
 if __name__ == "__main__":

@@ -128,19 +128,33 @@ def failed(base: Path, work: Callable[[Path], None], *, moments: slice) -> Itera
             yield f"{moment} {name} {errno.errorcode[code]}", problem
 
 
+class Judged:
+    """What is wrong with each image of a disk. Many moments leave the same one, which is judged once."""
+
+    def __init__(self, base: Path) -> None:
+        self._base = base
+        self._verdicts: dict[object, str | None] = {}
+
+    def __call__(self, image: dict[str, bytes], *, released: int) -> str | None:
+        key = (released, frozenset(image.items()))
+        if key not in self._verdicts:
+            directory = _fresh(self._base)
+            for name, content in image.items():
+                (directory / name).write_bytes(content)
+            self._verdicts[key] = judge(directory, released=released)
+        return self._verdicts[key]
+
+
 def unpowered(base: Path, work: Callable[[Path], None], *, moments: slice) -> Iterator[tuple[str, str | None]]:
     directory = _fresh(base)
     steps = record(lambda: work(directory), directory=directory, releases=directory / "released")
-    disk = Disk()
+    disk, judged = Disk(), Judged(base)
     chosen = range(1, len(steps) + 1)[moments]
     for moment, step in enumerate(steps, start=1):
         disk.do(step)
         if moment in chosen:
             for kind, image in enumerate(disk.images()):
-                found = _fresh(base)
-                for name, content in image.items():
-                    (found / name).write_bytes(content)
-                yield f"{moment}.{kind} {step[0]} {step[1]}", judge(found, released=disk.released)
+                yield f"{moment}.{kind} {step[0]} {step[1]}", judged(image, released=disk.released)
 
 
 def _ledgers(call: Call) -> bool:
@@ -179,6 +193,7 @@ def main() -> None:
         if chosen.crash == "fail" and not CAN_FAIL:
             print(json.dumps({"unable": "this processor's calls cannot be failed"}))
             return
+        judge(_fresh(base), released=0)  # what is imported when it is first used is not imported again at each moment
         crash = {"kill": killed, "fail": failed, "power": unpowered}[chosen.crash]
         outcomes = list(crash(base, work, moments=slice(chosen.first - 1, None, chosen.every)))
     except OSError as error:

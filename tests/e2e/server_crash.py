@@ -144,6 +144,8 @@ def killed(base: Path, twin: str, moments: slice) -> Iterator[tuple[str, str | N
     template = base / "template"
     template.mkdir(parents=True)
     token = build(template)
+    in_one_thread()
+    judge(_fresh(template), token)  # what is imported when it is first used is not imported again at each moment
     count = _calls(_fresh(template), token, twin, moment=0)[0]
     for moment in range(1, count + 1)[moments]:
         directory = _fresh(template)

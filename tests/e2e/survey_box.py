@@ -48,7 +48,7 @@ def served(survey: Survey, **options: Any) -> Iterator[SurveyServer]:
 
 
 def ask(server: SurveyServer, method: str, path: str, body: bytes | None = None, **headers: str) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=60)
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request(method, path, body=body, headers=sent)
     answer = connection.getresponse()

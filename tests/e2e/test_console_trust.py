@@ -298,7 +298,7 @@ def test_a_page_elsewhere_cannot_make_its_own_name_point_here(steady, anas_page,
 )
 def test_only_the_consoles_own_files_can_be_got(steady, path):
     url = urlsplit(steady.url)
-    with socket.create_connection((url.hostname, url.port), timeout=10) as wire:
+    with socket.create_connection((url.hostname, url.port), timeout=60) as wire:
         wire.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
         reply = b"".join(iter(lambda: wire.recv(65536), b""))
     assert b" 404 " in reply.split(b"\r\n")[0]

@@ -30,11 +30,11 @@ def crash(*arguments: str) -> tuple[int, list[str]]:
     return told["moments"], told["problems"]
 
 
-@pytest.mark.parametrize("first", ["1", "2", "3", "4"])
+@pytest.mark.parametrize("first", ["1", "2"])
 def test_killed_at_any_system_call_no_more_is_released_than_charged(first: str) -> None:
-    moments, problems = crash("kill", "ledger", "--every", "4", "--first", first)
+    moments, problems = crash("kill", "ledger", "--every", "2", "--first", first)
     assert problems == []
-    assert moments >= 125  # in each quarter
+    assert moments >= 250  # in each half
 
 
 def test_killed_amid_a_checkpoint_no_more_is_released_than_charged() -> None:
@@ -48,11 +48,11 @@ def test_the_killer_catches_a_ledger_that_answers_first() -> None:
     assert any("1 released, 0 charged" in problem for problem in problems)
 
 
-@pytest.mark.parametrize("how", [("--every", "2"), ("--checkpoints", "--every", "4")])
+@pytest.mark.parametrize("how", [(), ("--checkpoints",)])
 def test_whatever_a_power_cut_leaves_no_more_is_released_than_charged(how: tuple[str, ...]) -> None:
     moments, problems = crash("power", "ledger", *how)
     assert problems == []
-    assert moments >= 200
+    assert moments >= 400
 
 
 def test_the_power_cut_catches_a_ledger_that_does_not_sync() -> None:
@@ -72,9 +72,7 @@ def test_the_failing_disk_catches_a_curator_who_answers_all_the_same() -> None:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize(
-    "what", [("kill", "--checkpoints"), ("fail",), ("fail", "--checkpoints"), ("power",), ("power", "--checkpoints")]
-)
+@pytest.mark.parametrize("what", [("kill", "--checkpoints"), ("fail",), ("fail", "--checkpoints")])
 def test_every_moment_of_it_all(what: tuple[str, ...]) -> None:
     moments, problems = crash(what[0], "ledger", *what[1:])
     assert problems == []

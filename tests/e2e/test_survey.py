@@ -335,7 +335,7 @@ def test_a_client_that_keeps_its_connection_loses_no_report(tmp_path: Path) -> N
     survey = make(tmp_path)
     messages = reports_of(survey, [1, 0, 1, 1, 0] * 10)
     with served(survey) as server:
-        kept = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=10)
+        kept = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=60)
         kept.connect()
         line = kept.sock
         for message in messages:
@@ -349,7 +349,7 @@ def test_a_client_that_keeps_its_connection_loses_no_report(tmp_path: Path) -> N
 
 def _said(server: SurveyServer, text: bytes) -> list[bytes]:
     """Everything that is answered to these bytes until the connection ends; the head of each answer."""
-    with socket.create_connection(("127.0.0.1", server.server_address[1]), timeout=10) as line:
+    with socket.create_connection(("127.0.0.1", server.server_address[1]), timeout=60) as line:
         line.sendall(text)
         found = b"".join(iter(lambda: line.recv(65536), b""))
     return found.split(b"HTTP/1.1 ")[1:]
@@ -386,11 +386,11 @@ def test_no_body_is_read_as_a_request(tmp_path: Path, first: bytes) -> None:
 
 def test_a_body_that_never_ends_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     survey = make(tmp_path)
-    monkeypatch.setattr("tacit.faces.survey.site._PATIENCE", 0.2)
+    monkeypatch.setattr("tacit.faces.survey.site._PATIENCE", 1.5)
     head = b"POST /report HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/octet-stream\r\n"
     with (
         served(survey) as server,
-        socket.create_connection(("127.0.0.1", server.server_address[1]), timeout=10) as line,
+        socket.create_connection(("127.0.0.1", server.server_address[1]), timeout=60) as line,
     ):
         line.sendall(head + b"Content-Length: 6\r\n\r\n\1ab")
         assert line.recv(1000).startswith(b"HTTP/1.1 408 ")
@@ -414,7 +414,7 @@ def test_one_sender_cannot_send_a_thousand_reports(tmp_path: Path) -> None:
 def test_a_sender_who_must_wait_is_told_how_long(tmp_path: Path) -> None:
     survey = make(tmp_path)
     with served(survey, per_hour=1) as server:
-        connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=60)
         for status in (204, 429):
             connection.request("POST", "/report", body=reports_of(survey, [1])[0], headers={"Content-Type": OCTETS})
             answer = connection.getresponse()
@@ -460,11 +460,11 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
         question, address = running.stdout.readline(), running.stdout.readline()
         assert question == "Have you ever used a banned substance?\n"
         host, port = address.split("/")[2].split(":")
-        connection = http.client.HTTPConnection(host, int(port), timeout=10)
+        connection = http.client.HTTPConnection(host, int(port), timeout=60)
         connection.request("GET", "/")
         assert b"Randomise here" in connection.getresponse().read()
         connection.close()
         os.kill(running.pid, signal.SIGINT)
         rest = running.stdout.read()
-        assert running.wait(timeout=20) == 0
+        assert running.wait(timeout=60) == 0
     assert "stopped: 0 reports kept, 0 rejected" in rest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -322,9 +323,15 @@ def test_an_explanation_is_free_and_in_lines(wire: Wire, client: psycopg.Connect
 
 def test_a_cancelled_question_stays_charged(wire: Wire, client: psycopg.Connection[Any]) -> None:
     before = wire.spent
+
+    def cancel_once_charged() -> None:
+        while wire.spent == before:
+            time.sleep(0.01)
+        client.cancel_safe()
+
     wire.hub.gate.clear()
     try:
-        threading.Timer(1, client.cancel_safe).start()
+        threading.Thread(target=cancel_once_charged).start()
         with pytest.raises(psycopg.errors.QueryCanceled):
             client.execute("DP-SELECT 0.6 FRESH COUNT(*) FROM visits")
     finally:

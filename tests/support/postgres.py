@@ -44,9 +44,9 @@ class Server:
         data = ["-D", str(self._home / "data"), "-U", OWNER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
         self._run("initdb", *data)
 
-    def start(self) -> Server:
-        """Start, and wait until it answers."""
-        settings = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
+    def start(self, **more: str) -> Server:
+        """Start, with these settings besides, and wait until it answers."""
+        settings = [word for name, value in (SETTINGS | more).items() for word in ("-c", f"{name}={value}")]
         socket = ["-c", f"unix_socket_directories={self._home}", "-c", "unix_socket_permissions=0777"]
         self._home.chmod(0o755)
         self._process = subprocess.Popen(
@@ -54,7 +54,7 @@ class Server:
             user=self._user, cwd=self._home, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             env=self._environment(), start_new_session=True,
         )  # fmt: skip
-        for _ in range(600):
+        for _ in range(2400):
             if self._run("pg_isready", "-h", str(self._home), "-q", check=False) == 0:
                 return self
             assert self._process.poll() is None, "the test server did not start"

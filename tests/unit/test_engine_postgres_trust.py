@@ -60,7 +60,7 @@ MADE = "CREATE TABLE visits AS SELECT i AS id, 'a' AS kind FROM generate_series(
 @pytest.fixture
 def pooled() -> Iterator[tuple[str, Postgres]]:
     url = made(MADE, SHADOW)
-    engine = opened(url, VISITS, limits=Limits(timeout=0.5))
+    engine = opened(url, VISITS, limits=Limits(timeout=3))
     yield url, engine
     engine.close()
 

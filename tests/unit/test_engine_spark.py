@@ -146,13 +146,14 @@ class Planning:
     """A session that takes its time: it stops at the third request, for it has not begun before."""
 
     def __init__(self) -> None:
-        self.stopped, self.asked = threading.Event(), 0
+        self.begun, self.stopped, self.asked = threading.Event(), threading.Event(), 0
 
     def sql(self, text: str) -> Planning:
         return self
 
     def toArrow(self) -> object:
-        assert not self.stopped.wait(10), "stopped"
+        self.begun.set()
+        assert not self.stopped.wait(60), "stopped"
         raise AssertionError("nobody stopped it")
 
     def interruptTag(self, tag: str) -> None:
@@ -173,7 +174,7 @@ def test_a_question_is_told_to_stop_until_it_stops(by):
     engine = Spark(
         session, lambda: SparkTables({}, ""), limits=Limits(timeout=0.05) if by == "the clock" else UNLIMITED
     )  # type: ignore[arg-type]
-    hurry = threading.Timer(0.05, engine.interrupt)
+    hurry = threading.Thread(target=lambda: session.begun.wait(60) and engine.interrupt())
     if by == "interrupt":
         hurry.start()
     with pytest.raises(EngineError):
