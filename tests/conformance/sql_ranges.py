@@ -8,6 +8,7 @@ a trillion rows. Whatever is not understood is reported as well: a node that nob
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -20,10 +21,12 @@ from conformance.sql_types import DECIMAL, DOUBLE, FIXED, INTEGER, MOMENT, OTHER
 
 ROWS = 1 << 40
 Ends = tuple[Fraction, Fraction]
+Shape = int  # the number of an expression: the same for two that read the same
 _SLACK = Fraction(1, 1 << 50)  # what a double may be off by, for each operation
 _FAR = Fraction(10) ** 400
 _TINY = Fraction(1, 10**320)  # what is above zero is at least so far from it
-_TEXT = "text"  # under which a node's own text is kept with it
+_DEEPEST = 20_000  # frames: what is nested is written out in each other
+_SHAPE = "shape"  # under which a node's own shape is kept with it
 
 
 class Unproved(AssertionError):
@@ -47,16 +50,25 @@ class Value:
     sure: bool = False  # a constant, or a count: never NULL
     grain: Fraction = Fraction(0)  # of what it is a multiple, where its type does not say so
 
+    never: bool = False  # what is known of it cannot be: no row has it
+
+    @property
+    def written(self) -> int:
+        """Whether it is a constant that is written out: 1, or −1 where it is below zero."""
+        return (-1 if self.low < 0 else 1) if self.literal else 0
+
 
 @dataclass
 class Scope:
     """The columns that a query reads, what is known of expressions there, and the query around it."""
 
     tables: dict[str, dict[str, Value]] = field(default_factory=dict)
-    known: dict[str, Ends] = field(default_factory=dict)  # by the text of the expression
+    known: dict[Shape, Ends] = field(default_factory=dict)  # by the shape of the expression
     outer: Scope | None = None
     ctes: dict[str, dict[str, Value]] = field(default_factory=dict)
     at_most: int = ROWS  # rows of a group
+    knowledge: frozenset[tuple[Shape, Ends]] = frozenset()  # `known`, as part of a key
+    dead: bool = False  # what is known contradicts itself: no row comes here
 
     def column(self, node: exp.Column) -> Value:
         tables = [self.tables[node.table]] if node.table in self.tables else list(self.tables.values())
@@ -67,11 +79,15 @@ class Scope:
             raise Unproved(f"no column {node.sql()}")
         return self.outer.column(node)
 
-    def where(self, known: Mapping[str, Ends]) -> Scope:
-        together = dict(self.known)
-        for text, ends in known.items():
-            together[text] = _meet(together.get(text, (-_FAR, _FAR)), ends)
-        return replace(self, known=together)
+    def where(self, known: Mapping[Shape, Ends]) -> Scope:
+        if not known:
+            return self
+        together, dead = dict(self.known), self.dead
+        for shape, ends in known.items():
+            before = together.get(shape, (-_FAR, _FAR))
+            dead = dead or max(before[0], ends[0]) > min(before[1], ends[1])
+            together[shape] = _meet(before, ends)
+        return replace(self, known=together, knowledge=frozenset(together.items()), dead=dead)
 
 
 def _meet(one: Ends, other: Ends) -> Ends:
@@ -81,16 +97,25 @@ def _meet(one: Ends, other: Ends) -> Ends:
 
 def prove(sql: str, dialect: str, tables: Mapping[str, Mapping[str, str]]) -> int:
     """Raise Unproved where a node of the query could overflow; else how many were looked at."""
-    tree = sqlglot.parse_one(sql, dialect=dialect)
+    _SHAPES.clear()
     rows = {
-        table: {
-            column: _of_type(moments.kind_of(kind) or named_type(kind, "duckdb")) for column, kind in columns.items()
-        }
-        for table, columns in tables.items()
+        table: {column: _column(kind, dialect) for column, kind in columns.items()} for table, columns in tables.items()
     }
-    walk = _Walk(Rules(dialect), rows)
-    walk.query(tree, Scope())
+    walk, before = _Walk(Rules(dialect), rows), sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _DEEPEST))
+    try:
+        walk.query(sqlglot.parse_one(sql, dialect=dialect), Scope())
+    finally:
+        sys.setrecursionlimit(before)
     return walk.looked_at
+
+
+def _column(kind: str, dialect: str) -> Value:
+    """What a column of such a type can be; only DuckDB has 128 bits without a sign, others keep them as decimals."""
+    if kind == "UHUGEINT" and dialect != "duckdb":
+        found = Value(Type(FIXED)) if dialect == "postgres" else _of_type(Type(DECIMAL, 38, 0))
+        return replace(found, low=Fraction(0), grain=Fraction(1))
+    return _of_type(moments.kind_of(kind) or named_type(kind, "duckdb"))
 
 
 def _of_type(kind: Type) -> Value:
@@ -102,7 +127,7 @@ class _Walk:
     rules: Rules
     rows: Mapping[str, Mapping[str, Value]]
     looked_at: int = 0
-    seen: dict[tuple[object, ...], tuple[Value, exp.Expression]] = field(default_factory=dict)  # and what it is of
+    seen: dict[tuple[object, ...], tuple[Value, object]] = field(default_factory=dict)  # and the tables it reads
 
     # ── queries ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -179,13 +204,13 @@ class _Walk:
 
     # ── conditions ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _told(self, node: exp.Expression, scope: Scope, *, holds: bool) -> dict[str, Ends]:
+    def _told(self, node: exp.Expression, scope: Scope, *, holds: bool) -> dict[Shape, Ends]:
         """What a condition says of the expressions in it. Every one of them is looked at."""
         node = _bare(node)
         if isinstance(node, exp.Not):
             return self._told(node.this, scope, holds=not holds)
         if isinstance(node, (exp.And, exp.Or)):
-            told: dict[str, Ends] = {}
+            told: dict[Shape, Ends] = {}
             for part in (node.this, node.expression):
                 found = self._told(part, scope.where(told), holds=holds)
                 if isinstance(node, exp.And) == holds:
@@ -203,9 +228,13 @@ class _Walk:
         self.value(node, scope)
         return {}
 
-    def _compared(self, node: exp.Expression, scope: Scope, *, holds: bool) -> dict[str, Ends]:
+    def _compared(self, node: exp.Expression, scope: Scope, *, holds: bool) -> dict[Shape, Ends]:
         left, right = self.value(node.this, scope), self.value(node.expression, scope)
-        told: dict[str, Ends] = {}
+        told: dict[Shape, Ends] = {}
+        if self.rules.dialect == "duckdb" and {left.type.family, right.type.family} <= {INTEGER, DECIMAL}:
+            common = self.rules.compared(left.type, right.type, literals=(left.written, right.written))
+            for side in (left, right):
+                self._checked(node, common, side.low, side.high)
         kind = type(node) if holds else _OPPOSITE.get(type(node))
         for side, other, mirrored in ((node.this, right, False), (node.expression, left, True)):
             if kind is None or other.type.family is OTHER or isinstance(_bare(side), exp.Literal):
@@ -215,21 +244,21 @@ class _Walk:
             high = other.high if direction in {exp.LT, exp.LTE, exp.EQ} else _FAR
             whole = (right if mirrored else left).type.family is INTEGER and other.type.family is INTEGER
             above = (1 if whole else _TINY) if direction is exp.GT else 0
-            told[_text(side)] = low + above, high - (whole and direction is exp.LT)
+            told[_shape(side)] = low + above, high - (whole and direction is exp.LT)
         return told
 
     # ── values ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def value(self, node: exp.Expression, scope: Scope) -> Value:
         """What an expression can be, with what is known of it here; looked at once for each thing that is known."""
-        key = id(node), id(scope.tables), frozenset(scope.known.items())
+        key = _shape(node), id(scope.tables), scope.at_most, scope.knowledge
         if key not in self.seen:
-            self.seen[key] = self._valued(node, scope), node
+            self.seen[key] = self._valued(node, scope), scope.tables
         return self.seen[key][0]
 
     def _valued(self, node: exp.Expression, scope: Scope) -> Value:
         found = self._value(_bare(node), scope)
-        known = scope.known.get(_text(node))
+        known = scope.known.get(_shape(node))
         if found.per_row is not None and not found.counts:
             rows = self._rows(scope)
             ends = [end * count for end in found.per_row for count in (0, rows)]
@@ -237,14 +266,15 @@ class _Walk:
         if known is None or found.type.family is OTHER:
             return found
         low, high = _meet((found.low, found.high), known)
-        return replace(found, low=low, high=high)
+        return replace(found, low=low, high=high, never=max(found.low, known[0]) > min(found.high, known[1]))
 
     def _rows(self, scope: Scope) -> Fraction:
         """How many rows the group has that a sum is of."""
         ends = [Fraction(ROWS)]
         for alias, columns in scope.tables.items():
             for name, value in columns.items():
-                known = [scope.known[text][1] for text in (name, f"{alias}.{name}") if text in scope.known]
+                shapes = (_column_shape("", name), _column_shape(alias, name))
+                known = [scope.known[shape][1] for shape in shapes if shape in scope.known]
                 ends += [value.high, *known] if value.counts else []
         return min(ends)
 
@@ -289,7 +319,8 @@ class _Walk:
             return self._moved(node, left, right)
         if OTHER in {left.type.family, right.type.family}:
             raise Unproved(f"{self.rules.dialect}: not understood: {node.sql()[:300]}")
-        kind = self.rules.common(left.type, right.type, literals=(left.literal, right.literal))
+        typed = self.rules.product if isinstance(node, exp.Mul) else self.rules.common
+        kind = typed(left.type, right.type, literals=(left.written, right.written))
         for side in (left, right):  # which is converted first
             self._checked(node, kind, side.low, side.high)
         low, high = _OPERATIONS[type(node)](left, right)
@@ -339,10 +370,8 @@ class _Walk:
         node = _bare(node)
         found = self.value(node, scope)
         parts = _MULTIPLES.get(type(node), lambda *_: Fraction(0))(self, node, scope)
-        known = [
-            scope.known[text][0] for text in (f"ABS({_text(node)})", f"ABS(({_text(node)}))") if text in scope.known
-        ]
-        return max(_multiple(found), found.low, -found.high, parts, *known)
+        size = scope.known.get(_numbered((exp.Abs, ("this", (exp.Expression, _shape(node))))), (Fraction(0),))
+        return max(_multiple(found), found.low, -found.high, parts, size[0])
 
     def _least_quotient(self, node: exp.Expression, scope: Scope) -> Fraction:
         divisor = self.value(node.expression, scope)
@@ -366,7 +395,7 @@ class _Walk:
 
     def _remainder(self, node: exp.Expression, scope: Scope) -> Value:
         left, right = self.value(node.this, scope), self.value(node.expression, scope)
-        kind = self.rules.common(left.type, right.type, literals=(left.literal, right.literal))
+        kind = self.rules.common(left.type, right.type, literals=(left.written, right.written))
         if right.apart is None and right.high >= 0 and right.low < 1 and not right.counts:
             raise Unproved(f"{self.rules.dialect}: a divisor may be below one: {node.sql()[:300]}")
         self._checked(node, kind, left.low, left.high)
@@ -407,6 +436,7 @@ class _Walk:
         if kind.family is DOUBLE and inner.type.family is not DOUBLE:
             self._not_too_small(node, self._least(node.this, scope))
         found = self._checked(node, kind, inner.low, inner.high)
+        found = replace(found, sure=inner.sure or inner.literal)
         return replace(found, per_row=inner.per_row, counts=inner.counts, apart=inner.apart, grain=_multiple(inner))
 
     def _case(self, node: exp.Expression, scope: Scope) -> Value:
@@ -419,12 +449,20 @@ class _Walk:
                 branches.append(self.value(branch.args["true"], scope))
                 continue
             inside = scope.where(self._told(branch.this, scope, holds=True))
-            if not self._is_never(_bare(branch.this), scope):
+            if not inside.dead and not self._is_never(_bare(branch.this), scope):
                 branches.append(self.value(branch.args["true"], inside))
             scope = scope.where(self._told(branch.this, scope, holds=False))
-        if node.args.get("default") is not None:
+        sure = self._is_sure(node, branches)
+        if node.args.get("default") is not None and not scope.dead:
             branches.append(self.value(node.args["default"], scope))
-        return self._either(branches)
+        return replace(self._either(branches), sure=sure)
+
+    def _is_sure(self, node: exp.Expression, branches: Sequence[Value]) -> bool:
+        """Whether a CASE is never NULL: what it falls back on was asked for NULL first, and the others are constants."""
+        default, asked = node.args.get("default"), _bare(node.args["ifs"][0].this)
+        if default is None or not isinstance(asked, exp.Is) or not isinstance(asked.expression, exp.Null):
+            return False
+        return _shape(asked.this) == _shape(default) and all(part.literal or part.sure for part in branches)
 
     def _is_never(self, node: exp.Expression, scope: Scope) -> bool:
         """Whether a number is looked for below anything that it can be."""
@@ -438,12 +476,13 @@ class _Walk:
 
     def _either(self, parts: Sequence[Value]) -> Value:
         numbers = [part for part in parts if part.type.family is not OTHER]
+        numbers = [part for part in numbers if not part.never] or numbers
         if not numbers:
             return Value(Type(OTHER))
-        kind, literal = numbers[0].type, numbers[0].literal
+        kind, written = numbers[0].type, numbers[0].written
         for part in numbers[1:]:
-            kind = self.rules.common(kind, part.type, literals=(literal, part.literal))
-            literal = literal and part.literal
+            kind = self.rules.common(kind, part.type, literals=(written, part.written))
+            written = min(written, part.written) if written and part.written else 0
         low, high = min(p.low for p in numbers), max(p.high for p in numbers)
         if kind.family is MOMENT:  # one that may be beyond the calendar is looked at where it is used
             return Value(kind, low, high)
@@ -707,8 +746,8 @@ def _hull(ends: Iterator[Fraction]) -> Ends:
 def _is_remainder_of(node: exp.Expression, whole: exp.Expression) -> bool:
     node = _bare(node)
     if isinstance(node, exp.Anonymous) and str(node.this).upper() == "PMOD":
-        return _text(node.expressions[0]) == _text(whole)
-    return isinstance(node, exp.Mod) and _text(node.this) == _text(whole)
+        return _shape(node.expressions[0]) == _shape(whole)
+    return isinstance(node, exp.Mod) and _shape(node.this) == _shape(whole)
 
 
 def _bare(node: exp.Expression) -> exp.Expression:
@@ -717,16 +756,33 @@ def _bare(node: exp.Expression) -> exp.Expression:
     return node
 
 
-def _text(node: exp.Expression) -> str:
+def _shape(node: exp.Expression) -> Shape:
+    """The number of what an expression reads like, parentheses aside; worked out once, from those of its parts."""
     node = _bare(node)
     if isinstance(node, exp.Column):
-        return f"{node.table}.{node.name}" if node.table else node.name
-    text = node.meta.get(_TEXT)
-    if text is None:
-        node.meta[_TEXT] = text = node.sql()
-    return str(text)
+        return _column_shape(node.table, node.name)
+    shape = node.meta.get(_SHAPE)
+    if shape is None:
+        parts = ((name, _part_shape(part)) for name, part in node.args.items() if part not in (None, False, []))
+        node.meta[_SHAPE] = shape = _numbered((type(node), *parts))
+    return int(shape)
 
 
+def _part_shape(part: object) -> object:
+    if isinstance(part, exp.Expression):
+        return exp.Expression, _shape(part)
+    return (list, *map(_part_shape, part)) if isinstance(part, list) else str(part)
+
+
+def _column_shape(table: str, name: str) -> Shape:
+    return _numbered((exp.Column, table, name))
+
+
+def _numbered(shape: tuple[object, ...]) -> Shape:
+    return _SHAPES.setdefault(shape, len(_SHAPES))
+
+
+_SHAPES: dict[tuple[object, ...], Shape] = {}  # of one query at a time
 _OPERATIONS = {
     exp.Add: lambda a, b: (a.low + b.low, a.high + b.high),
     exp.Sub: lambda a, b: (a.low - b.high, a.high - b.low),

@@ -87,8 +87,11 @@ class Rules:
 
     dialect: str
 
-    def common(self, one: Type, other: Type, *, literals: tuple[bool, bool] = (False, False)) -> Type:
-        """The type that both are converted to, and in which +, −, × and % are done."""
+    def common(self, one: Type, other: Type, *, literals: tuple[int, int] = (0, 0)) -> Type:
+        """The type that both are converted to, and in which +, −, × and % are done.
+
+        `literals`: which of them is written out: 1, or −1 where it is below zero.
+        """
         families = {one.family, other.family}
         if OTHER in families:
             return Type(OTHER)
@@ -99,22 +102,42 @@ class Rules:
                 return Type(family)
         if DECIMAL in families:
             return self._decimal(one, other)
-        if self.dialect == "duckdb" and literals[0] != literals[1]:  # a constant that fits takes the other's type
+        if self.dialect == "duckdb" and 0 in literals and any(literals):  # a constant that fits takes the other's type
             constant, typed = (one, other) if literals[0] else (other, one)
-            return typed if constant.size <= 32 or constant.size <= typed.size else constant
+            if not (typed.unsigned and -1 in literals):  # no unsigned type holds one below zero
+                return typed if constant.size <= 32 or constant.size <= typed.size else constant
         if one.unsigned != other.unsigned:  # the signed type that holds both
+            if self.dialect == "duckdb" and any(side.unsigned and side.size == 128 for side in (one, other)):
+                return Type(INTEGER, 64)  # which does not hold it: CASE WHEN n < -5 … of a UHUGEINT fails on large cells
             return Type(INTEGER, min(128, max(side.size * (2 if side.unsigned else 1) for side in (one, other))))
         return Type(INTEGER, max(one.size, other.size), unsigned=one.unsigned)
 
     def _decimal(self, one: Type, other: Type) -> Type:
         if self.dialect == "postgres":
             return Type(FIXED)
-        pair = [
-            side if side.family is DECIMAL else Type(DECIMAL, {8: 3, 16: 5, 32: 10, 64: 20}.get(side.size, 38))
-            for side in (one, other)
-        ]
+        pair = [self._as_decimal(side) for side in (one, other)]
         scale = max(side.scale for side in pair)
         return Type(DECIMAL, min(38, max(side.size - side.scale for side in pair) + scale + 1), scale)
+
+    def compared(self, one: Type, other: Type, *, literals: tuple[int, int] = (0, 0)) -> Type:
+        """The type that both are converted to before they are compared: no digit is added to decimals for a carry."""
+        kind = self.common(one, other, literals=literals)
+        if kind.family is not DECIMAL:
+            return kind
+        pair = [self._as_decimal(side) for side in (one, other)]
+        return Type(DECIMAL, min(38, max(side.size - side.scale for side in pair) + kind.scale), kind.scale)
+
+    @staticmethod
+    def _as_decimal(kind: Type) -> Type:
+        return kind if kind.family is DECIMAL else Type(DECIMAL, {8: 3, 16: 5, 32: 10, 64: 20}.get(kind.size, 38))
+
+    def product(self, one: Type, other: Type, *, literals: tuple[int, int] = (0, 0)) -> Type:
+        """The type of a product: Spark adds up the digits of decimals, and keeps 38 of them."""
+        if self.dialect != "spark" or {one.family, other.family} - {INTEGER, DECIMAL} or one.family == other.family:
+            return self.common(one, other, literals=literals)
+        pair = [self._as_decimal(side) for side in (one, other)]
+        size, scale = sum(side.size for side in pair) + 1, sum(side.scale for side in pair)
+        return Type(DECIMAL, min(size, 38), scale if size <= 38 else max(38 - size + scale, min(scale, 6)))
 
     def divided(self, node: exp.Expression, one: Type, other: Type) -> Type:
         """The type of a quotient."""
