@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import duckdb
 import psycopg
 import pytest
 
+from e2e.cli_clinic import here
 from support.server import serving as serving_http
 from support.wire import serving as serving_wire
 from tacit.faces.server.serving import open_hub
@@ -80,3 +83,46 @@ def test_rows_are_asked_over_the_wire_and_probes_for_them_are_free(policy: Path)
             client.execute("SELECT * FROM t")
         assert caught.value.sqlstate == "42501", "a plain SELECT has no price until one is set"
         assert wire.spent == 2
+
+
+COUNTS = "SELECT town, COUNT(*) AS n FROM t SYNTHETIC GROUP BY town ORDER BY n DESC"
+
+
+def test_a_released_model_is_asked_for_nothing_over_http(policy: Path) -> None:
+    with serving_http(open_hub(policy)) as served, served.client("ana") as client:
+        refused = client.post("/v1/query", json={"sql": COUNTS})
+        assert refused.status_code in range(400, 500)
+        hint = re.search(r"DP-SELECT .* LIMIT 1", refused.json()["error"]["hint"])
+        assert hint is not None
+        assert client.post("/v1/query", json={"sql": hint[0]}).status_code == 200
+        assert client.post("/v1/explain", json={"sql": COUNTS}).json()["epsilon"] == "0"
+        body = client.post("/v1/query", json={"sql": COUNTS}).json()
+        assert (body["columns"], body["epsilon"]) == (["town", "n"], "0")
+        assert any("is a model of 2 columns" in note for note in body["notes"])
+        assert served.hub.balance("ana").total.spent.epsilon == Fraction(1)
+
+
+def test_a_released_model_is_asked_for_nothing_over_the_wire(policy: Path) -> None:
+    with serving_wire(policy) as wire, psycopg.connect(wire.dsn(), autocommit=True) as client:
+        with pytest.raises(psycopg.Error, match="no model of t is released yet"):
+            client.execute(COUNTS)
+        client.execute("DP-SELECT 1 DELTA 1e-6 town FROM t LIMIT 1")
+        for binary in (False, True):
+            cursor = client.execute(COUNTS, binary=binary)
+            assert [column.name for column in cursor.description or ()] == ["town", "n"]
+            assert {town for town, _ in cursor.fetchall()} <= {"Oslo", "Rome", None}
+        prepared = client.execute("SELECT COUNT(*) FROM t SYNTHETIC WHERE age > %s", [3]).fetchall()
+        assert prepared[0][0] > 0
+        assert client.execute("SELECT * FROM t SYNTHETIC LIMIT 0").fetchall() == []
+        assert wire.spent == 1
+
+
+def test_the_command_line_asks_a_released_model(policy: Path) -> None:
+    asked = ("query", COUNTS, "--as", "ana", "--format", "json")
+    refused = here(*asked, cwd=policy.parent)
+    assert refused.code != 0
+    assert "no model of t is released yet" in refused.err
+    made = here("synthesise", "t", "--eps", "1", "--delta", "1e-6", "--as", "ana", "-o", "t.csv", cwd=policy.parent)
+    assert made.code == 0, made.err
+    answer = json.loads(here(*asked, cwd=policy.parent).out)
+    assert (answer["epsilon"], answer["columns"]) == ("0", ["town", "n"])

@@ -60,16 +60,19 @@ from tacit.sql import (
 from tacit.sql.binding.rows import RowQuestion, rows_asked
 from tacit.sql.emitting.dialects import combinations_of, values_of
 from tacit.sql.parsing.price import read_bound
+from tacit.sql.postprocessing.synthetic import SyntheticQuestion, synthetic_asked
 from tacit.sql.relations import CountedSchema
+
+AsksRows = RowQuestion | SyntheticQuestion
 
 
 class AnswersRows(Protocol):
-    """Whoever answers questions for rows, which are then synthetic."""
+    """Whoever answers questions for rows, which are then synthetic, and questions over such rows."""
 
-    def ask(self, asked: RowQuestion, *, session: Session, request_id: str | None = None) -> Release:
+    def ask(self, asked: AsksRows, *, session: Session, request_id: str | None = None) -> Release:
         """The rows; of what is left, nothing is said yet."""
 
-    def explain(self, asked: RowQuestion, *, session: Session) -> Explanation:
+    def explain(self, asked: AsksRows, *, session: Session) -> Explanation:
         """What they would cost, free of charge."""
 
 
@@ -149,17 +152,18 @@ class Curator:
     def explain(self, text: str, parameters: Parameters = (), *, session: Session) -> Explanation:
         """What the question would cost and run, free of charge."""
         asked = self._job_or_rows(text, parameters, session)
-        if isinstance(asked, RowQuestion):
+        if isinstance(asked, AsksRows):
             return self._row_answers().explain(asked, session=session)
         return self._explained(asked)
 
-    def _job_or_rows(self, text: str, parameters: Parameters, session: Session) -> Job | RowQuestion:
+    def _job_or_rows(self, text: str, parameters: Parameters, session: Session) -> Job | AsksRows:
         """The plan of a question; or what is asked of rows, which no plan answers."""
         try:
             return self.prepare(text, parameters, session=session)
         except QueryRefused:
             with planning():
-                asked = None if self._rows is None else rows_asked(parse(text, parameters))
+                query = None if self._rows is None else parse(text, parameters)
+                asked = None if query is None else synthetic_asked(query) or rows_asked(query)
             if asked is None:
                 raise
             return asked
@@ -180,7 +184,7 @@ class Curator:
         """Answer the question, or explain it where it says EXPLAIN."""
         analyst = self.policy.analyst(session.analyst)
         job = self._job_or_rows(text, parameters, session)
-        if isinstance(job, RowQuestion):
+        if isinstance(job, AsksRows):
             if job.query.explain:
                 return self._row_answers().explain(job, session=session)
             shown = self._row_answers().ask(job, session=session, request_id=request_id)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from tacit.curator import Curator, Explanation, Release, Session
+from tacit.curator.curator import AsksRows
 from tacit.curator.forms.batch_release import BatchRelease
 from tacit.curator.jobs.job_plan import BatchOptions, Question
 from tacit.engines import Engine, dummy_engine, limits_of, open_engine
@@ -20,7 +21,7 @@ from tacit.errors import PolicyError
 from tacit.ledger import Ledger, SqliteLedger, open_books
 from tacit.policy import Policy, Schema, Severity, check_policy, load_policy
 from tacit.sql import Parameters
-from tacit.sql.binding.rows import RowQuestion
+from tacit.sql.postprocessing.synthetic import SyntheticQuestion
 
 if TYPE_CHECKING:
     from tacit.learn.curated import TableLearner
@@ -116,16 +117,20 @@ class _LateRows:
     def __init__(self, maker: Callable[[], Synthesiser]) -> None:
         self._maker = maker
 
-    def ask(self, asked: RowQuestion, *, session: Session, request_id: str | None = None) -> Release:
-        """The rows."""
-        from tacit.release.synthesise import RowAnswers
+    def ask(self, asked: AsksRows, *, session: Session, request_id: str | None = None) -> Release:
+        """The rows, or what is computed from those that are released."""
+        from tacit.release.synthesise import RowAnswers, SyntheticAnswers
 
+        if isinstance(asked, SyntheticQuestion):
+            return SyntheticAnswers(self._maker()).ask(asked, session=session)
         return RowAnswers(self._maker()).ask(asked, session=session, request_id=request_id)
 
-    def explain(self, asked: RowQuestion, *, session: Session) -> Explanation:
+    def explain(self, asked: AsksRows, *, session: Session) -> Explanation:
         """What they would cost, free of charge."""
-        from tacit.release.synthesise import RowAnswers
+        from tacit.release.synthesise import RowAnswers, SyntheticAnswers
 
+        if isinstance(asked, SyntheticQuestion):
+            return SyntheticAnswers(self._maker()).explain(asked, session=session)
         return RowAnswers(self._maker()).explain(asked, session=session)
 
 

@@ -238,7 +238,7 @@ def _table(
         columns.append(simulation.errors[index] if exact is None else exact)
     errors = tuple(zip(*columns, strict=True)) if columns and found.rows else ()
     keys = tuple(index for index, trace in enumerate(traces) if trace.clean)
-    return AnswerTable(_apart(found.columns), found.rows, errors, keys, shapes_of(traces))
+    return AnswerTable(apart(found.columns), found.rows, errors, keys, shapes_of(traces))
 
 
 def shapes_of(traces: Sequence[Trace]) -> tuple[ColumnShape, ...]:
@@ -292,7 +292,8 @@ def all_answers(questions: Sequence[AnsweredQuestion]) -> AnswerTable:
     return AnswerTable(("answer", *names), tuple(rows), tuple(errors), (0,))
 
 
-def _apart(names: Sequence[str]) -> tuple[str, ...]:
+def apart(names: Sequence[str]) -> tuple[str, ...]:
+    """The names of columns, each of them once."""
     seen: dict[str, int] = {}
     parts = []
     for name in names:

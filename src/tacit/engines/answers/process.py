@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import base64
 import contextlib
 import json
 import os
@@ -19,6 +20,7 @@ from typing import Any
 
 from tacit.engines.exact import log
 from tacit.errors import QueryRefused
+from tacit.noise import IntArray
 
 MAX_ROWS = 100_000  # of what is computed
 SECONDS = 5.0  # for one statement
@@ -35,6 +37,16 @@ class HeldTable:
     name: str
     columns: tuple[tuple[str, str], ...]
     cells: tuple[Sequence[object], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CodedTable:
+    """The same, of many rows and few values: of each column a list of values, and of each cell its index in that."""
+
+    name: str
+    columns: tuple[tuple[str, str], ...]
+    values: tuple[Sequence[object], ...]
+    codes: tuple[IntArray, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +72,7 @@ class AnswerEngine:
         self._pid = os.getpid()
 
     def compute(
-        self, statements: Sequence[str], tables: Sequence[HeldTable], *, rows: int = MAX_ROWS
+        self, statements: Sequence[str], tables: Sequence[HeldTable | CodedTable], *, rows: int = MAX_ROWS
     ) -> list[Computed]:
         """What each SELECT gives. Nothing of a statement stays for the next.
 
@@ -176,9 +188,13 @@ def _failure(kind: str, text: str) -> QueryRefused | ComputingFailed:
 # ── values on their way ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _plain_table(table: HeldTable) -> dict[str, object]:
-    cells = [[_plain(cell) for cell in column] for column in table.cells]
-    return {"name": table.name, "columns": [list(column) for column in table.columns], "cells": cells}
+def _plain_table(table: HeldTable | CodedTable) -> dict[str, object]:
+    about = {"name": table.name, "columns": [list(column) for column in table.columns]}
+    if isinstance(table, CodedTable):
+        values = [[_plain(value) for value in column] for column in table.values]
+        codes = [base64.b64encode(column.astype("<i4").tobytes()).decode() for column in table.codes]
+        return {**about, "values": values, "codes": codes}
+    return {**about, "cells": [[_plain(cell) for cell in column] for column in table.cells]}
 
 
 def _plain(cell: object) -> object:

@@ -7,6 +7,7 @@ process, and who started it ends it when its time is over. Requests and replies 
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import sys
@@ -89,9 +90,24 @@ def _load(connection: duckdb.DuckDBPyConnection, table: dict[str, Any]) -> None:
     named = [(_quoted(name), kind) for name, kind in table["columns"]]
     quoted = _quoted(table["name"])
     connection.execute(f"CREATE TABLE {quoted} ({', '.join(f'{name} {kind}' for name, kind in named)})")
-    if table["cells"] and table["cells"][0]:
+    if "codes" in table:
+        _load_coded(connection, table, quoted)
+    elif table["cells"] and table["cells"][0]:
         listed = ", ".join(f"unnest(${index}::{kind}[])" for index, (_, kind) in enumerate(named, 1))
         connection.execute(f"INSERT INTO {quoted} SELECT {listed}", table["cells"])
+
+
+def _load_coded(connection: duckdb.DuckDBPyConnection, table: dict[str, Any], quoted: str) -> None:
+    """Columns of places in lists of values, four bytes each: a value is looked up where it lies."""
+    import numpy as np
+
+    codes = [np.frombuffer(base64.b64decode(column), dtype="<i4") for column in table["codes"]]
+    connection.register("codes of it", {f"c{index}": column for index, column in enumerate(codes)})
+    listed = ", ".join(
+        f"list_extract(${index + 1}::{kind}[], c{index} + 1)" for index, (_, kind) in enumerate(table["columns"])
+    )
+    connection.execute(f'INSERT INTO {quoted} SELECT {listed} FROM "codes of it"', table["values"])
+    connection.unregister("codes of it")
 
 
 def _quoted(name: str) -> str:

@@ -1,6 +1,8 @@
 """Synthetic tables: a model that paid for noisy marginals once, and rows drawn from it for nothing."""
 
 from tacit.release.publishing import owner_of
+from tacit.release.synthesise.asking.row_answers import RowAnswers
+from tacit.release.synthesise.asking.synthetic_answers import SyntheticAnswers
 from tacit.release.synthesise.choosing import METHODS
 from tacit.release.synthesise.door import (
     Synthesised,
@@ -10,7 +12,6 @@ from tacit.release.synthesise.door import (
     plan_synthesis,
 )
 from tacit.release.synthesise.model import SyntheticModel
-from tacit.release.synthesise.row_answers import RowAnswers
 from tacit.release.synthesise.table import SyntheticTable, writable
 from tacit.release.synthesise.truth import ExactDistances, exact_distances
 
@@ -22,6 +23,7 @@ __all__ = [
     "SynthesisRequest",
     "Synthesised",
     "Synthesiser",
+    "SyntheticAnswers",
     "SyntheticModel",
     "SyntheticTable",
     "exact_distances",

@@ -19,7 +19,7 @@ from tacit.ledger import Answer, Charge, Inquiry, Keep, KeptAnswer, Ledger, Shel
 from tacit.mechanisms import Gaussian
 from tacit.mechanisms.limits import narrow
 from tacit.noise import MAX_SIGMA, SYSTEM, Source
-from tacit.policy import AnalystPolicy, Policy
+from tacit.policy import AnalystPolicy, Policy, fold
 from tacit.release.publishing import check_public_totals, gaussian_price
 from tacit.release.synthesise.chance import Chance
 from tacit.release.synthesise.choosing import AUTO, clarity, fit, settled
@@ -44,6 +44,7 @@ class SynthesisRequest:
     method: str = AUTO
     fresh: bool = False  # a kept model will not do
     request_id: str | None = None
+    enough: tuple[str, ...] = ()  # a kept model will do that has these columns, whatever others; empty: these alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class SynthesisPlan:
     @property
     def family(self) -> str:
         """The same for all models of one table under one policy."""
-        return _digest("synthetic table", self.counted.table.casefold(), self.policy_version)
+        return model_family(self.counted.table, self.policy_version)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -119,7 +120,7 @@ class Synthesiser:
         plan = self.plan(request)
         version = data_version(self.policy, self.engine)
         if self.policy.budget.reuse and not request.fresh:
-            for kept in self._kept(plan, who, version):
+            for kept in self._kept(plan, request.enough, who, version):
                 model = SyntheticModel.from_bytes(self.ledger.answer(kept), entry=kept.hash)
                 return Synthesised(model, Loss(0), reused=True)
         audience = None if self.policy.budget.share_answers else who.name
@@ -137,8 +138,10 @@ class Synthesiser:
         model = SyntheticModel.from_bytes(paid.value.to_bytes(), entry=paid.entry)
         return Synthesised(model, Loss(0) if paid.replayed else plan.loss, reused=paid.replayed)
 
-    def _kept(self, plan: SynthesisPlan, who: AnalystPolicy, version: str) -> Iterator[KeptAnswer]:
-        """The models on the shelf with these columns, at no lower a price: the best first."""
+    def _kept(
+        self, plan: SynthesisPlan, enough: tuple[str, ...], who: AnalystPolicy, version: str
+    ) -> Iterator[KeptAnswer]:
+        """The models on the shelf with these columns, or with enough of them, at no lower a price: the best first."""
         shelf = Shelf(
             dataset=self.policy.dataset.name,
             policy_version=self.policy.version,
@@ -149,8 +152,15 @@ class Synthesiser:
             facts = json.loads(kept.keep.facts)
             good = Fraction(facts["rho"]) >= plan.rho  # no noisier than a new one would be
             fits = plan.asked == AUTO or facts["method"] == plan.method
-            if good and fits and tuple(facts["columns"]) == plan.names:
+            same = tuple(facts["columns"]) == plan.names
+            serves = bool(enough) and set(map(fold, enough)) <= set(map(fold, facts["columns"]))
+            if good and fits and (same or serves):
                 yield kept
+
+
+def model_family(table: str, policy_version: str) -> str:
+    """What all models of one table under one policy are kept under."""
+    return _digest("synthetic table", table.casefold(), policy_version)
 
 
 def plan_synthesis(policy: Policy, engine: Engine, request: SynthesisRequest) -> SynthesisPlan:

@@ -13,6 +13,7 @@ from tacit.sql.parsing.query import Query
 from tacit.sql.planning.excess import refuse_bias
 from tacit.sql.planning.work import check_work
 from tacit.sql.postprocessing.dissection import Dissected, PostProcessing, dissected
+from tacit.sql.postprocessing.synthetic import refuse_synthetic
 
 _BIAS = "give WITH BIAS to the inner SELECT, asked on its own"
 
@@ -31,6 +32,7 @@ def bind_statement(query: Query, policy: Policy, *, schema: Schema) -> BoundStat
 
     One question stays one: the errors of its arithmetic are known exactly. What that refuses is taken apart.
     """
+    refuse_synthetic(query)
     refused: QueryRefused | None = None
     if isinstance(query.select, exp.Select):
         try:

@@ -64,13 +64,13 @@ def dissected(query: Query, policy: Policy, *, schema: Schema) -> Dissected | No
         raise
     if not dissection.splits:
         return None
-    _name_columns(tree, rebuilt)
+    name_columns(tree, rebuilt)
     asked = tuple(replace(query, select=select) for select in merged(dissection.splits, rebuilt))
     over = PostProcessing(rebuilt, tuple(dissection.public.values()), text_of(rebuilt, comments=False))
     return Dissected(asked, over, is_trivial=kind is BlockKind.ANSWER and _is_trivial(rebuilt))
 
 
-def _name_columns(written: exp.Expr, rebuilt: exp.Expr) -> None:
+def name_columns(written: exp.Expr, rebuilt: exp.Expr) -> None:
     """Call the columns that nobody named as they were written."""
     while isinstance(written, exp.SetOperation):
         written, rebuilt = inner_query(written.this), inner_query(rebuilt.this)

@@ -23,7 +23,8 @@ from tacit.faces.server.wire.settings import Settings
 from tacit.faces.server.wire.values import oids
 from tacit.faces.server.wire.values.oids import WireColumn, oid_of
 from tacit.policy import Policy
-from tacit.sql import DefaultPrice, Parameters, parse, says_explain
+from tacit.sql import DefaultPrice, Parameters, Query, parse, says_explain
+from tacit.sql.postprocessing.synthetic import names_synthetic
 
 PLAN_COLUMN = (WireColumn("QUERY PLAN", oids.TEXT),)
 _NUMBERS = {"integer", "number"}
@@ -87,7 +88,7 @@ class Questions:
         return Outcome("SELECT {}", columns, self._cells(release), notices=notices)
 
     async def _asked(self, statement: Lexed, text: str, values: Parameters) -> Release:
-        plain = not says_its_price(statement) and isinstance(parse(text, values).price, DefaultPrice)
+        plain = not says_its_price(statement) and _takes_default(parse(text, values))
         epsilon = self._reserve() if plain else Fraction(0)
         try:
             found = await self.waits(self.hub.ask(self._session(), text, values))
@@ -158,3 +159,8 @@ def notice(said: str, *, detail: str = "") -> bytes:
     """A NoticeResponse, whole."""
     fields = {"S": "NOTICE", "V": "NOTICE", "C": "00000", "M": said, "D": detail}
     return message(b"N", error_body(fields))
+
+
+def _takes_default(query: Query) -> bool:
+    """Whether a statement costs what the connection says: what is asked of a released model costs nothing."""
+    return isinstance(query.price, DefaultPrice) and not names_synthetic(query)

@@ -7,11 +7,13 @@ from typing import Any, ClassVar
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.parsers.duckdb import DuckDBParser
+from sqlglot.tokenizer_core import TokenType
 
 from tacit.sql.expressions.names.habits import HABITS
 from tacit.sql.expressions.names.printing import text_of
 
 SAID = "said"  # where a node keeps the name of the function that was typed
+SYNTHETIC = "_tacit_synthetic "  # what the name of a table begins with that was typed as `t SYNTHETIC`
 _LONGEST = 60
 _THIS = "this expression"
 
@@ -39,6 +41,17 @@ class AsTyped(DuckDB):
                 if isinstance(node, exp.Expression) and word:
                     node.meta.setdefault(SAID, word)
             return made
+
+        def _parse_table_parts(self, *arguments: Any, **named: Any) -> Any:
+            """A table; `t SYNTHETIC` gets a name that no table has, so that nothing takes it for the table itself."""
+            table = super()._parse_table_parts(*arguments, **named)
+            word = self._curr
+            if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+                return table
+            if word and word.token_type is TokenType.VAR and word.text.upper() == "SYNTHETIC":
+                self._advance()
+                table.set("this", exp.to_identifier(SYNTHETIC + table.name, quoted=True))
+            return table
 
 
 def _converted(made: Any, word: str) -> Any:

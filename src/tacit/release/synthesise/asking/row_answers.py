@@ -6,24 +6,28 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tacit.core import Number
+from tacit.curator.computing.computing import apart
 from tacit.curator.explaining.explain import Explanation
 from tacit.curator.forms.release import Receipt, Release
 from tacit.curator.forms.shape import ColumnShape
 from tacit.curator.jobs.pricing import Session
-from tacit.engines.answers.process import SHARED, AnswerEngine, Computed, ComputingFailed, HeldTable
-from tacit.engines.columns import SQL_TYPES
+from tacit.engines.answers.process import SHARED, AnswerEngine, CodedTable, Computed, ComputingFailed
 from tacit.errors import QueryRefused
 from tacit.policy import fold, resolve_types
+from tacit.release.synthesise.asking.held_rows import (
+    MOST_DRAWN,
+    SYNTHETIC_ROWS,
+    drawn_rows,
+    held_rows,
+    rehearsed_rows,
+)
 from tacit.release.synthesise.columns import Attribute, modelled_columns, refuse_unit
 from tacit.release.synthesise.door import Synthesiser, SynthesisPlan, SynthesisRequest
 from tacit.release.synthesise.model import SyntheticModel
-from tacit.release.synthesise.table import SyntheticTable, made_up_table
 from tacit.sql import AtEpsilon, DefaultPrice
 from tacit.sql.binding.rows import RowQuestion, refuse_unpriced
 
-MOST_DRAWN = 50_000  # rows that a question looks at
 _TABLE = "synthetic"
-_SYNTHETIC = "these rows are synthetic: nobody is behind any of them, and what is counted on them is only about right"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +41,18 @@ class RowAnswers:
         """What the rows would cost, free of charge. A model that is kept may make them free."""
         plan = self.maker.plan(self._request(asked, session))
         shown = _shown(asked, plan)
-        columns = self._looked_at(asked, _made_up(plan.counted.attributes)).columns
+        columns = self._looked_at(asked, rehearsed_rows(_TABLE, plan.counted.attributes)).columns
         return Explanation(
             loss=plan.loss,
             unit=str(self.maker.policy.unit_of(asked.table)),
             bounding=f"at most {plan.counted.sensitivity // plan.counted.weight} rows of a unit count",
             measurements=(f"{len(plan.counted.plans)} marginals, by {plan.method}",),
-            notes=(_SYNTHETIC, "WHERE, ORDER BY and LIMIT act on synthetic rows, and so are free"),
+            notes=(SYNTHETIC_ROWS, "WHERE, ORDER BY and LIMIT act on synthetic rows, and so are free"),
             sql=(),
             pretty=(),
             plan=plan.hash,
             confidence=Fraction(95, 100),
-            outputs=columns,
+            outputs=apart(columns),
             errors=(None,) * len(columns),
             exact=(False,) * len(columns),
             shapes=tuple(_shape(each) for each in shown),
@@ -59,12 +63,12 @@ class RowAnswers:
         request = self._request(asked, session, request_id=request_id)
         plan = self.maker.plan(request)
         shown = _shown(asked, plan)
-        self._looked_at(asked, _made_up(plan.counted.attributes))
+        self._looked_at(asked, rehearsed_rows(_TABLE, plan.counted.attributes))
         made = self.maker.synthesise(request, self.maker.policy.analyst(session.analyst))
         rows = self._looked_at(asked, _held(made.model))
         unit = str(self.maker.policy.unit_of(asked.table))
         return Release(
-            columns=rows.columns,
+            columns=apart(rows.columns),
             rows=rows.rows,
             errors=tuple((None,) * len(row) for row in rows.rows),
             confidence=Fraction(95, 100),
@@ -96,9 +100,11 @@ class RowAnswers:
         columns = tuple(missing) if missing else () if not asked.columns else made
         epsilon = _epsilon(asked, session, policy.budget.default_epsilon)
         delta = asked.query.delta or session.delta
-        return SynthesisRequest(table.name, epsilon, delta, columns, fresh=asked.query.fresh, request_id=request_id)
+        return SynthesisRequest(
+            table.name, epsilon, delta, columns, fresh=asked.query.fresh, request_id=request_id, enough=asked.needed
+        )
 
-    def _looked_at(self, asked: RowQuestion, held: HeldTable) -> Computed:
+    def _looked_at(self, asked: RowQuestion, held: CodedTable) -> Computed:
         try:
             (found,) = self.engine.compute([asked.text(_TABLE)], [held])
         except ComputingFailed as failed:
@@ -124,23 +130,13 @@ def _shown(asked: RowQuestion, plan: SynthesisPlan) -> tuple[Attribute, ...]:
     return tuple(known[fold(name)] for name in asked.columns) or plan.counted.attributes
 
 
-def _held(model: SyntheticModel) -> HeldTable:
-    return _of(model.drawn(min(model.rows, MOST_DRAWN)))
-
-
-def _of(table: SyntheticTable) -> HeldTable:
-    columns = tuple((each.name, SQL_TYPES[each.kind]) for each in table.attributes)
-    return HeldTable(_TABLE, columns, tuple(table.lists()))
-
-
-def _made_up(attributes: tuple[Attribute, ...]) -> HeldTable:
-    """Rows to rehearse with."""
-    return _of(made_up_table(_TABLE, attributes))
+def _held(model: SyntheticModel) -> CodedTable:
+    return held_rows(_TABLE, drawn_rows(model, min(model.rows, MOST_DRAWN)))
 
 
 def _notes(model: SyntheticModel) -> tuple[str, ...]:
     drawn = f"{MOST_DRAWN:,} rows are drawn of about {model.rows:,}" if model.rows > MOST_DRAWN else ""
-    return tuple(filter(None, (_SYNTHETIC, drawn)))
+    return tuple(filter(None, (SYNTHETIC_ROWS, drawn)))
 
 
 def _shape(attribute: Attribute) -> ColumnShape:
