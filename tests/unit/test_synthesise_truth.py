@@ -117,3 +117,11 @@ def test_the_plan_of_a_public_number_is_another(tmp_path: Path) -> None:
         with synthesiser(declaring(made, totals)) as door:
             plans.append(replace(door.plan(SynthesisRequest("t", 1, "1e-6", NAMED)), policy_version="the same").hash)
     assert plans[0] != plans[1]
+
+
+def test_the_public_number_of_rows_is_of_all_rows_whatever_they_hold(tmp_path: Path) -> None:
+    """To replace a row by one whose value lies outside of its domain does not move what leaves without noise."""
+    for cell in ("a", "z", None):
+        data = [*rows(50), (50, cell, 3, True)]
+        declared = declaring(policy(tmp_path, data, unit="row", adjacency="replace"), "*")
+        assert model_of(declared, 1).rows == 51, cell

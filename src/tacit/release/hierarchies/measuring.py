@@ -4,6 +4,10 @@ Sensitivity. The leaves are one marginal: what one unit brings to all its cells 
 does what it brings to the nodes of any level, or to their totals, which are sums of those cells. Each level, and its
 totals, is a release of its own; rho adds up over them. Under replacement, of two such contributions one is taken away
 and one added, neither with negative cells: their difference is at most √2 · `sensitivity` in L2.
+
+Public totals leave without noise, so that neighbours must agree in them. The leaves leave out rows with a value outside
+of a domain, and how many are left is not what the curator declared: the totals are counted by themselves, over all rows
+of the table, or of each place.
 """
 
 from __future__ import annotations
@@ -21,10 +25,19 @@ from tacit.release.hierarchies.least_squares import TreeEstimate, fitted_levels
 from tacit.release.hierarchies.tree import PlaceTree
 from tacit.release.hierarchies.whole import whole_levels
 from tacit.release.synthesise.arrays import FloatArray
-from tacit.release.synthesise.counting import MarginalCounter, TablePlan
+from tacit.release.synthesise.counting import MarginalCounter, TablePlan, all_rows
 from tacit.release.synthesise.measuring import Meter
+from tacit.sql import Plan
 
 _CELLS, _TOTALS = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class PublicTotals:
+    """What counts them: the rows of each place, and all rows."""
+
+    places: TablePlan
+    rows: Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +52,7 @@ class HierarchyPlan:
     totals: Fraction  # of a level's share, for the totals of its places
     held: int | None  # the lowest level whose totals are public
     l2: Fraction
+    public: PublicTotals | None = None  # what counts those
 
     @property
     def cells(self) -> int:
@@ -53,11 +67,26 @@ def read_hierarchy(plan: HierarchyPlan, state: State, source: Source) -> Hierarc
     leaves = MarginalCounter(counted, state)(axes)
     places = len(counted.attributes[0].values)
     exact = plan.tree.summed(leaves[:places].reshape(places, plan.cells))  # rows without a place are nowhere
-    return consistent(plan, exact, source)
+    return consistent(plan, exact, source, held=_public_totals(plan, state))
 
 
-def consistent(plan: HierarchyPlan, exact: list[IntArray], source: Source) -> HierarchicalCounts:
-    """Exact levels in; what leaves is noisy, least-squares, whole, not negative, and adds up."""
+def _public_totals(plan: HierarchyPlan, state: State) -> list[IntArray | None]:
+    """Of each level the totals that the curator declared public, as they are; None for the others."""
+    if plan.public is None or plan.held is None:
+        return [None] * len(plan.shares)
+    if plan.held == 0:
+        everything: IntArray = np.array([all_rows(plan.public.rows, state)], dtype=np.int64)
+        return [everything, *[None] * (len(plan.shares) - 1)]
+    places = len(plan.counted.attributes[0].values)
+    counts = MarginalCounter(plan.public.places, state)((0,))[:places]
+    levels = plan.tree.summed(counts.reshape(places, 1))
+    return [level[:, 0] if index <= plan.held else None for index, level in enumerate(levels)]
+
+
+def consistent(
+    plan: HierarchyPlan, exact: list[IntArray], source: Source, *, held: list[IntArray | None]
+) -> HierarchicalCounts:
+    """Exact levels in; what leaves is noisy, least-squares, whole, not negative, and adds up to what is public."""
     tables: dict[tuple[int, ...], IntArray] = {}
     for level, true in enumerate(exact):
         tables[level, _CELLS], tables[level, _TOTALS] = true, true.sum(axis=1, keepdims=True)
@@ -66,10 +95,6 @@ def consistent(plan: HierarchyPlan, exact: list[IntArray], source: Source) -> Hi
         tables.__getitem__, counted.sensitivity, plan.rho, weight=counted.weight, delta=plan.loss.delta, source=source,
         l2=plan.l2,
     )  # fmt: skip
-    held: list[IntArray | None] = [
-        tables[level, _TOTALS][:, 0] if plan.held is not None and level <= plan.held else None
-        for level in range(len(exact))
-    ]
     totals, cells = _estimates(plan, meter, held)
     estimates = [total + rest for total, rest in zip(totals.values, cells.values, strict=True)]
     counts = whole_levels(estimates, plan.tree.parents, totals=held)

@@ -18,12 +18,12 @@ from tacit.mechanisms.limits import narrow
 from tacit.noise import MAX_SIGMA
 from tacit.policy import ColumnPolicy, ListDomain, Policy, TableDomain, TablePolicy, fold, resolve_types
 from tacit.release.hierarchies.counts import HierarchicalCounts
-from tacit.release.hierarchies.measuring import HierarchyPlan, read_hierarchy
+from tacit.release.hierarchies.measuring import HierarchyPlan, PublicTotals, read_hierarchy
 from tacit.release.hierarchies.tree import PlaceTree, tree_of
 from tacit.release.hierarchies.whole import EXTRA
 from tacit.release.publishing import PricedPlan, check_public_totals, gaussian_price
-from tacit.release.synthesise.columns import chosen_columns, key_of
-from tacit.release.synthesise.counting import TablePlan, plan_counts
+from tacit.release.synthesise.columns import ColumnKey, chosen_columns, key_of
+from tacit.release.synthesise.counting import TablePlan, plan_all_rows, plan_counts
 from tacit.sql.emitting.dialects import rows_of
 
 MOST_PLACES = 1_000_000
@@ -63,6 +63,7 @@ class HierarchyRequest:
         counted = plan_counts(typed, engine, declared, keys=keys, axes=[axes], most=MOST_PLACES)
         tree = tree_of(self.levels, lines, leaf=place.name, values=counted.attributes[0].values)
         rho = rho_for(Budget(loss.epsilon, loss.delta))
+        held = _held(declared, typed, tree, counted)
         planned = HierarchyPlan(
             counted=counted,
             tree=tree,
@@ -70,7 +71,8 @@ class HierarchyRequest:
             rho=rho,
             shares=shares_of_levels(self.shares, tree.levels),
             totals=_TOTALS,
-            held=_held(declared, typed, tree, counted),
+            held=held,
+            public=_public(typed, engine, declared, keys[0], held=held),
             l2=counted.sensitivity * sqrt_above(Fraction(policy.adjacency.steps)),
         )
         least = min(share for share in planned.shares if share) * min(_TOTALS, 1 - _TOTALS)
@@ -144,6 +146,16 @@ def _held(declared: TablePolicy, policy: Policy, tree: PlaceTree, counted: Table
     if len(counted.attributes) > 1:
         needs("scipy", extra=EXTRA)  # before anything is paid
     return 0 if said == EVERYTHING else names.index(fold(said), 1)
+
+
+def _public(
+    typed: Policy, engine: Engine, declared: TablePolicy, place: ColumnKey, *, held: int | None
+) -> PublicTotals | None:
+    """What counts the totals that are public: all rows that a place has, or that there are, whatever else they hold."""
+    if held is None:
+        return None
+    by_place = plan_counts(typed, engine, declared, keys=[place], axes=[(0,)], most=MOST_PLACES)
+    return PublicTotals(by_place, plan_all_rows(typed, engine, declared.name))
 
 
 def _said(plan: HierarchyPlan) -> str:

@@ -18,7 +18,7 @@ from tacit.noise import IntArray
 from tacit.policy import Policy, TableDomain, TablePolicy, resolve_types
 from tacit.release.synthesise.columns import MOST_CELLS, Attribute, ColumnKey, attribute_of, chosen_columns, key_of
 from tacit.release.synthesise.ruling import rules_of
-from tacit.sql import Plan, Planner
+from tacit.sql import Plan, Planner, bind, parse
 from tacit.sql.emitting.dialects import values_of
 from tacit.sql.expressions.keys import Key
 from tacit.sql.workloads.marginals import Marginals, bind_marginals
@@ -90,6 +90,23 @@ def _planned(marginals: Marginals, axes: Axes, attributes: Sequence[Attribute], 
             hint="declare coarser domains, or leave one of them out",
         )
     return Planner(marginals.question(axes), policy).at(Loss(1))
+
+
+def plan_all_rows(policy: Policy, engine: Engine, table: str) -> Plan:
+    """The plan of how many rows there are, whatever they hold: a number that the curator may declare public.
+
+    Marginals leave out rows with a value outside of a domain. How many are left is nobody's declaration: to replace a
+    row by one of those moves it, and so it never leaves without noise.
+    """
+    named = table.replace('"', '""')
+    bound = bind(parse(f'SELECT COUNT(*) AS n FROM "{named}"'), policy, schema=engine.schema())
+    return Planner(bound, policy).at(Loss(1))
+
+
+def all_rows(plan: Plan, state: State) -> int:
+    """How many rows there are: exact."""
+    (statement,) = plan.statements
+    return int(execute(statement, state).integers(plan.measurements[0].column)[0])
 
 
 def _public_values(values: object, engine: Engine) -> list[object]:

@@ -19,14 +19,15 @@ from tacit.ledger import Answer, Charge, Inquiry, Keep, KeptAnswer, Ledger, Shel
 from tacit.mechanisms import Gaussian
 from tacit.mechanisms.limits import narrow
 from tacit.noise import MAX_SIGMA, SYSTEM, Source
-from tacit.policy import AnalystPolicy, Policy, fold
+from tacit.policy import AnalystPolicy, Policy, fold, resolve_types
 from tacit.release.publishing import check_public_totals, gaussian_price
 from tacit.release.synthesise.chance import Chance
 from tacit.release.synthesise.choosing import AUTO, clarity, fit, settled
-from tacit.release.synthesise.counting import MarginalCounter, TablePlan, plan_table
+from tacit.release.synthesise.counting import MarginalCounter, TablePlan, all_rows, plan_all_rows, plan_table
 from tacit.release.synthesise.hybrid import ModelSettings
 from tacit.release.synthesise.measuring import Meter
 from tacit.release.synthesise.model import SyntheticModel, model_of
+from tacit.sql import Plan
 
 Progress = Callable[[float], None]
 _LEAST_SHARE = 10**7  # no measurement has less than one part in so many of rho: what needs more noise is refused here
@@ -59,7 +60,7 @@ class SynthesisPlan:
     settings: ModelSettings
     steps: int  # additions or removals that neighbours are apart
     policy_version: str
-    public_rows: bool = False  # how many rows there are leaves as it is: the curator declared it public
+    public_rows: Plan | None = None  # counts all rows, where the curator declared their number public
 
     @property
     def event(self) -> GaussianEvent:
@@ -76,7 +77,7 @@ class SynthesisPlan:
             str(self.loss),
             self.method,
             str(self.settings),
-            str(self.public_rows),
+            str(self.public_rows is not None),
             *counted,
         )
 
@@ -173,9 +174,10 @@ def plan_synthesis(policy: Policy, engine: Engine, request: SynthesisRequest) ->
     clear = clarity(rho, steps * counted.sensitivity, weight=counted.weight, rows=counted.rows)
     method, settings = settled(request.method, clear=clear, columns=len(counted.attributes))
     declared = policy.table(counted.table)
-    public = declared.public_totals is not None
-    if public:
+    public = None
+    if declared.public_totals is not None:
         check_public_totals(declared, policy, sensitivity=counted.sensitivity)
+        public = plan_all_rows(resolve_types(policy, engine.schema()), engine, declared.name)
     return SynthesisPlan(counted, loss, rho, method, request.method, settings, steps, policy.version, public)
 
 
@@ -211,7 +213,7 @@ def _read(plan: SynthesisPlan, engine: Engine, source: Source, progress: Progres
             source=source,
         )  # fmt: skip
         ordered = [each.ordered for each in counted.attributes]
-        rows = int(counter((0,)).sum()) if plan.public_rows else None
+        rows = None if plan.public_rows is None else all_rows(plan.public_rows, state)
         found = fit(plan.method, meter, counted.sizes, ordered, settings=plan.settings, chance=Chance(source))
     progress(1.0)
     return model_of(
