@@ -100,7 +100,15 @@ SERVER = (
     ),
     PolicyKey("survey_rate", "whole number", "60", "reports of one address in an hour; 0: any number"),
     PolicyKey("connection_epsilon", "number", "none", "what one connection or one conversation may spend"),
-    PolicyKey("idle", "span of time", '"10m"', "a connection that says nothing for so long is closed"),
+    PolicyKey(
+        "idle", "span of time", '"10m"', "an HTTP connection or a conversation that says nothing for so long is closed"
+    ),
+    PolicyKey(
+        "patience",
+        "span of time",
+        '"30s"',
+        "how long anybody may take to prove who they are, to send a request, or to take an answer",
+    ),
     PolicyKey("drain", "span of time", '"30s"', "how long a server that is told to stop waits for what is running"),
 )
 ANALYST = (

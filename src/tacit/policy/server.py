@@ -16,6 +16,7 @@ from tacit.policy.reading.readers import count, duration, hold, optional, text
 from tacit.policy.reading.types import kind_name
 
 IDLE = timedelta(minutes=10)
+PATIENCE = timedelta(seconds=30)
 DRAIN = timedelta(seconds=30)
 _MOST_WORKERS = 256
 _IN_AN_ADDRESS = re.compile(r"[A-Za-z0-9_-]{1,80}")
@@ -44,6 +45,7 @@ class ServerPolicy:
     survey_rate: int
     connection_epsilon: Fraction | None
     idle: timedelta
+    patience: timedelta
     drain: timedelta
 
     def __init__(  # noqa: PLR0913 - the keys of the section
@@ -64,6 +66,7 @@ class ServerPolicy:
         survey_rate: int = 60,
         connection_epsilon: Number | None = None,
         idle: timedelta | str = IDLE,
+        patience: timedelta | str = PATIENCE,
         drain: timedelta | str = DRAIN,
     ) -> None:
         hold(
@@ -85,6 +88,7 @@ class ServerPolicy:
             survey_rate=survey_rate,
             connection_epsilon=connection_epsilon,
             idle=idle,
+            patience=patience,
             drain=drain,
         )
         if (self.certificate is None) != (self.key is None):
@@ -150,5 +154,6 @@ _READERS = {
     "survey_rate": _survey_rate,
     "connection_epsilon": optional(read_epsilon),
     "idle": duration,
+    "patience": duration,
     "drain": duration,
 }

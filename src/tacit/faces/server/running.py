@@ -23,6 +23,7 @@ from tacit.faces.server.certificates import fingerprint, tls_context, tls_files
 from tacit.faces.server.console.routes import console_door
 from tacit.faces.server.http.app import http_app
 from tacit.faces.server.http.gate import RateLimit
+from tacit.faces.server.http.listening import HttpServer
 from tacit.faces.server.serving import Hub
 
 WIRE = "tacit.faces.server.wire.server"
@@ -40,25 +41,16 @@ class Doors:
     pg_port: int | None
 
 
-class _HttpServer(uvicorn.Server):
-    """A server whose signals are ours to handle."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Nothing is captured here."""
-        yield
-
-
 async def serve(hub: Hub, doors: Doors, *, say: Callable[[str], None], stop: asyncio.Event | None = None) -> bool:
     """Keep the doors open until SIGTERM, SIGINT or `stop`; whether everything that ran was answered."""
     stopping = asyncio.Event() if stop is None else stop
     tls = _tls(hub, doors)
     with _listening(doors.host, doors.http_port) as http_socket:
-        http = None if http_socket is None else _HttpServer(_config(hub, tls, doors))
+        http = None if http_socket is None else _http_server(hub, http_socket, tls if _needs_tls(hub, doors) else None)
         wire = await _open_wire(hub, doors, tls)
         running = None
         if http is not None and http_socket is not None:
-            running = asyncio.create_task(http.serve([http_socket]))
+            running = asyncio.create_task(http.serve())
             say(f"HTTP        {_address('https' if _needs_tls(hub, doors) else 'http', http_socket)}")
         if wire is not None:
             say(f"PostgreSQL  {doors.host}:{wire.port}")
@@ -84,9 +76,9 @@ async def _until(stopping: asyncio.Event, running: asyncio.Task[None] | None) ->
     waiting.cancel()
 
 
-def _config(hub: Hub, tls: ssl.SSLContext | None, doors: Doors) -> uvicorn.Config:
+def _http_server(hub: Hub, listening: socket.socket, tls: ssl.SSLContext | None) -> HttpServer:
     server = hub.policy.server
-    return uvicorn.Config(
+    config = uvicorn.Config(
         _application(hub),
         log_config=None,
         access_log=False,
@@ -96,9 +88,9 @@ def _config(hub: Hub, tls: ssl.SSLContext | None, doors: Doors) -> uvicorn.Confi
         timeout_keep_alive=max(1, int(server.idle.total_seconds())),
         timeout_graceful_shutdown=max(1, int(server.drain.total_seconds())),
         h11_max_incomplete_event_size=_LONGEST_HEADER,
-        backlog=_BACKLOG,
-        ssl_context_factory=None if tls is None or not _needs_tls(hub, doors) else lambda *_: tls,
+        ws="none",
     )
+    return HttpServer(config, listening, tls=tls, patience=server.patience.total_seconds())
 
 
 def _application(hub: Hub) -> Starlette:
@@ -145,7 +137,9 @@ async def _open_wire(hub: Hub, doors: Doors, tls: ssl.SSLContext | None) -> Any:
         return None
     cap = hub.policy.server.connection_epsilon
     limit = {} if cap is None else {"cap": cap}
-    return await importlib.import_module(WIRE).serve_wire(hub, host=doors.host, port=doors.pg_port, tls=tls, **limit)
+    wire = importlib.import_module(WIRE)
+    entrance = wire.Entrance(hub.policy.server.patience.total_seconds())
+    return await wire.serve_wire(hub, host=doors.host, port=doors.pg_port, tls=tls, entrance=entrance, **limit)
 
 
 @contextmanager
@@ -174,7 +168,7 @@ def cannot_listen(host: str, port: int, error: OSError | UnicodeError) -> Policy
 
 
 @contextmanager
-def _signals(stopping: asyncio.Event, http: _HttpServer | None) -> Iterator[None]:
+def _signals(stopping: asyncio.Event, http: HttpServer | None) -> Iterator[None]:
     """SIGTERM and SIGINT stop; a second one does not wait for what runs."""
     loop = asyncio.get_running_loop()
 

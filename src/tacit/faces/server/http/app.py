@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
@@ -59,7 +59,7 @@ def http_app(
 
     return Starlette(
         routes=[*routes, *more],
-        exception_handlers={HTTPException: not_there, Exception: _unforeseen_reply},
+        exception_handlers={HTTPException: not_there, ClientDisconnect: _cut_short, Exception: _unforeseen_reply},
         lifespan=lifespan,
         middleware=[Middleware(gate.OneLength)],
     )
@@ -91,7 +91,7 @@ def _guarded(path: str, handle: Handler, api: Api) -> Handler:
             reply = refusal(error, status=403)
         except TacitError as error:
             reply = refusal(error)
-        except HTTPException:
+        except (HTTPException, ClientDisconnect):
             raise
         except Exception as error:  # whatever it is, it may hold cells
             reply = _unforeseen(error)
@@ -108,6 +108,11 @@ def _unforeseen(error: Exception) -> Response:
 
 async def _unforeseen_reply(request: Request, error: Exception) -> Response:
     return _unforeseen(error)
+
+
+async def _cut_short(request: Request, error: Exception) -> Response:
+    """A request that did not come to its end: there is nobody to tell, and nothing for the log."""
+    return problem(408, "cut_short", "the request did not come to its end", hint="send it again")
 
 
 def _not_there(error: Exception) -> Response:

@@ -10,6 +10,7 @@ import re
 import socket
 import ssl
 import struct
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from tacit.curator import Session
 from tacit.errors import EngineError, TacitError
 from tacit.faces.log_file import log
 from tacit.faces.server.attempts import Attempts
+from tacit.faces.server.waiting_room import WaitingRoom
 from tacit.faces.server.wire.catalog.doors import Catalogues
 from tacit.faces.server.wire.catalog.twin import is_there
 from tacit.faces.server.wire.commands import COMMANDS
@@ -32,7 +34,8 @@ from tacit.faces.server.wire.settings import REPORTED, Settings
 from tacit.faces.server.wire.startup import Cancel, KnowsAccounts, Start, authenticate, first_packet
 from tacit.noise import SYSTEM
 
-_AT_ONCE = 200  # connections; further ones are told so
+_AT_ONCE = 200  # connections of people who are known; further ones are told so
+_PATIENCE = 30.0  # seconds in which it must be known who somebody is
 _CAP = Fraction(1)
 _LAST_WORDS = 2.0  # seconds
 _TAKEN = {"user", "database", "options", "replication"}
@@ -47,6 +50,15 @@ class WireHub(AsksCurator, Protocol):
 
 
 @dataclass(slots=True)
+class Entrance:
+    """How connections come in: where they wait, for how long, and how many there may be of those who are known."""
+
+    patience: float = _PATIENCE
+    at_once: int = _AT_ONCE
+    room: WaitingRoom = field(default_factory=WaitingRoom)
+
+
+@dataclass(slots=True)
 class WireServer:
     """Serves one hub."""
 
@@ -55,8 +67,9 @@ class WireServer:
     cap: Fraction = _CAP
     catalogues: Catalogues = field(default_factory=Catalogues)
     attempts: Attempts = field(default_factory=Attempts)
-    at_once: int = _AT_ONCE
+    entrance: Entrance = field(default_factory=Entrance)
     _open: dict[int, tuple[int, Cancellation]] = field(default_factory=dict)
+    _connected: Counter[str] = field(default_factory=Counter)  # connections of each analyst
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def accept(self, inbox: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -80,24 +93,48 @@ class WireServer:
             await _close(writer)
 
     async def _serve(self, inbox: Inbox, writer: asyncio.StreamWriter, outbox: Outbox) -> None:
-        start = await first_packet(inbox, writer, tls=self.tls)
-        if isinstance(start, Cancel):
-            self._cancel(start)
+        met = await self._meet(inbox, writer, outbox)
+        if met is None:
             return
-        if self.tls is not None and not start.encrypted and not _is_near(writer):
-            raise WireFault("28000", "a connection from another machine must be encrypted", hint="set sslmode=require")
-        if len(self._open) >= self.at_once:
-            raise WireFault("53300", "sorry, too many clients already", hint="close some connections")
+        start, analyst = met
+        self._check_room(analyst)
         key = int.from_bytes(SYSTEM.draw(4).tobytes()) >> 1 or 1, int.from_bytes(SYSTEM.draw(4).tobytes())
         cancellation = Cancellation()
         while key[0] in self._open:
             key = key[0] + 1, key[1]
         self._open[key[0]] = key[1], cancellation
+        self._connected[analyst] += 1
         try:
-            analyst = await self._known(inbox, outbox, start, address=_address(writer))
             await self._let_in(inbox, outbox, start, analyst=analyst, cancellation=cancellation, key=key)
         finally:
             del self._open[key[0]]
+            self._connected[analyst] -= 1
+
+    async def _meet(self, inbox: Inbox, writer: asyncio.StreamWriter, outbox: Outbox) -> tuple[Start, str] | None:
+        """Who it is and what they said; None where they wanted something cancelled. All of it has one deadline."""
+        task, address = asyncio.current_task(), _address(writer)
+        with self.entrance.room.waiting(address, lambda: _end(task)):
+            try:
+                async with asyncio.timeout(self.entrance.patience):
+                    start = await first_packet(inbox, writer, tls=self.tls)
+                    if isinstance(start, Cancel):
+                        self._cancel(start)
+                        return None
+                    if self.tls is not None and not start.encrypted and not _is_near(writer):
+                        why = "a connection from another machine must be encrypted"
+                        raise WireFault("28000", why, hint="set sslmode=require")
+                    return start, await self._known(inbox, outbox, start, address=address)
+            except TimeoutError:
+                raise CutOff from None
+
+    def _check_room(self, analyst: str) -> None:
+        """Refuse a connection too many, of all or of one analyst: nobody takes the last places alone."""
+        if len(self._open) >= self.entrance.at_once:
+            raise WireFault("53300", "sorry, too many clients already", hint="close some connections")
+        most = max(1, self.entrance.at_once // 2)
+        if self._connected[analyst] >= most:
+            why = f"too many connections of {analyst}: {most} are the most of one analyst"
+            raise WireFault("53300", why, hint="close some connections")
 
     async def _known(self, inbox: Inbox, outbox: Outbox, start: Start, *, address: str) -> str:
         """The analyst who it is. Whoever fails too often is not listened to for a while."""
@@ -144,6 +181,11 @@ class WireServer:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _end(task: asyncio.Task[None] | None) -> None:
+    if task is not None:
+        task.cancel()
 
 
 def _address(writer: asyncio.StreamWriter) -> str:
@@ -216,13 +258,16 @@ async def serve_wire(
     tls: ssl.SSLContext | None = None,
     cap: Fraction = _CAP,
     twin: bool | None = None,
+    entrance: Entrance | None = None,
 ) -> Serving:
     """Listen for PostgreSQL clients. Port 0 takes any that is free. Raises EngineError where it cannot listen.
 
     Plain SELECTs of one connection may cost `cap` together. `twin` says whether a PostgreSQL of our own answers for
-    the catalogue; None: where there is one to start.
+    the catalogue; None: where there is one to start. Who comes waits at the `entrance` until they have proved
+    who they are; half of the connections of those who did may be one analyst's.
     """
-    wire = WireServer(hub, tls, cap, Catalogues(twin=is_there() if twin is None else twin))
+    catalogues = Catalogues(twin=is_there() if twin is None else twin)
+    wire = WireServer(hub, tls, cap, catalogues, entrance=entrance or Entrance())
     loop = asyncio.get_running_loop()
 
     def protocol() -> asyncio.StreamReaderProtocol:

@@ -14,7 +14,6 @@ from tacit.faces.server.wire.framing import FIRST_MESSAGE, CutOff, Fields, Inbox
 from tacit.faces.server.wire.scram import ScramFailed, Verifier
 
 _CANCEL, _TLS, _GSS = 80_877_102, 80_877_103, 80_877_104
-_PATIENCE = 30.0  # seconds for each step until somebody is known
 _MOST_PARAMETERS = 64
 
 
@@ -46,7 +45,7 @@ async def first_packet(inbox: Inbox, writer: asyncio.StreamWriter, *, tls: ssl.S
     """What a new connection wants, after TLS where it asks for that. Raises Cut for what is no start."""
     encrypted = False
     for _ in range(3):  # a client may try GSS, then TLS, then start
-        packet = Fields(await inbox.packet(patience=_PATIENCE))
+        packet = Fields(await inbox.packet())
         code = packet.int32()
         if code == _CANCEL:
             return Cancel(packet.int32(), packet.int32())
@@ -55,10 +54,9 @@ async def first_packet(inbox: Inbox, writer: asyncio.StreamWriter, *, tls: ssl.S
                 raise CutOff("bytes before TLS are refused")
             writer.write(b"S")
             try:
-                async with asyncio.timeout(_PATIENCE):
-                    await writer.drain()
-                    await writer.start_tls(tls, ssl_handshake_timeout=_PATIENCE)
-            except (ssl.SSLError, OSError, TimeoutError):
+                await writer.drain()
+                await writer.start_tls(tls)
+            except (ssl.SSLError, OSError):
                 raise CutOff from None
             encrypted = True
         elif code in (_TLS, _GSS):
@@ -101,7 +99,7 @@ async def authenticate(inbox: Inbox, outbox: Outbox, start: Start, accounts: Kno
 
 
 async def _secret(inbox: Inbox) -> bytes:
-    message = await inbox.message(FIRST_MESSAGE, patience=_PATIENCE)
+    message = await inbox.message(FIRST_MESSAGE)
     if message.kind != b"p":
         raise CutOff("a password message was expected")
     return message.body
