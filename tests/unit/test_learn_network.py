@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.core import Loss, SampledEvent
+from tacit.accounting import curve_of, numerical_delta, renyi_to_dp
+from tacit.attack import audit, callable_draw
+from tacit.core import ComposedEvent, FineGaussianEvent, Loss, SampledEvent
 from tacit.errors import InvalidParameter
 from tacit.learn import NetworkClassifier, load_model, save_model
 from tacit.learn.moments import GRID, design, scaled
@@ -120,8 +122,8 @@ def test_noise_that_is_a_tenth_too_small_is_noticed(monkeypatch):
     assert delta_at_one(heard(monkeypatch, factor=0.9)[0]) > 1.5e-6
 
 
-def test_rounds_of_a_sample_cost_no_more_than_was_asked_for(monkeypatch):
-    """Held against another accountant, of the continuous law: dp-accounting's."""
+def test_rounds_of_a_sample_cost_what_was_asked_for_by_their_own_events_and_by_another_accountant(monkeypatch):
+    """Held against dp-accounting, which knows the continuous law; both find that nothing is wasted."""
     from dp_accounting.pld.privacy_loss_distribution import from_gaussian_mechanism
 
     drawn, model = heard(monkeypatch, sampling="0.25")
@@ -130,9 +132,59 @@ def test_rounds_of_a_sample_cost_no_more_than_was_asked_for(monkeypatch):
     )
     counted = from_gaussian_mechanism(float(drawn[0]), value_discretization_interval=1e-3, use_connect_dots=True)
     epsilon = each.self_compose(7).compose(counted).get_epsilon_for_delta(1e-6)
-    assert 0.7 < epsilon < 1
-    assert isinstance(model.event_.parts[1][0], SampledEvent)
+    assert 0.99 < epsilon < 1.001
+    (count, _), (rounds, times) = model.event_.parts
+    assert isinstance(rounds, SampledEvent)
+    assert (count.variance, rounds.event.variance, times) == (drawn[0] ** 2, drawn[1] ** 2, 7)
+    assert Fraction("0.97e-6") < numerical_delta([model.event_], 1) <= Fraction("1e-6")
     assert drawn[1] < plan_network(Loss(1, "1e-6"), rounds=7, sampling=Fraction(1)).noise.sigma
+
+
+def test_noise_of_samples_that_is_a_tenth_too_small_is_noticed(monkeypatch):
+    drawn, model = heard(monkeypatch, factor=0.9, sampling="0.25")
+    (count, _), (rounds, times) = model.event_.parts
+    assert drawn[1] ** 2 < rounds.event.variance
+    smaller = FineGaussianEvent(Fraction(CLIP**2) / (2 * drawn[1] ** 2), drawn[1] ** 2)
+    event = ComposedEvent(((count, 1), (SampledEvent(rounds.probability, smaller), times)))
+    assert numerical_delta([event], 1) > Fraction("2e-6")
+
+
+def test_a_delta_too_small_to_be_added_up_is_paid_by_its_curve():
+    plan = plan_network(Loss(1, "1e-14"), rounds=20, sampling=Fraction(1, 10))
+    assert Fraction("0.99") < renyi_to_dp(curve_of(plan.event), Fraction("1e-14")).epsilon <= 1
+
+
+# ── what an auditor sees ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def certificate(summed: Any) -> Any:
+    """Of one round at ε = ½, δ = .01, with and without a row whose own gradient is long: the auditor's own event."""
+    plan = plan_network(Loss("0.5", "0.01"), rounds=1, sampling=Fraction(1))
+    rows, which = np.ones((41, WIDTH)), np.array([0] * 40 + [1])
+    net = Layers(np.zeros((WIDTH, 0)), np.full((WIDTH, CLASSES), [9.0, 0.0, 0.0]))  # sure of the first class
+    sums = [summed(net, rows[:count], which[:count]) for count in (40, 41)]
+
+    def released(exact: np.ndarray, times: int) -> np.ndarray:
+        noisy = plan.noise.simulate(exact, times)
+        return noisy @ np.sign(sums[1] - sums[0]).astype(np.int64)
+
+    return audit(callable_draw(released, (sums[1], sums[0])), draws=60_000, delta=0.01, claimed=0.5)
+
+
+def test_the_auditor_finds_no_more_than_is_claimed():
+    """Wrong once in a million times."""
+    assert not certificate(gradient_sums).violates
+
+
+def test_the_auditor_catches_clipping_of_the_mean_of_a_batch():
+    """The row's gradient is 2.4 clips long, and the mean of a batch shorter than one: nothing is clipped."""
+
+    def clips_the_mean(net: Layers, rows: np.ndarray, which: np.ndarray) -> np.ndarray:
+        return (_clipped(_gradients(net, rows, which).mean(axis=0, keepdims=True))[0] * len(rows)).astype(np.int64)
+
+    found = certificate(clips_the_mean)
+    assert found.violates
+    assert found.epsilon > 0.75
 
 
 # ── what it learns ───────────────────────────────────────────────────────────────────────────────────────────────────

@@ -12,6 +12,7 @@ from tacit.core import (
     BoundedRangeEvent,
     ComposedEvent,
     Event,
+    FineGaussianEvent,
     GaussianEvent,
     LaplaceEvent,
     Loss,
@@ -36,7 +37,7 @@ def loss_of(event: Event) -> Loss:
             return amplify(loss_of(event.event), event.probability)
         case ComposedEvent():
             return sum((loss_of(part) * count for part, count in event.parts), NOTHING)
-        case GaussianEvent():
+        case GaussianEvent() | FineGaussianEvent():
             raise InvalidParameter(
                 "Gaussian noise has no (epsilon, delta) of its own: every delta gives another epsilon",
                 hint="charge it to a zCDP or Rényi filter, or as an ApproximateEvent of the loss it was calibrated to",
@@ -46,7 +47,7 @@ def loss_of(event: Event) -> Loss:
 def has_loss(event: Event) -> bool:
     """Whether `loss_of` answers: whether nothing Gaussian is inside."""
     match event:
-        case GaussianEvent():
+        case GaussianEvent() | FineGaussianEvent():
             return False
         case SampledEvent():
             return has_loss(event.event)

@@ -8,6 +8,8 @@ by continuous noise of that scale. All meet by convolution, since a dominating p
 every adaptive composition of a fixed list of such pairs (Zhu, Dong & Wang, AISTATS 2022; the dots are connected as in
 Doroshenko et al., PETS 2022).
 
+Fine Gaussian noise alone needs no package and no curve: `fine_gaussian` adds up its own losses.
+
 These numbers price a list of events that was fixed beforehand. To stop an interactive adversary use a filter: stopping
 where a numerical total crosses a line is not private (arXiv 2602.06756 and 2602.15815).
 """
@@ -17,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tacit.accounting.event_loss import has_loss, loss_of, plain, tally
 from tacit.accounting.profiles import (
@@ -34,6 +36,9 @@ from tacit.core.enclosure import Enclosure
 from tacit.core.rational import decimal_text
 from tacit.errors import InvalidParameter, TacitError
 
+if TYPE_CHECKING:
+    from tacit.accounting.fine_gaussian import FineProfile
+
 _NEARLY_ALL = 1 - Fraction(1, 10**9)  # a sample of more than this counts as everybody
 
 
@@ -43,6 +48,8 @@ def compose_numerically(events: Iterable[Event], delta: Number) -> Loss:
     counts = _charged(events)
     if not counts:
         return NOTHING
+    if (profile := _fine(counts)) is not None and (epsilon := profile.epsilon(float(asked))) < math.inf:
+        return Loss(_up(epsilon * (1 + 1e-9)), asked)
     allowance = _allowance(counts)
     if asked < 100 * Fraction(allowance):
         raise InvalidParameter(
@@ -66,8 +73,17 @@ def numerical_delta(events: Iterable[Event], epsilon: Number) -> Fraction:
     counts = _charged(events)
     if not counts:
         return Fraction(0)
+    if (profile := _fine(counts)) is not None:
+        return _up(profile.delta(float(target)))
     delta = min(float(whole.get_delta_for_epsilon(float(target) * (1 - 1e-12))) for whole in _compositions(counts))
     return min(Fraction(1), _up(max(0.0, delta) * (1 + 1e-9) + _allowance(counts)))
+
+
+def _fine(counts: dict[Event, int]) -> FineProfile | None:
+    """The profile of fine Gaussian noises, where there is nothing else: added up here, with nobody's help."""
+    from tacit.accounting.fine_gaussian import fine_profile, is_fine
+
+    return fine_profile(counts) if all(map(is_fine, counts)) else None
 
 
 def _up(value: float) -> Fraction:

@@ -10,7 +10,7 @@ from math import ceil, floor
 
 from tacit.accounting.event_loss import has_loss, loss_of, plain
 from tacit.accounting.zcdp import pure_rho, range_rho
-from tacit.core import BoundedRangeEvent, ComposedEvent, Event, GaussianEvent, Loss, SampledEvent
+from tacit.core import BoundedRangeEvent, ComposedEvent, Event, FineGaussianEvent, GaussianEvent, Loss, SampledEvent
 from tacit.core.enclosure import UP, Enclosure, fraction_above
 from tacit.core.rational import decimal_text
 from tacit.errors import InvalidParameter
@@ -63,7 +63,7 @@ def curve_of(event: Event, orders: tuple[Fraction, ...] = ORDERS) -> RenyiCurve:
     own curve, since sampling can only help.
     """
     match event:
-        case GaussianEvent():
+        case GaussianEvent() | FineGaussianEvent():
             return RenyiCurve(orders, tuple(_up(order * event.rho) for order in orders))
         case BoundedRangeEvent():
             pure, rho = _pure_curve(Loss(event.epsilon), orders), range_rho(event.epsilon)
@@ -71,7 +71,11 @@ def curve_of(event: Event, orders: tuple[Fraction, ...] = ORDERS) -> RenyiCurve:
         case SampledEvent() if not has_loss(event):
             probability, inner = plain(event)
             unsampled = curve_of(inner, orders)
-            return _sampled(inner, probability, unsampled) if isinstance(inner, GaussianEvent) else unsampled
+            return (
+                _sampled(inner, probability, unsampled)
+                if isinstance(inner, GaussianEvent | FineGaussianEvent)
+                else unsampled
+            )
         case ComposedEvent():
             return sum((curve_of(part, orders) * count for part, count in event.parts), flat_curve(orders))
         case _:
@@ -96,7 +100,7 @@ def _pure_curve(loss: Loss, orders: tuple[Fraction, ...]) -> RenyiCurve:
     return RenyiCurve(orders, tuple(value(order) for order in orders))
 
 
-def _sampled(event: GaussianEvent, probability: Fraction, unsampled: RenyiCurve) -> RenyiCurve:
+def _sampled(event: GaussianEvent | FineGaussianEvent, probability: Fraction, unsampled: RenyiCurve) -> RenyiCurve:
     """The curve of Gaussian noise on a Poisson sample, for add/remove neighbours.
 
     With P the law with the unit in the sample and Q without it, and m = (1 - q) Q + q P: at a whole order the moment

@@ -10,6 +10,7 @@ from tacit.core import (
     BoundedRangeEvent,
     ComposedEvent,
     Event,
+    FineGaussianEvent,
     GaussianEvent,
     Loss,
     Number,
@@ -34,7 +35,7 @@ def zcdp_of(event: Event) -> Zcdp:
     sampling can only help and zCDP cannot say by how much: a `RenyiFilter` can.
     """
     match event:
-        case GaussianEvent():
+        case GaussianEvent() | FineGaussianEvent():
             return Zcdp(event.rho)
         case BoundedRangeEvent():
             return Zcdp(range_rho(event.epsilon))

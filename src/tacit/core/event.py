@@ -55,6 +55,23 @@ class GaussianEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class FineGaussianEvent:
+    """Gaussian noise of which it is also known how fine its grid is: a `variance` of so many steps².
+
+    On a grid that is fine enough discrete noise is as good as continuous noise, of which more is known than a rho says:
+    what it loses on a sample, round after round.
+    """
+
+    rho: Fraction
+    variance: Fraction
+
+    def __post_init__(self) -> None:
+        _not_negative(self.rho, "rho")
+        if self.variance <= 0:
+            raise InvalidParameter("the variance of noise must be greater than zero")
+
+
+@dataclass(frozen=True, slots=True)
 class ApproximateEvent:
     """Any mechanism that is (epsilon, delta)-DP, of whatever shape."""
 
@@ -84,7 +101,16 @@ class ComposedEvent:
             raise InvalidParameter("an event must happen at least once")
 
 
-Event = PureEvent | LaplaceEvent | BoundedRangeEvent | GaussianEvent | ApproximateEvent | SampledEvent | ComposedEvent
+Event = (
+    PureEvent
+    | LaplaceEvent
+    | BoundedRangeEvent
+    | GaussianEvent
+    | FineGaussianEvent
+    | ApproximateEvent
+    | SampledEvent
+    | ComposedEvent
+)
 
 
 def _not_negative(value: Fraction, what: str) -> None:

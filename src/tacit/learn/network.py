@@ -29,12 +29,12 @@ class NetworkClassifier(Learner):
 
     Each round takes every row with probability `sampling`, clips each row's own gradient to length 1, rounds it towards
     zero on a grid, adds them up and adds noise. The weights are the mean of the later half of the rounds. With all rows
-    in every round, which few rows want, the price is exact; a sample is charged by its Rényi curve.
+    in every round, which few rows want, the price is exact; of samples it is their losses added up.
 
     Guarantee:    (ε, δ)-DP for one row added or removed, all rounds together (`NetworkPlan`).
     Sensitivity:  L2, 1 in a round: the length of one row's gradient, whatever the row holds and the weights are.
     Exactness:    gradients are whole numbers of 2^-14; sums and noise are whole numbers of these.
-    Reference:    Abadi and others, CCS 2016; Mironov, Talwar & Zhang, 2019 (the sampled Gaussian).
+    Reference:    Abadi and others, CCS 2016; Zhu, Dong & Wang, AISTATS 2022 (what samples lose).
     """
 
     _many_classes = True

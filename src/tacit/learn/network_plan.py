@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from tacit.accounting import curve_of, renyi_to_dp
-from tacit.core import ComposedEvent, Event, GaussianEvent, Loss, SampledEvent
+from tacit.accounting import curve_of, numerical_delta, renyi_to_dp
+from tacit.core import ComposedEvent, Event, Loss, SampledEvent
 from tacit.core.enclosure import rounded_up
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Gaussian
@@ -15,6 +15,7 @@ from tacit.mechanisms import Gaussian
 CLIP = 1 << 14  # steps of one: the length that a row's gradient is clipped to
 _COUNTED = Fraction(1, 100)  # of rho, for the number of rows
 _HALVINGS = 14
+_FINE = Fraction(1, 100)  # the most rho for the count, whose noise is then wide against whole numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +23,9 @@ class NetworkPlan:
     """One noisy count of the rows, then `rounds` of noisy sums of clipped gradients, each of a sample of the rows.
 
     With all rows in every round the noises cost what their joint law says (`gaussian_job`), and that gradients depend
-    on what was released before changes nothing, as in `AdditivePlan`. A sampled round costs by its Rényi curve; curves
-    add up whatever is chosen in view of earlier rounds.
+    on what was released before changes nothing, as in `AdditivePlan`. Sampled rounds cost what their losses add up to
+    (`fine_gaussian`), which holds whatever is chosen in view of earlier rounds; where a delta is too small for that, by
+    their Rényi curves. The price is that of `event`, by whoever asks.
     """
 
     loss: Loss
@@ -35,11 +37,11 @@ class NetworkPlan:
     @property
     def event(self) -> Event:
         """What an accountant needs to know of all of it."""
-        return ComposedEvent(((self.count_noise.event(1), 1), (self._round, self.rounds)))
+        return ComposedEvent(((self.count_noise.fine_event(1), 1), (self._round, self.rounds)))
 
     @property
     def _round(self) -> Event:
-        each = self.noise.event(CLIP)
+        each = self.noise.fine_event(CLIP)
         return each if self.sampling == 1 else SampledEvent(self.sampling, each)
 
 
@@ -54,23 +56,25 @@ def plan_network(loss: Loss, *, rounds: int, sampling: Fraction) -> NetworkPlan:
         noises = Gaussian.jointly(loss, [(1, _COUNTED), *((CLIP, share) for _ in range(rounds))])
         return NetworkPlan(loss, rounds, sampling, noises[0], noises[1])
     counted, rho = _sampled(loss.epsilon, loss.delta, rounds, sampling)
-    return NetworkPlan(
-        loss,
-        rounds,
-        sampling,
-        Gaussian.concentrated(counted, 1, delta=loss.delta),
-        Gaussian.concentrated(rho, CLIP, delta=loss.delta),
+    return _noises(loss, rounds, sampling, counted=counted, rho=rho)
+
+
+def _noises(loss: Loss, rounds: int, sampling: Fraction, *, counted: Fraction, rho: Fraction) -> NetworkPlan:
+    count_noise, noise = (
+        Gaussian.concentrated(each, moved, delta=loss.delta) for each, moved in ((counted, 1), (rho, CLIP))
     )
+    return NetworkPlan(loss, rounds, sampling, count_noise, noise)
 
 
 @lru_cache(maxsize=64)
 def _sampled(epsilon: Fraction, delta: Fraction, rounds: int, sampling: Fraction) -> tuple[Fraction, Fraction]:
     """The largest rho of a round, to a few digits, with which all of them stay within (epsilon, delta)."""
-    counted = epsilon * epsilon / 2_000
+    counted = min(epsilon * epsilon / 2_000, _FINE)
+    loss = Loss(epsilon, delta)
 
     def fits(rho: Fraction) -> bool:
-        curve = curve_of(SampledEvent(sampling, GaussianEvent(rho))) * rounds + curve_of(GaussianEvent(counted))
-        return renyi_to_dp(curve, delta).epsilon <= epsilon
+        event = _noises(loss, rounds, sampling, counted=counted, rho=rho).event
+        return numerical_delta([event], epsilon) <= delta or renyi_to_dp(curve_of(event), delta).epsilon <= epsilon
 
     low, high = Fraction(0), Fraction(1, 100)
     while high < 100 and fits(high):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core import ComposedEvent, Event, GaussianEvent, Loss, SampledEvent
+from tacit.core import ComposedEvent, Event, FineGaussianEvent, GaussianEvent, Loss, SampledEvent
 from tacit.errors import InvalidParameter
 from tacit.learn.additive import AdditiveClassifier
 from tacit.learn.bayes import NaiveBayesClassifier
@@ -102,6 +102,7 @@ _TELLERS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (Scaled, lambda value: {"scaled": [_told(getattr(value, field.name)) for field in fields(value)]}),
     (Loss, lambda value: {"loss": [str(value.epsilon), str(value.delta)]}),
     (GaussianEvent, lambda value: {"gaussian": str(value.rho)}),
+    (FineGaussianEvent, lambda value: {"fine": [str(value.rho), str(value.variance)]}),
     (SampledEvent, lambda value: {"sampled": [str(value.probability), _told(value.event)]}),
     (ComposedEvent, lambda value: {"composed": [[_told(event), times] for event, times in value.parts]}),
 )
@@ -120,7 +121,7 @@ def _read(told: Any) -> Any:
 
 def _event(told: Any) -> Event:
     event = _read(told)
-    if not isinstance(event, GaussianEvent | SampledEvent | ComposedEvent):
+    if not isinstance(event, GaussianEvent | FineGaussianEvent | SampledEvent | ComposedEvent):
         raise TypeError
     return event
 
@@ -134,6 +135,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "scaled": lambda held: Scaled(*map(_read, held)),
     "loss": lambda held: Loss(Fraction(held[0]), Fraction(held[1])),
     "gaussian": lambda held: GaussianEvent(Fraction(held)),
+    "fine": lambda held: FineGaussianEvent(Fraction(held[0]), Fraction(held[1])),
     "sampled": lambda held: SampledEvent(Fraction(held[0]), _event(held[1])),
     "composed": lambda held: ComposedEvent(tuple((_event(event), int(times)) for event, times in held)),
 }

@@ -9,7 +9,7 @@ from typing import overload
 
 import numpy as np
 
-from tacit.core import GaussianEvent, Loss, Number, positive, probability, sqrt_above
+from tacit.core import FineGaussianEvent, GaussianEvent, Loss, Number, positive, probability, sqrt_above
 from tacit.core.enclosure import log_above, rounded_up
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.accuracy.geometric import share
@@ -113,6 +113,10 @@ class Gaussian:
     def event(self, sensitivity: Number) -> GaussianEvent:
         """What an accountant needs to know of one release."""
         return GaussianEvent(self.rho(sensitivity))
+
+    def fine_event(self, sensitivity: Number) -> FineGaussianEvent:
+        """The same, and how fine the grid is: for an accountant of continuous noise."""
+        return FineGaussianEvent(self.rho(sensitivity), self.sigma * self.sigma)
 
     def error(self, confidence: Number, *, count: int = 1) -> int:
         """A t that, with this confidence, none of `count` released values strays beyond, in steps."""
