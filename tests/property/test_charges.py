@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from contextlib import suppress
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from conformance.charges import Moves, Paid, columns_of, is_charged, overheard, priced
 from conformance.sql_clinic import clinic
+from conformance.sql_world import World
 from tacit.accounting import Zcdp
 from tacit.core import ComposedEvent, Loss
 from tacit.curator import Session
@@ -79,20 +81,23 @@ QUESTIONS = (
     Asked("city, COUNT(*) FROM visits GROUP BY city", (Moves(1),), row=True, private=True),
     Asked("city, COUNT(*) FROM visits GROUP BY city", (Moves(6, 2), Moves(2, 2)), private=True),
 )
-WORLDS = {
-    (adjacency, accounting, row): clinic(
-        dataset={"adjacency": adjacency, "budget": BudgetPolicy(10**6, Fraction(1, 10), accounting=accounting)},
-        **({"unit": "row", "max_groups": 1, "max_rows": 1} if row else {}),
-    )
-    for adjacency, accounting, row in product(STEPS, ("approximate", "zcdp"), (True, False))
-}
 EVERY_KIND = tuple(product(STEPS, ("approximate", "zcdp")))
 KINDS = st.sampled_from(EVERY_KIND)
 
 
+@functools.cache
+def world_of(adjacency: str, accounting: str, row: bool) -> World:
+    """A clinic whose units are its rows, or people; opened when it is first asked for, by whoever runs the test."""
+    return clinic(
+        dataset={"adjacency": adjacency, "budget": BudgetPolicy(10**6, Fraction(1, 10), accounting=accounting)},
+        **({"unit": "row", "max_groups": 1, "max_rows": 1} if row else {}),
+    )
+
+
 @pytest.fixture(scope="module")
 def curators(tmp_path_factory):
-    made = {name: world.curator(tmp_path_factory.mktemp("ledger")) for name, world in WORLDS.items()}
+    every = [(*kind, row) for kind in EVERY_KIND for row in (True, False)]
+    made = {name: world_of(*name).curator(tmp_path_factory.mktemp("ledger")) for name in every}
     yield made
     for curator in made.values():
         curator._ledger.close()
@@ -174,7 +179,7 @@ def test_a_batch_is_charged_what_its_noise_costs(curators, kind, batch, epsilon,
     with overheard() as heard:
         curators[(*kind, True)].batch(questions, session=ANA, epsilon=epsilon, delta=delta or None, fresh=True)
     (paid,) = heard
-    moves = list(batch_moves(WORLDS[(*kind, True)], questions, typed, move))
+    moves = list(batch_moves(world_of(*kind, True), questions, typed, move))
     is_charged(paid, priced(paid, moves, steps=STEPS[kind[0]]), typed=typed, keys_delta=Fraction(0))
 
 
@@ -182,7 +187,7 @@ def test_a_batch_is_charged_what_its_noise_costs(curators, kind, batch, epsilon,
 @pytest.mark.parametrize("kind", EVERY_KIND, ids=" ".join)
 def test_a_batch_of_which_some_is_known_is_charged_what_the_noise_of_the_rest_costs(tmp_path, kind, delta):
     """One of three questions is known: two thirds of the price, and the noise of two others."""
-    world = WORLDS[(*kind, True)]
+    world = world_of(*kind, True)
     curator = world.curator(tmp_path)
     (first, known, last), move = BATCHES[1]
     curator.ask(known.replace("SELECT", "DP-SELECT 5", 1), session=ANA)
@@ -287,7 +292,7 @@ CUT = Target("visits", Quantity.CUT, ("city", "dept"))
 @given(KINDS, st.sampled_from([(CAP,), (CAP, UPPER), (CAP, DOMAIN), (DOMAIN,), (CUT,), (CAP, CUT, DOMAIN)]), EPSILONS)
 @settings(ALL, max_examples=10)
 def test_calibrating_is_charged_what_its_choices_cost(tmp_path_factory, kind, targets, epsilon):
-    world = WORLDS[(*kind, False)]
+    world = world_of(*kind, False)
     typed = Loss(epsilon, Fraction(1, 10**6) if DOMAIN in targets else 0)
     made = plan_calibration(
         world.policy,
