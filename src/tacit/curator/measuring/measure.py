@@ -175,7 +175,8 @@ def _as_returned(values: Sequence[object], step: Fraction | None) -> list[object
 def _steps(value: object, step: Fraction) -> int:
     if not isinstance(value, (int, Fraction)):
         raise EngineError("a public value has no place on its grid")
-    return int(value / step)
+    whole, rest = divmod(value.numerator * step.denominator, value.denominator * step.numerator)
+    return int(value / step) if rest else whole
 
 
 def _in_key_order(keys: Sequence[KeyTuple], kept: IntArray) -> IntArray:

@@ -75,8 +75,7 @@ class Key:
         """What the engine returned, as the value a person sees."""
         if self.step is None or value is None:
             return value
-        exact = Fraction(int(str(value))) * self.step
-        return int(exact) if exact.denominator == 1 else exact
+        return _times(int(str(value)), self.step)
 
 
 def key(node: exp.Expression, scope: Scope) -> Key:
@@ -307,11 +306,15 @@ def _grid_key(cells: Grid) -> Key:
     if count > MAX_KEYS and not cells.public:
         return Key(cells.sql, ColumnType.NUMBER, None, step=cells.step)
     _check_size(count, "the expression")
-    values: list[Value] = []
-    for units in range(cells.low, cells.high + 1):
-        exact = units * cells.step
-        values.append(int(exact) if exact.denominator == 1 else exact)
-    return Key(cells.sql, ColumnType.NUMBER, tuple(values), step=cells.step)
+    values = tuple(_times(units, cells.step) for units in range(cells.low, cells.high + 1))
+    return Key(cells.sql, ColumnType.NUMBER, values, step=cells.step)
+
+
+def _times(units: int, step: Fraction) -> int | Fraction:
+    """So many steps: whole where they are, without a fraction for each of a million."""
+    above, below = units * step.numerator, step.denominator
+    whole, rest = divmod(above, below)
+    return Fraction(above, below) if rest else whole
 
 
 def may_be_wide(key: Key, sql_types: Mapping[str, str]) -> bool:
