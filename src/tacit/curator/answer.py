@@ -15,12 +15,12 @@ from tacit.curator.forms.shape import ColumnShape
 from tacit.curator.measuring.bias import taken_by_bounds
 from tacit.curator.measuring.noisy import Noisy, NoisyColumn
 from tacit.curator.measuring.ordering import ranks
-from tacit.mechanisms import strategy
+from tacit.mechanisms.strategy import EstimateSpread
 from tacit.mechanisms.sums import sum_reach
 from tacit.sql import Additive, Counted, Measurement, Plan
 from tacit.sql.binding import dated, post
 from tacit.sql.binding.bind import Output
-from tacit.sql.planning.errors_expected import half_width, shared_confidence
+from tacit.sql.planning.errors_expected import Measured, half_width, shared_confidence, single_term
 
 Cell = object
 
@@ -40,7 +40,7 @@ def answer(plan: Plan, noisy: Noisy) -> AnswerTable:
     """The rows an analyst sees: of public keys, those that WHERE leaves."""
     noisy = possible(plan, noisy)
     count = len(noisy.keys)
-    bands = bands_of(plan, noisy, 1)
+    bands = _measured(plan, noisy).bands(plan.confidence)
     keep = np.ones(count, dtype=bool)
     if plan.having is not None:
         keep = np.broadcast_to(plan.having.holds(bands), (count,)).copy()
@@ -65,21 +65,34 @@ def keys_among(outputs: Sequence[Output]) -> tuple[int, ...]:
     return tuple(index for index, out in enumerate(outputs) if out.key is not None)
 
 
-def bands_of(plan: Plan, noisy: Noisy, refs: int) -> list[post.Band]:
-    """The noisy columns with their intervals; `refs` of them share the stated confidence."""
-    bands: list[post.Band] = []
-    width: float | NDArray[np.float64]
-    confidence = shared_confidence(plan.confidence, refs * (2 if plan.bias else 1))
-    one_sided = {excess.measurement: excess.one_sided for excess in plan.bias}
-    for measurement, column in zip(plan.measurements, noisy.columns, strict=True):
+def shown_values(noisy: Noisy) -> list[NDArray[np.float64]]:
+    """The noisy columns as numbers; zero where a value is no number."""
+    values = []
+    for column in noisy.columns:
         if column.numbers is not None:
-            step = column.step
-            value = column.numbers.astype(np.float64) * step.numerator / step.denominator
-            width = _half_width(measurement, column, confidence)
+            values.append(column.numbers.astype(np.float64) * column.step.numerator / column.step.denominator)
         else:
-            value = column.values if column.values is not None else np.zeros(len(noisy.keys))
-            width = _estimate_width(measurement, column, confidence)
-        band = post.around(value, width)
+            values.append(column.values if column.values is not None else np.zeros(len(noisy.keys)))
+    return values
+
+
+def _measured(plan: Plan, noisy: Noisy) -> Measured:
+    """The noisy columns, for outputs made of them; with the bias of each measured, it has half of what may fail."""
+
+    def bands(confidence: Fraction) -> list[post.Band]:
+        return _bands(plan, noisy, shared_confidence(confidence, 2) if plan.bias else confidence)
+
+    pairs = zip(plan.measurements, noisy.columns, strict=True)
+    plain = [None if plan.bias or column.cells > 1 or column.numbers is None else m for m, column in pairs]
+    return Measured(bands, [None if m is None else single_term(m) for m in plain], plan.confidence)
+
+
+def _bands(plan: Plan, noisy: Noisy, confidence: Fraction) -> list[post.Band]:
+    """The noisy columns with the intervals that each holds with this confidence."""
+    bands: list[post.Band] = []
+    one_sided = {excess.measurement: excess.one_sided for excess in plan.bias}
+    for measurement, column, value in zip(plan.measurements, noisy.columns, shown_values(noisy), strict=True):
+        band = post.around(value, _width(measurement, column, confidence))
         if column.cut is not None:
             below, above = taken_by_bounds(column.cut, confidence, one_sided=one_sided[len(bands)])
             band = post.Band(band.value, band.low + below, band.high + above)
@@ -87,30 +100,21 @@ def bands_of(plan: Plan, noisy: Noisy, refs: int) -> list[post.Band]:
     return bands
 
 
-def _half_width(measurement: Measurement, column: NoisyColumn, confidence: Fraction) -> float:
-    """The error of one value; where it is a sum of noisy ones, that of the sum."""
+def _width(measurement: Measurement, column: NoisyColumn, confidence: Fraction) -> float | NDArray[np.float64]:
+    """The error of each value; where it is a sum of noisy ones, that of the sum; of a choice none is known."""
+    if column.numbers is None:
+        known = column.estimates is not None and measurement.added is not None
+        return estimate_width(measurement, column.estimates, confidence) if known and column.estimates else np.inf
     if column.cells == 1 or measurement.added is None:
         return half_width(measurement, confidence)
     return float(sum_reach(measurement.added, count=column.cells, confidence=confidence) * measurement.step)
 
 
-def _estimate_width(measurement: Measurement, column: NoisyColumn, confidence: Fraction) -> float | NDArray[np.float64]:
-    """The error of each estimate; of a choice none is known."""
-    if column.variances is None or measurement.added is None:
-        return np.inf
-    return estimate_width(column.variances, measurement, column.lattice, confidence=confidence)
-
-
-def estimate_width(
-    variances: NDArray[np.float64], measurement: Measurement, lattice: Fraction | None, *, confidence: Fraction
-) -> NDArray[np.float64]:
-    """How far estimates with these variances may stray; by the very law of their noise where they are sums of draws."""
-    noise = measurement.added
-    if noise is None:
+def estimate_width(measurement: Measurement, spread: EstimateSpread, confidence: Fraction) -> NDArray[np.float64]:
+    """How far estimates may stray; by the very law of their noise where that is known."""
+    if measurement.added is None:
         raise TypeError("an estimate has the noise of numbers")
-    if lattice is not None:
-        return strategy.drawn_half_width(variances, noise=noise, confidence=confidence, step=float(lattice))
-    return strategy.half_width(variances, noise=noise, confidence=confidence, step=float(measurement.step))
+    return spread.half_widths(measurement.added, confidence, step=float(measurement.step))
 
 
 def _column(out: Output, plan: Plan, noisy: Noisy) -> tuple[Sequence[Cell], Sequence[float | None]]:
@@ -121,7 +125,7 @@ def _column(out: Output, plan: Plan, noisy: Noisy) -> tuple[Sequence[Cell], Sequ
     chosen = noisy.columns[out.value.measure].choices if isinstance(out.value, post.Ref) else None
     if chosen is not None:
         return [_picked(row) for row in chosen], [None] * count
-    band = post.evaluate(out.value, bands_of(plan, noisy, len(refs)))
+    band = _measured(plan, noisy).band(out.value)
     value = np.broadcast_to(band.value, (count,))
     error = np.broadcast_to(band.error, (count,))
     shown: Sequence[Cell] = _whole(value) if _is_count(out.value, plan) else _cells(value)
@@ -135,8 +139,8 @@ def _has_noise(refs: frozenset[int], noisy: Noisy) -> NDArray[np.bool_]:
     """Where a value has noise in it: an estimate that nothing contributes to is exactly zero."""
     noisy_rows = np.zeros(1, dtype=bool)
     for ref in refs:
-        variances = noisy.columns[ref].variances
-        noisy_rows = noisy_rows | (np.ones(1, dtype=bool) if variances is None else variances > 0)
+        spread = noisy.columns[ref].estimates
+        noisy_rows = noisy_rows | (np.ones(1, dtype=bool) if spread is None else spread.variances > 0)
     return noisy_rows
 
 

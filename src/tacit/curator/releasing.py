@@ -222,6 +222,6 @@ def _mechanisms(member: Member) -> list[str]:
     """The measurements behind one answer; one that others were measured with has no noise of its own."""
     pairs = zip(member.plan.measurements, member.noisy.columns, strict=True)
     return [
-        describe(m) if column.variances is None else f"{m.measure.label}: estimated from several noisy numbers"
+        describe(m) if column.estimates is None else f"{m.measure.label}: estimated from several noisy numbers"
         for m, column in pairs
     ]

@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from tacit.core import Loss
-from tacit.curator.answer import bands_of
-from tacit.curator.explaining.expected import expected_bands, outputs_of, widths
+from tacit.curator.answer import shown_values
+from tacit.curator.explaining.expected import expected, outputs_of
 from tacit.curator.jobs.job import Job
 from tacit.curator.jobs.members import Member
 from tacit.curator.jobs.pricing import Session, check_limit
@@ -99,14 +99,11 @@ def _excess(job: Job, wanted: WithinError, pilot: Sequence[Member] | None) -> fl
     worst = 0.0
     for question, index in enumerate(job.answering):
         served = job.members[index]
-        if pilot is None:
-            bands = expected_bands(served)
-        else:
-            known = bands_of(pilot[question].plan, pilot[question].noisy, 1)
-            bands = [post.around(band.value, width) for band, width in zip(known, widths(served), strict=True)]
+        values = None if pilot is None else shown_values(pilot[question].noisy)
+        measured = expected(served, values)
         for out in outputs_of(job, question):
             if out.value is not None and post.refs(out.value):
-                worst = max(worst, _ratio(out, post.evaluate(out.value, bands), wanted))
+                worst = max(worst, _ratio(out, measured.band(out.value), wanted))
     return worst
 
 

@@ -13,6 +13,7 @@ from tacit.core import FineGaussianEvent, GaussianEvent, Loss, Number, positive,
 from tacit.core.enclosure import log_above, rounded_up
 from tacit.errors import InvalidParameter
 from tacit.mechanisms.accuracy.geometric import share
+from tacit.mechanisms.accuracy.moments import GaussianMoments
 from tacit.mechanisms.additive import noisy
 from tacit.mechanisms.calibration.gaussian_cost import ANY_DIMENSION, epsilon_of, sigma_for
 from tacit.mechanisms.calibration.gaussian_discrete import reach_of, variance_of
@@ -125,7 +126,8 @@ class Gaussian:
     @property
     def law(self) -> NoiseLaw:
         """Which noise it is."""
-        return NoiseLaw("Gaussian", "Gaussian of sigma", self.sigma, L2, delta=self.delta)
+        moments = GaussianMoments(self.sigma)
+        return NoiseLaw("Gaussian", "Gaussian of sigma", self.sigma, L2, delta=self.delta, moments=moments)
 
     @property
     def variance(self) -> float:

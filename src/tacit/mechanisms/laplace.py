@@ -10,6 +10,7 @@ from typing import overload
 
 from tacit.core import LaplaceEvent, Loss, Number
 from tacit.mechanisms.accuracy.geometric import geometric_reach, share
+from tacit.mechanisms.accuracy.moments import GeometricMoments
 from tacit.mechanisms.additive import noisy
 from tacit.mechanisms.limits import movement, narrow, spendable
 from tacit.mechanisms.protocol import L1, NoiseLaw
@@ -65,7 +66,8 @@ class Laplace:
     @property
     def law(self) -> NoiseLaw:
         """Which noise it is."""
-        return NoiseLaw("Laplace", "Laplace of scale", self.scale, L1, unit_variance=2)
+        moments = GeometricMoments(self.scale)
+        return NoiseLaw("Laplace", "Laplace of scale", self.scale, L1, unit_variance=2, moments=moments)
 
     @property
     def variance(self) -> float:

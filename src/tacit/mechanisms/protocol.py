@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Protocol, TypeGuard, overload
 
 from tacit.core import Event, Number
+from tacit.mechanisms.accuracy.moments import Moments
 from tacit.noise import SYSTEM, IntArray, Source, WideArray
 
 L1, L2 = 1, 2
@@ -18,7 +19,8 @@ class NoiseLaw:
     """What there is to know of a noise before it is drawn.
 
     `size` is its scale, σ or rate, in steps; with `name` and `delta` it makes the noise again (`kept_noise`).
-    `norm` is the one that its sensitivity is measured in, `unit_variance` the variance of the continuous law of size 1.
+    `norm` is the one that its sensitivity is measured in, `unit_variance` the variance of the continuous law of size 1;
+    `moments` are what sums of it are bounded with, where theorems about its law are known.
     """
 
     name: str
@@ -28,6 +30,7 @@ class NoiseLaw:
     delta: Fraction = Fraction(0)
     unit_variance: int = 1
     is_added: bool = True  # to a number; a choice adds nothing
+    moments: Moments | None = None
 
     @property
     def power(self) -> int:

@@ -7,12 +7,11 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.core import Number, sqrt_above
 from tacit.mechanisms.accuracy.geometric import share
+from tacit.mechanisms.accuracy.moments import Moments, chernoff
 from tacit.mechanisms.gaussian import Gaussian
-from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.limits import at_least
 from tacit.mechanisms.protocol import AddedNoise
 
@@ -40,43 +39,28 @@ def sum_reach(noise: AddedNoise, *, count: int, confidence: Number) -> int:
     if isinstance(noise, Gaussian) and noise.sigma >= _SMOOTH:
         wider = Gaussian(noise.sigma * sqrt_above(Fraction(count)), noise.delta)
         return wider.error(1 - share(confidence) * _NEARLY)
-    if isinstance(noise, (Laplace, Gaussian)):
-        return _sum_reach(noise, count, share(confidence))
-    return count * noise.error(confidence, count=count)
+    moments = noise.law.moments
+    if moments is None:
+        return count * noise.error(confidence, count=count)
+    return _sum_reach(moments, count, share(confidence), spread=float(noise.law.size))
 
 
 @lru_cache(maxsize=256)
-def _sum_reach(noise: Laplace | Gaussian, count: int, chance: Fraction) -> int:
-    bound = _by_moments(noise, count, float(chance) / _UP)
-    quantile = _by_law(noise, count, float(chance) / _UP)
+def _sum_reach(moments: Moments, count: int, chance: Fraction, *, spread: float) -> int:
+    bound = chernoff([(1.0, count, moments)], float(chance) / _UP)
+    quantile = _by_law(moments, count, float(chance) / _UP, spread=spread)
     return math.ceil(bound) if quantile is None else min(math.ceil(bound), quantile)
 
 
-def _by_moments(noise: Laplace | Gaussian, count: int, chance: float) -> float:
-    """Chernoff's: P(|sum| > t) ≤ 2 exp(−θt) M(θ)^count for every θ, so t = (ln(2 / chance) + count · ln M(θ)) / θ.
-
-    Two-sided geometric noise has M(θ) = (1 − q)² / ((1 − q e^θ)(1 − q e^−θ)); the discrete Gaussian M(θ) ≤ exp(σ²θ²/2)
-    (Canonne, Kamath & Steinke, NeurIPS 2020, lemma 11), whose best θ gives σ √(2 · count · ln(2 / chance)).
-    """
-    needed = math.log(2 / chance)
-    if isinstance(noise, Gaussian):
-        return float(noise.sigma) * math.sqrt(2 * count * needed) * _UP
-    rate = 1 / float(noise.scale)
-    theta = rate * np.linspace(0.001, 0.999, 999)
-    logs = 2 * np.log(-np.expm1(-rate)) - np.log(-np.expm1(theta - rate)) - np.log(-np.expm1(-theta - rate))
-    return float(np.min((needed + count * logs) / theta)) * _UP
-
-
-def _by_law(noise: Laplace | Gaussian, count: int, chance: float) -> int | None:
+def _by_law(moments: Moments, count: int, chance: float, *, spread: float) -> int | None:
     """The quantile of the convolved law, on a lattice of odd width h: a draw is at most (h − 1) / 2 from its cell."""
-    far = _by_moments(noise, count, _BEYOND)
-    spread = float(noise.law.size)
+    far = chernoff([(1.0, count, moments)], _BEYOND)
     width = max(1, int(spread / (_FINENESS * math.sqrt(count)))) | 1
     half = int(far / width) + 1
     size = 1 << (2 * half + 1).bit_length()
     if count > _MOST or size > _WIDEST:
         return None
-    cells = _cells(noise, width, half)  # cells: P(draw in cell k) for k = −half … half
+    cells = moments.cells(width, half)  # cells: P(draw in cell k) for k = −half … half
     ring = np.zeros(size)
     ring[: half + 1], ring[-half:] = cells[half:], cells[:half]
     law = np.fft.irfft(np.fft.rfft(ring) ** count, size)
@@ -85,18 +69,3 @@ def _by_law(noise: Laplace | Gaussian, count: int, chance: float) -> int | None:
     beyond = np.append(np.cumsum(both[::-1])[::-1], 0.0) + abs(law[size // 2]) + slack  # beyond: P(|sum| > k), k = 0 …
     kept = np.flatnonzero(beyond <= chance)
     return None if kept.size == 0 else int(kept[0]) * width + count * (width // 2)
-
-
-def _cells(noise: Laplace | Gaussian, width: int, half: int) -> NDArray[np.float64]:
-    """The probability of each cell of the lattice. Where σ < 4 a cell is one number."""
-    side = width // 2
-    if isinstance(noise, Laplace):
-        rate = 1 / float(noise.scale)
-        both = 1 + math.exp(-rate)
-        near = np.arange(1, half + 1, dtype=np.float64) * width - side  # the least number of each cell
-        right = np.exp(-rate * near) * -np.expm1(-rate * width) / both
-        centre = 1 - 2 * math.exp(-rate * (side + 1)) / both
-        return np.concatenate([right[::-1], [centre], right])
-    weights: NDArray[np.float64] = np.exp(-(np.arange(-half, half + 1) ** 2) / (2 * float(noise.sigma) ** 2))
-    weights /= weights.sum()
-    return weights

@@ -69,8 +69,8 @@ def _shown(column: NoisyColumn, groups: int) -> Floats:
 
 
 def _noise(measurement: Measurement, column: NoisyColumn, *, count: int, draws: int, source: Source) -> Floats:
-    if column.variances is not None:
-        return np.tile(np.sqrt(column.variances), draws) * _normal(count, source)
+    if column.estimates is not None:
+        return np.tile(np.sqrt(column.estimates.variances), draws) * _normal(count, source)
     step = float(column.step)
     if column.cells > _MOST_ADDED:
         return math.sqrt(column.cells * variance(measurement)) * _normal(count, source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -10,9 +11,10 @@ from tacit.curator.answer import estimate_width
 from tacit.curator.grouping_rows import resolved
 from tacit.curator.jobs.job import Job
 from tacit.curator.jobs.members import Served
+from tacit.mechanisms.strategy.picks import Floats
 from tacit.sql import Output
 from tacit.sql.binding import post
-from tacit.sql.planning.errors_expected import half_width, nominal_value, shared_confidence
+from tacit.sql.planning.errors_expected import Measured, half_width, nominal_value, single_term
 
 
 def outputs_of(job: Job, question: int) -> Sequence[Output]:
@@ -22,23 +24,24 @@ def outputs_of(job: Job, question: int) -> Sequence[Output]:
     return resolved(job.sets.whole.outputs, job.sets.sets[question])
 
 
-def widths(served: Served) -> list[float]:
-    """Of each measurement the half-width, the widest of all groups."""
+def widths(served: Served, confidence: Fraction) -> list[float]:
+    """Of each measurement the half-width that it holds with this confidence, the widest of all groups."""
     plan = served.plan
-    confidence = shared_confidence(plan.confidence, len(plan.measurements))
-    if served.variances is None:
+    if served.estimates is None:
         return [half_width(measurement, confidence) for measurement in plan.measurements]
-    half_widths = []
-    for measurement, variances, lattice in zip(plan.measurements, served.variances, served.lattices, strict=True):
-        worst = np.max(variances, initial=0.0, keepdims=True)
-        half_widths.append(float(estimate_width(worst, measurement, lattice, confidence=confidence)[0]))
-    return half_widths
+    pairs = zip(plan.measurements, served.estimates, strict=True)
+    return [float(np.max(estimate_width(m, spread, confidence), initial=0.0)) for m, spread in pairs]
 
 
-def expected_bands(served: Served) -> list[post.Band]:
-    """The measurements as they might come out in a group of the size that the policy speaks of."""
-    bands = []
-    for measurement, width in zip(served.asked.measurements, widths(served), strict=True):
-        value = np.full(1, nominal_value(measurement.measure, served.plan.size))
-        bands.append(post.Band(value, value - width, value + width))
-    return bands
+def expected(served: Served, values: Sequence[Floats] | None = None) -> Measured:
+    """The measurements as they might come out: as these values, or in a group of the size that the policy speaks of."""
+    measurements = served.asked.measurements
+    if values is None:
+        values = [np.full(1, nominal_value(m.measure, served.plan.size)) for m in measurements]
+
+    def bands(confidence: Fraction) -> list[post.Band]:
+        return [post.around(value, width) for value, width in zip(values, widths(served, confidence), strict=True)]
+
+    alone = served.estimates is None
+    terms = [single_term(measurement) if alone else None for measurement in served.plan.measurements]
+    return Measured(bands, terms, served.plan.confidence)

@@ -17,7 +17,7 @@ from tacit.mechanisms.protocol import L2
 from tacit.sql import Histogram, Measurement, Mode, Output, Plan, Quantile
 from tacit.sql.binding import post
 from tacit.sql.expressions.keys import MAX_KEYS
-from tacit.sql.planning.errors_expected import nominal, shared_confidence
+from tacit.sql.planning.errors_expected import Measured, nominal, shared_confidence
 from tacit.sql.rules import Spread
 
 
@@ -144,12 +144,12 @@ def running(statements: Sequence[str]) -> list[str]:
     return lines
 
 
-def expected_errors(outputs: Sequence[Output], bands: Sequence[post.Band]) -> tuple[float | None, ...]:
-    """The half-width of each output, where the measurements might come out as `bands`; None where none is known."""
+def expected_errors(outputs: Sequence[Output], measured: Measured) -> tuple[float | None, ...]:
+    """The half-width of each output, where the measurements might come out so; None where none is known."""
     errors: list[float | None] = []
     for out in outputs:
         has_noise = out.value is not None and post.refs(out.value)
-        width = float(np.max(post.evaluate(out.value, bands).error)) if out.value is not None and has_noise else np.inf
+        width = float(np.max(measured.band(out.value).error)) if out.value is not None and has_noise else np.inf
         errors.append(width if np.isfinite(width) else None)
     return tuple(errors)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from tacit.curator.explaining.expected import expected_bands, outputs_of
+from tacit.curator.explaining.expected import expected, outputs_of
 from tacit.curator.explaining.explain import Explanation, Priced, exact_outputs, expected_errors, explain, nominal_notes
 from tacit.curator.explaining.job_notes import (
     counted,
@@ -24,8 +24,8 @@ from tacit.curator.jobs.job import Asked, Job
 from tacit.curator.jobs.members import Served
 from tacit.curator.jobs.pieces import Joint, Maker
 from tacit.sql import BoundQuery, PostProcessing
-from tacit.sql.binding import post
 from tacit.sql.parsing.question import question_text
+from tacit.sql.planning.errors_expected import Measured
 from tacit.sql.postprocessing.splitting import answer_name, column_name
 from tacit.sql.postprocessing.tracing import Trace
 
@@ -154,19 +154,19 @@ def _priced(job: Job, names: Sequence[str]) -> tuple[Priced, ...]:
     """Each question with its share of the price, the errors to expect, and those it would have one by one."""
     maker = _maker(job)
     shares = _lone_shares(job, maker)
-    singles: dict[int, Sequence[post.Band]] = {}
+    singles: dict[int, Measured] = {}
     lines = []
     for index, name in enumerate(names):
         piece = job.pieces[job.places[index][0]]
         first = maker.first[index]
         if first not in singles:
             single = maker.planners[first].at(job.loss * shares[first])
-            singles[first] = expected_bands(Served(single, single))
+            singles[first] = expected(Served(single, single))
         columns = outputs_of(job, index)
         alone = expected_errors(columns, singles[first])
         errors, how = alone, "alone"
         if isinstance(piece, Joint):
-            errors = expected_errors(columns, expected_bands(job.members[job.answering[index]]))
+            errors = expected_errors(columns, expected(job.members[job.answering[index]]))
             others = len(piece.members) - 1
             how = f"together with {others} other{'s' if others > 1 else ''} by {piece.strategy.name}"
         lines.append(

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from tacit.curator.jobs.pieces import Joint
 from tacit.curator.measuring.noisy import Noisy, NoisyColumn
-from tacit.mechanisms.strategy import apply, row_variances
+from tacit.mechanisms.strategy import EstimateSpread, apply, estimate_spread
 from tacit.mechanisms.strategy.picks import Floats
 from tacit.sql import Additive, Counted, Measurement, Plan
 
@@ -18,14 +18,12 @@ from tacit.sql import Additive, Counted, Measurement, Plan
 class Served:
     """A question as it is answered: `asked`, by which it is known and kept; `plan`, with the noise it really has.
 
-    Where its numbers are estimated from several noisy ones, `variances` has, for each measurement, those of its errors,
-    and `lattices` the step of the numbers that they are plain sums of, if they are.
+    Where its numbers are estimated from several noisy ones, `estimates` says of each measurement how these err.
     """
 
     asked: Plan
     plan: Plan
-    variances: tuple[Floats, ...] | None = None
-    lattices: tuple[Fraction | None, ...] = ()
+    estimates: tuple[EstimateSpread, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +37,14 @@ class Member:
 def served(joint: Joint, member: int) -> Served:
     """One question of a workload. It is bounded as the cells are, and is kept as the question so bounded."""
     asked, block, order = joint.members[member], joint.cells.workload.blocks[member], _order(joint, member)
-    measurements, variances, lattices = [], [], []
+    measurements, estimates = [], []
     for alone, measured, noise in zip(asked.measurements, joint.plan.measurements, joint.noises, strict=True):
-        spread = row_variances(block, noise.strategy, noise.variances).transpose(order).ravel()
-        variances.append(spread * float(measured.step) ** 2)
-        lattices.append(measured.step if noise.is_drawn else None)
+        estimates.append(estimate_spread(block, noise, step=measured.step, order=order))
         measurements.append(replace(as_estimate(alone), noise=noise.noises[0]))
     return Served(
         asked=replace(asked, caps=joint.plan.caps),
         plan=replace(asked, measurements=tuple(measurements)),
-        variances=tuple(variances),
-        lattices=tuple(lattices),
+        estimates=tuple(estimates),
     )
 
 
@@ -67,9 +62,8 @@ def estimated(joint: Joint, member: int, cells: Sequence[Floats], known: Served)
     columns = []
     for index, (measured, values) in enumerate(zip(joint.plan.measurements, cells, strict=True)):
         answers = apply(block, values).transpose(order).ravel() * float(measured.step)
-        spread = None if known.variances is None else known.variances[index]
-        signature, lattice = measured.measure.signature, known.lattices[index]
-        columns.append(NoisyColumn(signature, Fraction(1), values=answers, variances=spread, lattice=lattice))
+        spread = None if known.estimates is None else known.estimates[index]
+        columns.append(NoisyColumn(measured.measure.signature, Fraction(1), values=answers, estimates=spread))
     keys = itertools.product(*(key.values for key in known.plan.keys if isinstance(key.values, tuple)))
     return Member(known.plan, Noisy(tuple(keys), tuple(columns), private_keys=False))
 

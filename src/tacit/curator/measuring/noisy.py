@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.core import decimal_text
+from tacit.curator.measuring.spreads import plain_spread, read_spread
+from tacit.mechanisms.strategy import EstimateSpread
 from tacit.noise import IntArray, WideArray
 
 KeyTuple = tuple[object, ...]
@@ -38,8 +40,7 @@ class Cut:
 class NoisyColumn:
     """One measurement over all released groups: whole numbers in steps, or values chosen from a public set.
 
-    Values that were estimated from several noisy numbers have the variances of their errors beside them. Where each
-    is a plain sum of them, `lattice` is the step of these.
+    Values that were estimated from several noisy numbers have beside them how they err.
     """
 
     signature: str
@@ -47,8 +48,7 @@ class NoisyColumn:
     numbers: IntArray | WideArray | None = None
     values: NDArray[np.float64] | None = None
     choices: tuple[tuple[object, ...], ...] | None = None
-    variances: NDArray[np.float64] | None = None
-    lattice: Fraction | None = None
+    estimates: EstimateSpread | None = None
     cells: int = 1  # how many noisy numbers were added up for each of these, at most
     cut: Cut | None = None  # what bounds took from it, where that was paid for
 
@@ -59,7 +59,7 @@ class NoisyColumn:
             numbers=None if self.numbers is None else self.numbers[groups],
             values=None if self.values is None else self.values[groups],
             choices=None if self.choices is None else tuple(self.choices[index] for index in groups.tolist()),
-            variances=None if self.variances is None else self.variances[groups],
+            estimates=None if self.estimates is None else self.estimates.picked([[int(g)] for g in groups]),
             cut=None if self.cut is None else replace(self.cut, numbers=self.cut.numbers[groups]),
         )
 
@@ -94,8 +94,7 @@ class Noisy:
                 "numbers": None if column.numbers is None else column.numbers.tolist(),
                 "values": None if column.values is None else column.values.tolist(),
                 "choices": None if column.choices is None else [[_plain(v) for v in row] for row in column.choices],
-                **({} if column.variances is None else {"variances": column.variances.tolist()}),
-                **({} if column.lattice is None else {"lattice": decimal_text(column.lattice)}),
+                **({} if column.estimates is None else plain_spread(column.estimates)),
                 **({} if column.cut is None else {"cut": _plain_cut(column.cut)}),
             }
             for column in self.columns
@@ -114,8 +113,7 @@ class Noisy:
                 None if item["numbers"] is None else noisy_numbers(item["numbers"]),
                 None if item["values"] is None else np.array(item["values"], dtype=np.float64),
                 None if item["choices"] is None else tuple(tuple(_value(v) for v in row) for row in item["choices"]),
-                variances=None if "variances" not in item else np.array(item["variances"], dtype=np.float64),
-                lattice=None if "lattice" not in item else Fraction(item["lattice"]),
+                estimates=read_spread(item),
                 cut=None if "cut" not in item else _cut(item["cut"]),
             )
             for item in plain["columns"]

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from tacit.curator.answer import estimate_width
 from tacit.curator.jobs.members import Member, Served, as_estimate
 from tacit.curator.measuring.noisy import KeyTuple, Noisy, NoisyColumn, noisy_numbers
 from tacit.ledger import KeptAnswer, Ledger
-from tacit.mechanisms import strategy
 from tacit.mechanisms.kept import kept_noise
 from tacit.mechanisms.protocol import AddedNoise
-from tacit.mechanisms.strategy.picks import Floats
+from tacit.mechanisms.strategy import EstimateSpread
 from tacit.mechanisms.sums import sum_reach
 from tacit.sql import Additive, Counted, Measurement, Plan
 from tacit.sql.binding import post
@@ -26,6 +26,7 @@ from tacit.sql.planning.plan import Selection
 from tacit.sql.rules import Spread
 
 COLUMNS = "some columns of an earlier answer"
+_SAME = 1 + 1e-9  # what the arithmetic of estimates may differ by
 _READ = 8  # kept answers that are not read anew for the next question of a batch
 
 Picks = Sequence[Pick]
@@ -150,13 +151,9 @@ def _groups(noisy: Noisy, texts: list[str], *, asked: list[str], picks: Mapping[
 
 
 def _summed(column: NoisyColumn, groups: list[list[int]], cells: int) -> NoisyColumn:
-    if column.variances is not None and column.values is not None:  # an estimate is picked, never summed
-        values, variances = column.values, column.variances
-        return replace(
-            column,
-            values=np.array([values[rows].sum() for rows in groups], dtype=np.float64),
-            variances=np.array([variances[rows].sum() for rows in groups], dtype=np.float64),
-        )
+    if column.estimates is not None and column.values is not None:  # an estimate is picked, never summed
+        values = np.array([column.values[rows].sum() for rows in groups], dtype=np.float64)
+        return replace(column, values=values, estimates=column.estimates.picked(groups))
     if column.numbers is None:  # a choice is never summed: each group is one row
         return column
     sums = [sum(column.numbers[rows].tolist()) for rows in groups]
@@ -173,12 +170,12 @@ def serving(question: Served, index: int, column: Mapping[str, str], kept: Noisy
         return asked if column["noise"] == law.name and Fraction(column["scale"]) >= law.size else None
     if wanted.added is None:
         return None
-    measurement = replace(as_estimate(asked) if kept.variances is not None else asked, noise=noise)
-    if question.variances is None and kept.variances is None:
+    measurement = replace(as_estimate(asked) if kept.estimates is not None else asked, noise=noise)
+    if question.estimates is None and kept.estimates is None:
         served = _no_wider(noise, wanted.added, question.plan)
     else:
         served = all(
-            _width(measurement, kept.variances, level) <= _width(wanted, _variances(question, index), level)
+            _width(measurement, kept.estimates, level) <= _width(wanted, _estimates(question, index), level) * _SAME
             for level in levels(question.plan)
         )
     return measurement if served else None
@@ -196,19 +193,17 @@ def levels(plan: Plan) -> list[Fraction]:
     return [shared_confidence(plan.confidence, refs) for refs in range(1, len(plan.measurements) + 1)]
 
 
-def _variances(question: Served, index: int) -> Floats | None:
-    return None if question.variances is None else question.variances[index]
+def _estimates(question: Served, index: int) -> EstimateSpread | None:
+    return None if question.estimates is None else question.estimates[index]
 
 
-def _width(measurement: Measurement, variances: Floats | None, confidence: Fraction) -> float:
+def _width(measurement: Measurement, spread: EstimateSpread | None, confidence: Fraction) -> float:
     """The widest error bar of one measurement."""
     if measurement.added is None:
         return float("inf")
-    if variances is None:
+    if spread is None:
         return float(measurement.added.error(confidence) * measurement.step)
-    worst = np.max(variances, initial=0.0, keepdims=True)
-    step = float(measurement.step)
-    return float(strategy.half_width(worst, noise=measurement.added, confidence=confidence, step=step)[0])
+    return float(np.max(estimate_width(measurement, spread, confidence), initial=0.0))
 
 
 def _noise(column: Mapping[str, str]) -> AddedNoise | None:
@@ -225,11 +220,11 @@ def _summed_noise(
     """
     measurement, wanted = question.asked.measurements[index], question.plan.measurements[index]
     noise, step = _noise(column), Fraction(column["step"])
-    if noise is None or kept.variances is not None or wanted.added is None:
+    if noise is None or kept.estimates is not None or wanted.added is None:
         return None
     for confidence in levels(question.plan):
         has = sum_reach(noise, count=cells, confidence=confidence) * step
-        if has > _width(wanted, _variances(question, index), confidence):
+        if has > _width(wanted, _estimates(question, index), confidence):
             return None
     return replace(measurement, noise=noise, step=step)
 

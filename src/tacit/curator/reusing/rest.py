@@ -111,6 +111,6 @@ def _no_duller(one: Plan, other: Plan) -> bool:
 def _widths(served: Served, index: int, confidence: Fraction) -> NDArray[np.float64]:
     """Of one measurement the half-width in each group, or the one that all have."""
     measurement = served.plan.measurements[index]
-    if served.variances is None:
+    if served.estimates is None:
         return np.array([half_width(measurement, confidence)])
-    return estimate_width(served.variances[index], measurement, served.lattices[index], confidence=confidence)
+    return estimate_width(measurement, served.estimates[index], confidence)

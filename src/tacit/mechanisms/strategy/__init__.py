@@ -2,6 +2,7 @@
 
 from tacit.mechanisms.strategy.chain import Chain, chains, flat
 from tacit.mechanisms.strategy.choose import StrategyChoice, choose, error_of
+from tacit.mechanisms.strategy.estimates import EstimateSpread, estimate_spread
 from tacit.mechanisms.strategy.law import GAUSSIAN, LAPLACE, Law, least_split
 from tacit.mechanisms.strategy.matrix import Matrix
 from tacit.mechanisms.strategy.measure import StrategyNoise
@@ -16,6 +17,7 @@ __all__ = [
     "LAPLACE",
     "Block",
     "Chain",
+    "EstimateSpread",
     "Law",
     "Matrix",
     "Part",
@@ -33,6 +35,7 @@ __all__ = [
     "drawn_half_width",
     "each",
     "error_of",
+    "estimate_spread",
     "everything",
     "flat",
     "half_width",

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from statistics import NormalDist
 
 import numpy as np
 
 from tacit.core import Number
-from tacit.mechanisms.gaussian import Gaussian
-from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.protocol import AddedNoise
 from tacit.mechanisms.strategy.law import LEAST
 from tacit.mechanisms.strategy.picks import Floats
@@ -24,28 +21,17 @@ _COUNTED = 64  # sums up to this many draws have a law each; of more, every eigh
 def half_width(variance: Floats, *, noise: AddedNoise, confidence: Number, step: float = 1.0) -> Floats:
     """How far an answer may stray, with this confidence, where nothing but its variance is known.
 
-    A weighted sum of Laplace noises is a mixture of normal laws. Of all with one variance, its quantile is largest for
-    a single summand or for very many, whichever is larger at this confidence (found numerically; the tests repeat it).
+    So many standard deviations as the law says (`Smooth.deviations`); of a law that is not known, Chebyshev tells.
     Noise on a lattice strays half a `step` further; a whole one, but no further than Chebyshev says, where the answer
     itself strays by few steps; and an answer without noise not at all.
     """
     beyond = max(float(1 - Fraction(confidence)), _RAREST)
-    reach = _deviations(noise, beyond)
+    moments = noise.law.moments
+    reach = 1 / math.sqrt(beyond) if moments is None else moments.smooth.deviations(beyond)
     rough = variance < (_SMOOTH * step) ** 2
     straying = reach * np.sqrt(variance) + np.where(rough, step, step / 2)
     straying = np.where(rough, np.minimum(straying, np.sqrt(variance / beyond)), straying)
     return np.asarray(np.where(variance > 0, straying, 0.0))
-
-
-def _deviations(noise: AddedNoise, beyond: float) -> float:
-    """How many standard deviations a weighted sum of such noises strays with this chance.
-
-    That depends on the law, and is known of two; of any other Chebyshev tells.
-    """
-    normal = -NormalDist().inv_cdf(beyond / 2)
-    if isinstance(noise, Gaussian):
-        return normal
-    return max(normal, math.log(1 / beyond) / math.sqrt(2)) if isinstance(noise, Laplace) else 1 / math.sqrt(beyond)
 
 
 def drawn_half_width(variance: Floats, *, noise: AddedNoise, confidence: Number, step: float = 1.0) -> Floats:

@@ -155,6 +155,47 @@ def is_linear(post: Post) -> bool:
     return isinstance(post, (Rounded, Moment)) and is_linear(post.inner)
 
 
+def weights(post: Post) -> Mapping[int, Fraction] | None:
+    """What each measurement counts for in a sum of measurements times constants; None where it is anything else."""
+    match post:
+        case Ref(measure):
+            return {measure: Fraction(1)}
+        case Number(_) | Grouping(_):
+            return {}
+        case Sum(left, right):
+            one, two = weights(left), weights(right)
+            if one is None or two is None:
+                return None
+            return {ref: one.get(ref, Fraction(0)) + two.get(ref, Fraction(0)) for ref in {**one, **two}}
+        case Product(Number(value), inner) | Product(inner, Number(value)):
+            found = weights(inner)
+            return None if found is None else {ref: value * weight for ref, weight in found.items()}
+    return None
+
+
+def core(post: Post) -> Post:
+    """What is left of an expression without the functions of one number around it."""
+    while isinstance(post, (Clamped, Root, Exponent, Absolute, Rounded, Moment)):
+        post = post.inner
+    return post
+
+
+def around_core(post: Post, band: Band) -> Band:
+    """The expression, where its core has come out as `band`."""
+    if isinstance(post, (Clamped, Root, Exponent, Absolute, Rounded, Moment)):
+        return _unary(post, around_core(post.inner, band))
+    return band
+
+
+def linear_band(post: Post, bands: Sequence[Band], width: float) -> Band:
+    """A sum of measurements times constants that strays by `width`, and by what doubles lose of its terms."""
+    value = evaluate(post, bands).value
+    known = weights(post) or {}
+    terms = [np.abs(bands[ref].value) * abs(float(weight)) for ref, weight in known.items()]
+    wide = width + _lost(np.abs(value) + sum(terms, np.zeros(1)), width)
+    return Band(value, value - wide, value + wide)
+
+
 def substitute(post: Post, replacements: Mapping[int, Post]) -> Post:
     """The expression with measured columns replaced."""
     return _mapped(post, lambda leaf: replacements.get(leaf.measure, leaf) if isinstance(leaf, Ref) else leaf)

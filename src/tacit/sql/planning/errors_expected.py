@@ -5,7 +5,8 @@ The size is what the policy says of the table, shared out among its public group
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.mechanisms.protocol import AddedNoise
+from tacit.mechanisms.weighted import Term, WeightedNoise
 from tacit.sql.binding import post
 from tacit.sql.expressions.measures import Additive, Counted, Measure
 from tacit.sql.planning.plan import Measurement
@@ -42,15 +44,59 @@ def _reach(noise: AddedNoise, confidence: Fraction) -> int:
     return noise.error(confidence)
 
 
-def nominal(measurements: Sequence[Measurement], confidence: Fraction, *, rows: int) -> list[post.Band]:
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Measurements as they came out, or might: `bands` has the intervals that each holds with a given confidence.
+
+    `terms` has the noise in each, where it is that of one draw, whatever the group; `confidence` is what an output made
+    of them is to hold with.
+    """
+
+    bands: Callable[[Fraction], Sequence[post.Band]]
+    terms: Sequence[Term | None]
+    confidence: Fraction
+
+    def band(self, value: post.Post) -> post.Band:
+        """An output with its interval: by the law of its noise where it is a sum, else by those of its parts."""
+        refs = post.refs(value)
+        bands = self.bands(shared_confidence(self.confidence, len(refs)))
+        if len(refs) > 1:
+            inner = post.core(value)
+            width = self._reach(inner)
+            if width is not None:
+                return post.around_core(value, post.linear_band(inner, bands, width))
+        return post.evaluate(value, bands)
+
+    def _reach(self, value: post.Post) -> float | None:
+        """How far a sum of measurements strays; None where it is no sum, or nobody knows."""
+        terms = []
+        for ref, weight in (post.weights(value) or {}).items():
+            term = self.terms[ref]
+            if term is None:
+                return None
+            terms.append(Term(term.weight * float(weight), term.noise))
+        return WeightedNoise.of(terms).reach(self.confidence) if terms else None
+
+
+def single_term(measurement: Measurement) -> Term | None:
+    """The noise of a measurement that has one draw of it; None of a choice."""
+    if not isinstance(measurement.measure, Additive) or measurement.added is None:
+        return None
+    return Term(float(measurement.step), measurement.added)
+
+
+def nominal(measurements: Sequence[Measurement], confidence: Fraction, *, rows: int) -> Measured:
     """The measurements as they might come out in a group of so many rows."""
-    bands = []
-    shared = shared_confidence(confidence, len(measurements))
-    for measurement in measurements:
-        value = np.full(1, nominal_value(measurement.measure, rows))
-        width = half_width(measurement, shared)
-        bands.append(post.Band(value, value - width, value + width))
-    return bands
+
+    def bands(shared: Fraction) -> list[post.Band]:
+        known = []
+        for measurement in measurements:
+            value = np.full(1, nominal_value(measurement.measure, rows))
+            width = half_width(measurement, shared)
+            known.append(post.Band(value, value - width, value + width))
+        return known
+
+    return Measured(bands, [single_term(measurement) for measurement in measurements], confidence)
 
 
 def shared_confidence(confidence: Fraction, count: int) -> Fraction:

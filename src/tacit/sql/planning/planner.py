@@ -110,11 +110,11 @@ class Planner:
 
 
 def _largest_error(candidate: Plan) -> float:
-    bands = nominal(candidate.measurements, candidate.confidence, rows=candidate.size)
+    measured = nominal(candidate.measurements, candidate.confidence, rows=candidate.size)
     sizes = [0.0]
     for out in candidate.outputs:
         if out.value is not None:
-            band = post.evaluate(out.value, bands)
+            band = measured.band(out.value)
             sizes.append(float(np.max(band.error / np.maximum(np.abs(band.value), 1e-9))))
     threshold = candidate.selection.threshold / candidate.size if candidate.selection else 0.0
     return max(size for size in sizes if np.isfinite(size)) + threshold
