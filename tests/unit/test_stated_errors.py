@@ -70,8 +70,11 @@ def test_a_sum_is_as_far_off_as_its_noise_and_no_further(staff, epsilon):
     noises = [m.added for m in plan.measurements]
     weighed = staff.plan(f"DP-SELECT {epsilon} SUM(pay) - 3 * COUNT(*) FROM staff")
     terms = [Term(w * float(m.step), m.added) for w, m in zip((1, 3), weighed.measurements, strict=True)]
-    assert explain(weighed, "duckdb").errors[0] == WeightedNoise.of(terms).reach(plan.confidence)
-    assert stated == WeightedNoise.of(Term(1.0, noise) for noise in noises).reach(plan.confidence)
+    assert explain(weighed, "duckdb").errors[0] == pytest.approx(
+        WeightedNoise.of(terms).reach(plan.confidence), rel=1e-9
+    )
+    alone = WeightedNoise.of(Term(1.0, noise) for noise in noises)
+    assert stated == pytest.approx(alone.reach(plan.confidence), rel=1e-9)
     assert stated < sum(noise.error(Fraction("0.975")) for noise in noises) / 1.3
 
 

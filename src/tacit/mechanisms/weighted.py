@@ -11,9 +11,9 @@ that is the inverse Fourier transform, on a ring of N numbers, of the product of
 which is looked up in one table: that of the noise at every N-th part of a turn, m parts at a time. What goes round
 the ring is counted with the tail, and so is the rounding of doubles. So the reach is never too small.
 
-Noise of a large scale has too long a ring, but hardly shows its lattice: each draw is drawn together with one of its
-smooth law, never far from it (`Smooth`); the sum of the differences is bounded by Hoeffding, and the law of the smooth
-sum is a Fourier series (`accuracy.smooth`).
+Noise of a large scale has too long a ring. But a sum with one smooth draw in it has a smooth law, whatever the others,
+and one draw can be drawn together with one of its smooth law, never far from it (`Smooth`): that far is added to what
+the Fourier series of the sum says (`accuracy.smooth`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _OFF = 1e-3  # of the chance: that the weights' rounding takes the sum further t
 _FAR = 1e-5  # of the chance: that the sum goes round the ring
 _FINE = 0.01  # of a deviation: how much may be added for rounded weights, while a longer ring is to be had
 _COARSE = 0.05  # and at most; beyond, nothing is said
-_FARTHEST_APART = 0.2  # of a deviation: how much may be added for taking noise for smooth
+_ROUGHEST = 0.2  # of a deviation: how much may be added for taking a draw for smooth
 _ROOM = 1.02  # on the ring: so that a twentieth of a deviation does not matter beside three of them
 _ROUNDING = 2.0**-50  # relative, of one double operation, with much to spare
 _UP = 1 + 1e-9  # above what the few operations around a closed form lose
@@ -98,14 +98,15 @@ def _reach(noise: WeightedNoise, chance: Fraction) -> float | None:
     if math.fsum(term.count * term.noise.variance for term in terms) <= beyond / _UP:
         return 0.0  # P(draw ≠ 0) ≤ E[draw²]: all of them are 0
     far = max(parts.bound(parts.weights, beyond * _FAR), 3 * spread)
-    apart = parts.apart(beyond * _OFF)
-    if apart > _FINE * spread:
+    smooth = parts.smoothest()
+    if smooth.off > _FINE * spread:
         reach = _by_lattice(parts, beyond, spread=spread, far=far)
-        if reach is not None or apart > _FARTHEST_APART * spread:
+        if reach is not None or smooth.off > _ROUGHEST * spread:
             return reach
-    smooth = [(weight, count, law.smooth) for weight, count, law in parts.each()]
-    reach = smooth_reach(smooth, beyond * (1 - 2 * _OFF - _FAR), far=far + apart)
-    return None if reach is None else reach + apart
+    reach = smooth_reach(
+        lambda turns: parts.smoothed(turns, smooth), smooth.size, beyond * (1 - _FAR), far=far + smooth.off
+    )
+    return None if reach is None else reach + smooth.off
 
 
 def _by_lattice(parts: _Parts, beyond: float, *, spread: float, far: float) -> float | None:
@@ -135,13 +136,30 @@ class _Parts:
         """Weight, count and law."""
         return zip(self.weights.tolist(), self.counts.tolist(), self.laws, strict=True)
 
-    def apart(self, beyond: float) -> float:
-        """How far the sum strays, with this chance at most, from that of the smooth laws it is drawn together with.
+    def smoothest(self) -> _Smoothed:
+        """The part of which one draw is taken for smooth: the widest of those that can be."""
+        sizes = [weight * law.smooth.size if math.isfinite(law.smooth.apart) else 0.0 for weight, _, law in self.each()]
+        index = int(np.argmax(sizes))
+        apart = self.laws[index].smooth.apart
+        return _Smoothed(index, sizes[index], float(self.weights[index]) * apart if sizes[index] else math.inf)
 
-        The differences are independent, of either sign alike, and none is larger than weight · apart: Hoeffding.
-        """
-        squares = math.fsum(count * (weight * law.smooth.apart) ** 2 for weight, count, law in self.each())
-        return math.sqrt(2 * math.log(2 / beyond) * squares) * _UP
+    def smoothed(self, turns: Floats, one: _Smoothed) -> Floats:
+        """The characteristic function of the sum where one draw is smooth."""
+        values = np.ones_like(turns)
+        for index, (weight, count, law) in enumerate(self.each()):
+            exact = count - (index == one.index)
+            if exact:
+                values *= law.characteristic(weight * turns) ** exact
+        return values * self.laws[one.index].smooth.characteristic(float(self.weights[one.index]) * turns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Smoothed:
+    """One draw that is taken for smooth: of which part, its weight times its size, and how far that takes the sum."""
+
+    index: int
+    size: float
+    off: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)

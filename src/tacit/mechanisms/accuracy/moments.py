@@ -53,7 +53,7 @@ class Smooth:
     """Laplace's law of a scale (`peaked`), or the normal one of a σ.
 
     A draw of noise can be drawn together with one of this law so that the two are never further than `apart` from each
-    other, and their difference is the same on both sides of 0.
+    other.
     """
 
     size: float
@@ -116,7 +116,7 @@ class GeometricMoments:
         """Laplace's law of the same scale: P(|x| ≥ t) = q^t, and 2 q^k / (1 + q) of this one.
 
         Draw both from one uniform number, and of one sign: |k| = ⌊|x| + c⌋ with c = ln((1 + q) / 2) / ln q, which lies
-        between 1/2 − 1/(8 scale) and 1/2. So they are at most 1 − c apart, on either side alike.
+        between 1/2 − 1/(8 scale) and 1/2. So they are at most 1 − c apart.
         """
         return Smooth(float(self.scale), peaked=True, apart=min(1.0, 0.5 + self.steepest / 8) * _UP)
 
@@ -165,7 +165,7 @@ class GaussianMoments:
 
         A sum of a falling function lies between its integrals from one step earlier and from here, and all the weights
         add up to σ √(2π) but for a factor closer to 1 than doubles tell apart: P(k or more) lies between the normal
-        law's beyond k and beyond k − 1. Drawn from one uniform number, they are at most 1 apart, on either side alike.
+        law's beyond k and beyond k − 1. Drawn from one uniform number, they are at most 1 apart.
         """
         return Smooth(float(self.sigma), peaked=False, apart=_UP if self.sigma >= _SMOOTH else math.inf)
 
