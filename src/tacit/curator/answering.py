@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from tacit.core import NOTHING, Loss
+from tacit.core import NOTHING, Loss, Zcdp
 from tacit.curator.jobs.caps import caps
 from tacit.curator.jobs.inquiry import inquiry
 from tacit.curator.jobs.job import Job
@@ -105,6 +105,7 @@ class JobRunner:
         again = [None if each is None else self._again(each, version) for each in kept]
         if all(again):
             given = tuple(known for index in job.answering if (known := again[index]) is not None)
+            self._record(job, wish, given[0].entry)
             return Answered(given, given[0].entry, NOTHING, reuse.said([each for each in kept if each], job))
         rest = rest_of(job, kept)
         return self._paid(job, wish, version) if rest is None else self._partly(job, rest, again, wish, version)
@@ -128,6 +129,23 @@ class JobRunner:
                     with suppress(RequestConflict):
                         return self._partly(job, rest, again, wish, state.data_version)
         return None
+
+    def _record(self, job: Job, wish: Requester, entry: str) -> None:
+        """Put on record, free of charge, that the request's id stands for this question, which kept answers serve.
+
+        Raises RequestConflict where it stands for another one, or for this one at a price.
+        """
+        if wish.request_id is not None:
+            free = replace(self._charge(job, wish), loss=NOTHING, zcdp=Zcdp(0, 0), kind="kept", asked=None, note=None)
+            payment = Payment(
+                charge=free,
+                caps=caps(self.policy, wish.analyst),
+                what="the answer",
+                read=lambda: entry,
+                kept=lambda found: [Answer(found.encode())],
+                restored=lambda bodies: bodies[0].decode(),
+            )
+            pay(self.ledger, payment)
 
     def known(self, job: Job, analyst: AnalystPolicy) -> tuple[int, Job | None]:
         """How many statements kept answers serve now, and the job of the others; None where there is none such."""

@@ -13,7 +13,7 @@ from tacit.core.running_sum import bounded
 from tacit.errors import InvalidParameter, QueryRefused
 from tacit.ledger.amounts import Cap, Spent, storable
 
-Kind = Literal["query", "calibrate", "disclosure", "policy", "synthesise", "publish", "fit"]
+Kind = Literal["query", "calibrate", "disclosure", "policy", "synthesise", "publish", "fit", "kept"]
 Act = Literal["open", "charge", "settle", "fail", "accept", "carry", "adopt"]
 LONGEST_NAME = 200
 LONGEST_INQUIRY = 1_000_000  # characters, as stored

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tacit.core import NOTHING
 from tacit.errors import LedgerError, RequestConflict
 from tacit.ledger.amounts import Spent, from_text
 from tacit.ledger.entries import accounts
@@ -177,8 +178,10 @@ def _replay(connection: Connection, charge: Charge) -> Replay | None:
         return None
     row = checked(earlier)
     if (row["plan_hash"], accounts.price(row)[0]) != (charge.plan_hash, charge.loss):
+        free = row["plan_hash"] == charge.plan_hash and accounts.price(row)[0] == NOTHING
+        what = "an answer that is no longer kept" if free else "another question"
         raise RequestConflict(
-            f"the request id {charge.request_id!r} stands for another question",
+            f"the request id {charge.request_id!r} stands for {what}",
             hint="give each question an id of its own",
         )
     stored = stored_answers(connection, row["seq"])
