@@ -31,6 +31,7 @@ from tacit.learn import (
     NeighbourVotesClassifier,
     PrincipalComponents,
     RidgeRegressor,
+    TreeClassifier,
     load_model,
     save_model,
 )
@@ -38,6 +39,7 @@ from tacit.learn.array_rows import FAR, SHARES
 from tacit.learn.curated import FitRequest, TableLearner
 from tacit.learn.moments import GRID
 from tacit.learn.studies import in_arrays
+from tacit.learn.tree_growing import Split
 from tacit.ledger import SqliteLedger
 from tacit.sql.workloads import binned
 
@@ -126,11 +128,16 @@ MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
     "logistic": (LogisticClassifier(classes=["A", "B"]), {"target": "ward"}),
     "bayes": (NaiveBayesClassifier(), {"target": "ward"}),
     "gaussian": (GaussianBayesClassifier(), {"target": "ward"}),
+    "tree": (TreeClassifier(2), {"target": "ward"}),
     "votes": (NeighbourVotesClassifier(partitions=2, places=4), {"target": "ward"}),
     "ridge": (RidgeRegressor(), {"target": "pay"}),
     "components": (PrincipalComponents(), {}),
     "clusters": (KMeansClusters(3), {}),
 }
+
+
+# about age, cost and dose, for more cells than any of them has
+QUESTIONS = [[Split(0, (0,) * 11 + (1,) * 89)], [Split(1, (0, 1) * 50), Split(2, (1, 0, 0) * 40)]]
 
 
 def sums_of(name: str, data: Any, width: int) -> list[np.ndarray]:
@@ -140,6 +147,8 @@ def sums_of(name: str, data: Any, width: int) -> list[np.ndarray]:
     far = rng.integers(-FAR, FAR + 1, width + 1)
     if name == "bayes":
         return [data.class_counts()]
+    if name == "tree":
+        return [*(data.node_counts(QUESTIONS[:depth]) for depth in range(3)), data.leaf_counts(QUESTIONS)]
     if name == "gaussian":
         return [data.by_class()]
     if name == "votes":
@@ -155,7 +164,7 @@ def known(name: str, table: list[tuple[Any, ...]]) -> tuple[list[tuple[Any, ...]
     if name == "logistic":
         kept = [row for row in table if row[4] in {"A", "B"}]
         return kept, np.array([row[4] == "B" for row in kept], dtype=np.int64)
-    if name in {"bayes", "gaussian", "votes"}:
+    if name in {"bayes", "gaussian", "tree", "votes"}:
         kept = [row for row in table if row[4] in {"A", "B", "it's"}]
         return kept, np.array([["A", "B", "it's"].index(row[4]) for row in kept])
     if name == "ridge":
@@ -207,6 +216,7 @@ def compare_without_each_unit(tmp_path: Path) -> None:
                 most = {
                     "bayes": [f - 1],
                     "gaussian": [GRID**2 * f + GRID**4 * (f - 1)],
+                    "tree": [f - 1, f - 1, f - 1, 1],
                     "votes": [1, 1],
                     "logistic": [SHARES**2 * GRID**2 * f] * 2 + [(SHARES // 4) ** 2 * products],
                     "ridge": [products + GRID**4 * (f + 1), GRID**2 * f, GRID**2 * f],
@@ -246,6 +256,7 @@ def test_a_fit_is_charged_what_the_noise_it_drew_costs(name, tmp_path):
         "components": [3 * GRID**2 * products],
         "clusters": [3 * GRID * root] * 6,
         "gaussian": [3 * GRID * root, 3 * GRID**2 * sqrt_above(Fraction(f - 1, 4))],
+        "tree": [3 * sqrt_above(Fraction(f - 1))] * 2 + [Fraction(3)],
         "votes": [3 * sqrt_above(Fraction(2))],
         "logistic": [
             move

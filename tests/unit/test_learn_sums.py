@@ -22,6 +22,7 @@ from tacit.learn import (
     NeighbourVotesClassifier,
     PrincipalComponents,
     RidgeRegressor,
+    TreeClassifier,
     load_model,
     save_model,
 )
@@ -64,6 +65,7 @@ MODELS: dict[str, Any] = {
     "bayes": lambda **options: NaiveBayesClassifier(**{"features": FEATURES, "classes": [0, 1, 2]} | options),
     "ridge": lambda **options: RidgeRegressor(**{"features": FEATURES, "target": (-3, 6)} | options),
     "logistic": lambda **options: LogisticClassifier(**{"features": FEATURES, "classes": [0, 1]} | options),
+    "tree": lambda **options: TreeClassifier(3, **{"features": FEATURES, "classes": [0, 1, 2]} | options),
     "gaussian": lambda **options: GaussianBayesClassifier(**{"features": FEATURES, "classes": [0, 1, 2]} | options),
     "votes": lambda **options: NeighbourVotesClassifier(**{"features": FEATURES, "classes": [0, 1, 2]} | options),
     "components": lambda **options: PrincipalComponents(2, **{"features": FEATURES} | options),
@@ -126,6 +128,7 @@ SQUARED = {  # of how far one row moves each release of four features with the o
         for far in (Fraction((SHARES // 4) ** 2 * GRID**4 * 10), *[Fraction(SHARES**2 * GRID**2 * 4)] * rounds)
     ],
     "gaussian": [Fraction(GRID**2 * 4), Fraction(GRID**4 * 2, 4)],
+    "tree": [Fraction(3)] * 3 + [Fraction(1)],
     "votes": [Fraction(8)],
     "components": [Fraction(GRID**4 * 10)],
     "clusters": [Fraction(GRID**2 * 4)] * 6,
@@ -178,7 +181,7 @@ def test_naive_bayes_tells_three_classes_apart():
     assert model.predict_proba(others).sum(axis=1) == pytest.approx(1)
 
 
-@pytest.mark.parametrize(("name", "least"), [("gaussian", 0.8), ("votes", 0.8)])
+@pytest.mark.parametrize(("name", "least"), [("gaussian", 0.8), ("votes", 0.8), ("tree", 0.75)])
 def test_other_classifiers_tell_three_classes_apart(name, least):
     """With no privacy Gaussian naive Bayes has .89 and votes .91; the commonest class has .46."""
     rows, _, sort = table(8_000)
@@ -334,6 +337,7 @@ def test_models_are_saved_as_text_and_say_the_same(name, tmp_path):
         LogisticClassifier(epsilon=10**6),
         GaussianBayesClassifier(epsilon=1_000),
         NeighbourVotesClassifier(epsilon=1_000),
+        TreeClassifier(epsilon=1_000),
         RidgeRegressor(epsilon=10**6),
         PrincipalComponents(1, epsilon=10**6),
         KMeansClusters(2, epsilon=1_000),

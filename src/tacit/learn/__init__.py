@@ -31,6 +31,7 @@ from tacit.learn.network import NetworkClassifier
 from tacit.learn.ridge import RidgeRegressor
 from tacit.learn.saving import load_model, save_model
 from tacit.learn.searching import PrivateSearch
+from tacit.learn.trees import TreeClassifier
 
 __all__ = [
     "AccuracyFirst",
@@ -51,6 +52,7 @@ __all__ = [
     "PrivateSearch",
     "ReusableHoldout",
     "RidgeRegressor",
+    "TreeClassifier",
     "accuracy_first",
     "benjamini_hochberg",
     "benjamini_yekutieli",

@@ -13,11 +13,11 @@ from tacit.learn.additive_plan import ROUNDS, plan_additive
 from tacit.learn.additive_rounds import CountsCells, learn
 from tacit.learn.cells import FeatureCells, cells_of, offsets
 from tacit.learn.conventions import two_labels_of
-from tacit.learn.studies import Declared, Learnt, Study, SumsLearner, classes_cells
+from tacit.learn.studies import Declared, Learnt, Study, SumsClassifier, classes_cells
 from tacit.noise import IntArray, Source
 
 
-class AdditiveClassifier(SumsLearner):
+class AdditiveClassifier(SumsClassifier):
     """Two classes, told apart by the sum of one weight for each feature's cell: a logistic additive model.
 
     Every round measures one histogram of residuals over the cells of all features, with noise; they are clipped at
@@ -82,13 +82,3 @@ class AdditiveClassifier(SumsLearner):
         least = 1 / (1 + np.exp(np.minimum(np.abs(score), 500.0)))  # the smaller of p and 1 − p
         second = np.where(score > 0, 0.5 / (0.5 + least), least / (0.5 + least))
         return np.stack([1 - second, second], axis=1)
-
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """The likelier class of each row."""
-        second = self.predict_proba(X)[:, 1] > 0.5
-        likely: NDArray[Any] = self.classes_[second.astype(np.int64)]
-        return likely
-
-    def score(self, X: Any, y: Any) -> float:  # noqa: N803
-        """How often the likelier class is the true one: exact, and so not private."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tacit.learn.additive_plan import CLIP, REACH, clipped
 from tacit.learn.cells import Codes, FeatureCells, offsets
 from tacit.learn.moments import GRID
+from tacit.learn.tree_growing import Level, node_of
 from tacit.noise import IntArray
 
 Floats = NDArray[np.float64]
@@ -29,6 +30,7 @@ class ArrayCells:
     ) -> None:
         starts = offsets(cells)
         self._size, self._classes = int(starts[-1]), classes
+        self._within = codes
         self._codes = [(code + start).astype(np.int64) for code, start in zip(codes, starts[:-1], strict=True)]
         self._which = which.astype(np.int64)
 
@@ -42,6 +44,19 @@ class ArrayCells:
         for code in self._codes:
             found += np.bincount(self._which * self._size + code, minlength=found.size)
         return found
+
+    def node_counts(self, levels: Sequence[Level]) -> IntArray:
+        """The same for each node of a tree that rows reach: node after node, class after class."""
+        before = (node_of(levels, self._within) * self._classes + self._which) * self._size
+        found = np.zeros((1 << len(levels)) * self._classes * self._size, dtype=np.int64)
+        for code in self._codes:
+            found += np.bincount(before + code, minlength=found.size)
+        return found
+
+    def leaf_counts(self, levels: Sequence[Level]) -> IntArray:
+        """How many rows of each class reach each node of a tree."""
+        reached = node_of(levels, self._within) * self._classes + self._which
+        return np.bincount(reached, minlength=(1 << len(levels)) * self._classes)
 
     def residuals(self, scores: IntArray, intercept: int, *, groups: IntArray) -> IntArray:
         """The sum of clipped residuals over each group of cells."""

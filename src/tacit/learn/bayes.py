@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.core import Event, Loss, Number, sqrt_above
+from tacit.core import Event, Loss, sqrt_above
 from tacit.learn.cells import FeatureCells, cells_of, offsets
-from tacit.learn.studies import Declared, Learnt, Study, SumsLearner, classes_cells
+from tacit.learn.studies import Declared, Learnt, Study, SumsClassifier, classes_cells
 from tacit.mechanisms import Gaussian
 from tacit.noise import IntArray, Source
 
@@ -24,7 +24,7 @@ class CountsClasses(Protocol):
         """How many rows of each class fall into each cell: class after class, feature after feature."""
 
 
-class NaiveBayesClassifier(SumsLearner):
+class NaiveBayesClassifier(SumsClassifier):
     """Any number of classes, by how often each cell of each feature is seen with them.
 
     One histogram is measured: rows by class and cell, for all features at once. A class's own count is what its cells
@@ -41,19 +41,6 @@ class NaiveBayesClassifier(SumsLearner):
     cells_: tuple[FeatureCells, ...]
     log_shares_: tuple[NDArray[np.float64], ...]
     log_priors_: NDArray[np.float64]
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number = 1,
-        delta: Number = "0.000001",
-        features: object = None,
-        classes: Sequence[Any] | None = None,
-        max_rows: int = 1,
-        source: Source | None = None,
-    ) -> None:
-        self.epsilon, self.delta, self.max_rows = epsilon, delta, max_rows
-        self.features, self.classes, self.source = features, classes, source
 
     def study(self, declared: Declared) -> Study:
         """What a fit will measure and cost."""
@@ -80,16 +67,6 @@ class NaiveBayesClassifier(SumsLearner):
         likely = np.exp(score - score.max(axis=1, keepdims=True))
         found: NDArray[np.float64] = likely / likely.sum(axis=1, keepdims=True)
         return found
-
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """The likeliest class of each row."""
-        best = self.predict_proba(X).argmax(axis=1)
-        likely: NDArray[Any] = self.classes_[best]
-        return likely
-
-    def score(self, X: Any, y: Any) -> float:  # noqa: N803
-        """How often the likeliest class is the true one: exact, and so not private."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.core import Event, Loss, Number, sqrt_above
+from tacit.core import Event, Loss, sqrt_above
 from tacit.learn.moments import GRID, Scaled, composed, design, scaled
-from tacit.learn.studies import Declared, Learnt, Study, SumsLearner, classes_cells
+from tacit.learn.studies import Declared, Learnt, Study, SumsClassifier, classes_cells
 from tacit.mechanisms import Gaussian
 from tacit.noise import IntArray, Source
 
@@ -40,7 +40,7 @@ class GaussianBayesPlan:
         return composed(self.noises, self.moves)
 
 
-class GaussianBayesClassifier(SumsLearner):
+class GaussianBayesClassifier(SumsClassifier):
     """Any number of classes, by the mean and variance that each number has in them, and the share of each category.
 
     Numbers are scaled by their bounds into [−1, 1]. For each class its count, its sums and its sums of squares less one
@@ -59,19 +59,6 @@ class GaussianBayesClassifier(SumsLearner):
     log_priors_: NDArray[np.float64]
     means_: NDArray[np.float64]
     variances_: NDArray[np.float64]
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number = 1,
-        delta: Number = "0.000001",
-        features: object = None,
-        classes: Sequence[Any] | None = None,
-        max_rows: int = 1,
-        source: Source | None = None,
-    ) -> None:
-        self.epsilon, self.delta, self.max_rows = epsilon, delta, max_rows
-        self.features, self.classes, self.source = features, classes, source
 
     def study(self, declared: Declared) -> Study:
         """What a fit will measure and cost."""
@@ -105,16 +92,6 @@ class GaussianBayesClassifier(SumsLearner):
         likely = np.exp(score - score.max(axis=1, keepdims=True))
         found: NDArray[np.float64] = likely / likely.sum(axis=1, keepdims=True)
         return found
-
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """The likeliest class of each row."""
-        best = self.predict_proba(X).argmax(axis=1)
-        likely: NDArray[Any] = self.classes_[best]
-        return likely
-
-    def score(self, X: Any, y: Any) -> float:  # noqa: N803
-        """How often the likeliest class is the true one: exact, and so not private."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))
 
 
 def _numbers(features: Sequence[Scaled]) -> NDArray[np.bool_]:

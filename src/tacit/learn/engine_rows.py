@@ -11,6 +11,7 @@ from tacit.learn.additive_plan import CLIP, clipped
 from tacit.learn.array_rows import LINE, SCORED, SHARES, link_lines
 from tacit.learn.cells import FeatureCells, offsets
 from tacit.learn.moments import GRID, Scaled
+from tacit.learn.tree_growing import Level
 from tacit.noise import IntArray
 from tacit.sql.workloads.binned import CodedRows
 from tacit.sql.workloads.scaled import TARGET, LinkLines, ScaledRows, Term
@@ -36,6 +37,15 @@ class EngineCells:
         """The same for each class: class after class, feature after feature."""
         sql = self._coded.class_counts(self._size, self._starts[:-1].tolist())
         return self._summed(sql, self._classes * self._size)
+
+    def node_counts(self, levels: Sequence[Level]) -> IntArray:
+        """The same for each node of a tree that rows reach: node after node, class after class."""
+        sql = self._coded.node_counts(_asked(levels), self._size, self._starts[:-1].tolist())
+        return self._summed(sql, (1 << len(levels)) * self._classes * self._size)
+
+    def leaf_counts(self, levels: Sequence[Level]) -> IntArray:
+        """How many rows of each class reach each node of a tree."""
+        return self._summed(self._coded.leaf_counts(_asked(levels)), (1 << len(levels)) * self._classes)
 
     def residuals(self, scores: IntArray, intercept: int, *, groups: IntArray) -> IntArray:
         """The sum of clipped residuals over each group of cells."""
@@ -116,6 +126,11 @@ class EngineRows:
             for place in range(len(part)):
                 found[keys, start + place] = exact.integers(f"s{place}")
         return found
+
+
+def _asked(levels: Sequence[Level]) -> list[list[tuple[int, tuple[int, ...]]]]:
+    """The questions of a tree, as an engine is given them."""
+    return [[(split.feature, split.right) for split in level] for level in levels]
 
 
 def _row(exact: Exact, size: int) -> IntArray:

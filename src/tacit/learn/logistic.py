@@ -14,7 +14,7 @@ from tacit.core import Event, Loss, Number, sqrt_above
 from tacit.learn.array_rows import FAR, SHARES, WEIGHT
 from tacit.learn.conventions import two_labels_of
 from tacit.learn.moments import GRID, Scaled, composed, design, scaled, symmetric
-from tacit.learn.studies import Declared, Learnt, Study, SumsLearner, classes_cells
+from tacit.learn.studies import Declared, Learnt, Study, SumsClassifier, classes_cells
 from tacit.mechanisms import Gaussian
 from tacit.noise import IntArray, Source
 
@@ -90,7 +90,7 @@ def _each_round(noises: Sequence[Gaussian], moves: Sequence[Fraction]) -> tuple[
     return [noise for noise, _ in drawn], [move for _, move in drawn]
 
 
-class LogisticClassifier(SumsLearner):
+class LogisticClassifier(SumsClassifier):
     """Two classes, told apart by the logit of a weighted sum of the columns, scaled by their bounds into [−1, 1].
 
     Newton's method in three stages. Each measures the curvature where it stands, and takes steps by noisy gradients;
@@ -110,19 +110,6 @@ class LogisticClassifier(SumsLearner):
     scaled_: tuple[Scaled, ...]
     weights_: NDArray[np.float64]
     intervals_: NDArray[np.float64]
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number = 1,
-        delta: Number = "0.000001",
-        features: object = None,
-        classes: Sequence[Any] | None = None,
-        max_rows: int = 1,
-        source: Source | None = None,
-    ) -> None:
-        self.epsilon, self.delta, self.max_rows = epsilon, delta, max_rows
-        self.features, self.classes, self.source = features, classes, source
 
     def _labelled(self, truth: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
         return two_labels_of(truth, self.classes)
@@ -162,16 +149,6 @@ class LogisticClassifier(SumsLearner):
         """The probability of each class, for each row."""
         second = 1 / (1 + np.exp(-np.clip(self.decision_function(X), -500, 500)))
         return np.stack([1 - second, second], axis=1)
-
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """The likelier class of each row."""
-        second = self.decision_function(X) > 0
-        likely: NDArray[Any] = self.classes_[second.astype(np.int64)]
-        return likely
-
-    def score(self, X: Any, y: Any) -> float:  # noqa: N803
-        """How often the likelier class is the true one: exact, and so not private."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))
 
 
 def climbed(plan: LogisticPlan, data: AddsGradients, source: Source) -> Learnt:

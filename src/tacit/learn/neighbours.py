@@ -14,7 +14,7 @@ from tacit.core import Event, Loss, Number, sqrt_above
 from tacit.errors import InvalidParameter
 from tacit.learn.array_rows import nearest
 from tacit.learn.moments import GRID, Scaled, design, scaled
-from tacit.learn.studies import Declared, Learnt, Study, SumsLearner, classes_cells
+from tacit.learn.studies import Declared, Learnt, Study, SumsClassifier, classes_cells
 from tacit.mechanisms import Gaussian
 from tacit.noise import IntArray, Source, uniform_integer
 
@@ -40,7 +40,7 @@ class VotesPlan:
         return self.noise.event(self.moved)
 
 
-class NeighbourVotesClassifier(SumsLearner):
+class NeighbourVotesClassifier(SumsClassifier):
     """Any number of classes, by the votes of those who fall into the same cells.
 
     The k nearest rows of a row cannot be told in private: who they are is what must not be told. So the declared box is
@@ -106,16 +106,6 @@ class NeighbourVotesClassifier(SumsLearner):
         pairs = zip(self.centres_.astype(np.int64), self.shares_, strict=True)
         found: NDArray[np.float64] = np.mean([shares[nearest(rows, centres)] for centres, shares in pairs], axis=0)
         return found
-
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """The likeliest class of each row."""
-        best = self.predict_proba(X).argmax(axis=1)
-        likely: NDArray[Any] = self.classes_[best]
-        return likely
-
-    def score(self, X: Any, y: Any) -> float:  # noqa: N803
-        """How often the likeliest class is the true one: exact, and so not private."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))
 
 
 def _shares(noisy: IntArray, noise: float) -> NDArray[np.float64]:

@@ -27,11 +27,12 @@ from tacit.learn.moments import Scaled
 from tacit.learn.neighbours import NeighbourVotesClassifier
 from tacit.learn.network import NetworkClassifier
 from tacit.learn.ridge import RidgeRegressor
+from tacit.learn.trees import TreeClassifier
 
 _FORMAT, _VERSION = "tacit model", 1
 _SAVED = (
     *(AdditiveClassifier, KMeansClusters, NaiveBayesClassifier, NetworkClassifier, PrincipalComponents),
-    *(GaussianBayesClassifier, LogisticClassifier, NeighbourVotesClassifier, RidgeRegressor),
+    *(GaussianBayesClassifier, LogisticClassifier, NeighbourVotesClassifier, RidgeRegressor, TreeClassifier),
 )
 _KINDS: dict[str, type[Learner]] = {kind.__name__: kind for kind in _SAVED}
 _LEFT_OUT = {"source"}  # where its noise came from is nobody's business any more

@@ -137,6 +137,39 @@ class SumsLearner(Learner):
         return labels_of(truth, getattr(self, "classes", None))
 
 
+class SumsClassifier(SumsLearner):
+    """A classifier among them: it has `predict_proba`, and here is what follows from it."""
+
+    classes: Sequence[Any] | None
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number = 1,
+        delta: Number = "0.000001",
+        features: object = None,
+        classes: Sequence[Any] | None = None,
+        max_rows: int = 1,
+        source: Source | None = None,
+    ) -> None:
+        self.epsilon, self.delta, self.max_rows = epsilon, delta, max_rows
+        self.features, self.classes, self.source = features, classes, source
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's names
+        """The probability of each class, for each row."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """The likeliest class of each row."""
+        best = self.predict_proba(X).argmax(axis=1)
+        likely: NDArray[Any] = self.classes_[best]
+        return likely
+
+    def score(self, X: Any, y: Any) -> float:  # noqa: N803
+        """How often the likeliest class is the true one: exact, and so not private."""
+        return float(np.mean(self.predict(X) == np.asarray(y)))
+
+
 def in_arrays(study: Study, columns: Sequence[NDArray[Any]], truth: NDArray[Any], *, classes: int) -> Any:
     """The rows as what the study adds up: cells, or whole numbers between bounds."""
     if isinstance(study.columns[0], FeatureCells):

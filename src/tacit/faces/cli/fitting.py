@@ -28,6 +28,7 @@ class ModelKind(StrEnum):
     CLUSTERS = "clusters"
     GAUSSIAN_BAYES = "gaussian-bayes"
     NEIGHBOURS = "neighbours"
+    TREE = "tree"
 
 
 def fit(  # noqa: PLR0913 - the options of a command
@@ -83,6 +84,7 @@ def _estimator(kind: ModelKind, classes: list[str], **price: Any) -> SumsLearner
         NeighbourVotesClassifier,
         PrincipalComponents,
         RidgeRegressor,
+        TreeClassifier,
     )
 
     kinds: dict[ModelKind, type[SumsLearner]] = {
@@ -94,6 +96,7 @@ def _estimator(kind: ModelKind, classes: list[str], **price: Any) -> SumsLearner
         ModelKind.CLUSTERS: KMeansClusters,
         ModelKind.GAUSSIAN_BAYES: GaussianBayesClassifier,
         ModelKind.NEIGHBOURS: NeighbourVotesClassifier,
+        ModelKind.TREE: TreeClassifier,
     }
     made = kinds[kind](**price)
     if classes:

@@ -39,6 +39,7 @@ from tacit.sql.rules.own_rows import OWNER
 from tacit.sql.rules.sample_rows import sample_rows
 
 _TARGET = "y"
+Question = tuple[int, Sequence[int]]  # a feature, and for each of its cells a 1 if it goes right
 _GROUPING_SETS = {"duckdb", "postgres", "spark"}
 
 
@@ -108,6 +109,40 @@ class CodedRows:
             before = multiply(Whole(name(_TARGET), 0, self.classes, Width.INT), whole(size))
             grouped.append(called(add(before, within).sql, key))
         return self._by_key(selected([*grouped, called(integer(1), "r")], nested(self.tree.copy(), "coded")))
+
+    def node_counts(self, levels: Sequence[Sequence[Question]], size: int, starts: Sequence[int]) -> str:
+        """The same for each node of a tree that rows reach: `c` is (node · classes + class) · size + start + cell."""
+        before = multiply(self._reached(levels), whole(size))
+        grouped = [
+            called(add(before, shift(Whole(name(f"v{place}"), 0, size, Width.INT), start)).sql, f"g{place}")
+            for place, start in enumerate(starts)
+        ]
+        return self._by_key(selected([*grouped, called(integer(1), "r")], nested(self._nodes(levels), "reached")))
+
+    def leaf_counts(self, levels: Sequence[Sequence[Question]]) -> str:
+        """How many rows of each class reach each node of a tree: `c` is node · classes + class."""
+        keyed = selected([called(self._reached(levels).sql, "c")], nested(self._nodes(levels), "reached"))
+        tree = selected([name("c"), called(saturated(exp.Sum(this=integer(1))), "s")], nested(keyed, "grouped"))
+        tree.set("group", exp.Group(expressions=[name("c")]))
+        return emit(qualified(tree), self.dialect)
+
+    def _reached(self, levels: Sequence[Sequence[Question]]) -> Whole:
+        node = Whole(name("n"), 0, (1 << len(levels)) - 1, Width.BIGINT)
+        return add(multiply(node, whole(self.classes)), Whole(name(_TARGET), 0, self.classes, Width.INT))
+
+    def _nodes(self, levels: Sequence[Sequence[Question]]) -> exp.Select:
+        """The rows with the node that each reaches, `n`, level by level: 2 n, and one more for those that go right."""
+        kept = [*(name(f"v{place}") for place in range(self.columns)), name(_TARGET)]
+        tree = selected([*kept, called(integer(0), "n")], nested(self.tree.copy(), "coded"))
+        for depth, level in enumerate(levels):
+            answers = [_looked_up(name(f"v{feature}"), right).sql for feature, right in level]
+            right = Whole(
+                between(name("n"), [integer(node) for node in range(1, len(level))], answers), 0, 1, Width.INT
+            )
+            node = Whole(name("n"), 0, (1 << depth) - 1, Width.BIGINT)
+            below = add(multiply(node, whole(2)), right)
+            tree = selected([*_again(kept), called(below.sql, "n")], nested(tree, f"level{depth}"))
+        return tree
 
     def _added(self, rows: exp.Select, groups: Sequence[Sequence[int]], value: exp.Expression) -> str:
         """One sum for each group, all features in one reading of the rows."""
