@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp, parse_one
@@ -54,6 +54,7 @@ class Names:
     """Another name for every plain one. Questions write names in small letters, and SQL's words in capitals."""
 
     of: Mapping[str, str]
+    shouted: frozenset[str] = frozenset()  # of those, what a question writes in the other case
 
     def sql(self, text: str) -> str:
         """A question under the other names; what stands between quotes stays as it is."""
@@ -62,7 +63,9 @@ class Names:
 
     def _quoted(self, word: re.Match[str]) -> str:
         name = self.of.get(word.group())
-        return word.group() if name is None else quoted(name)
+        if name is None:
+            return word.group()
+        return quoted(name.swapcase() if word.group() in self.shouted and name.isascii() else name)
 
 
 def quoted(name: str) -> str:
@@ -79,6 +82,20 @@ def names(rng: random.Random, plain: Iterable[str], *, tables: Iterable[str] = (
         given[name] = fits[0] if fits else f"{name} {rng.choice(WORDS)}"
         pool = [each for each in pool if each != given[name]]
     return Names(given)
+
+
+def confusing(rng: random.Random, plain: Sequence[str], *, never: Iterable[str] = ()) -> Names:
+    """Other names for the plain ones: hostile ones, and names of other columns; some are asked for in the other case.
+
+    The first is the unit's: another column may be called like it, and it like another.
+    """
+    pool = [name for name in (*NAMES, *plain) if fold(name) not in {*never, "row"} and "." not in name]
+    given: dict[str, str] = {}
+    for name in rng.sample(plain, len(plain)):
+        taken = {fold(other) for other in given.values()}
+        free = [each for each in rng.choice((pool, pool, OURS[:9], plain)) if fold(each) not in {*taken, *never}]
+        given[name] = rng.choice(free or [each for each in pool if fold(each) not in taken])
+    return Names(given, frozenset(name for name in plain if rng.random() < 0.2))
 
 
 def misnamed(sql: str, dialect: str) -> Iterator[str]:

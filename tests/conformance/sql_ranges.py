@@ -539,7 +539,7 @@ class _Walk:
         inner = self.value(node.this, scope)
         if inner.low <= 0:
             raise Unproved(f"{self.rules.dialect}: a logarithm may be of zero: {node.sql()[:300]}")
-        return Value(Type(DOUBLE), *(Fraction(math.log(end)) for end in (inner.low, inner.high)))
+        return Value(Type(DOUBLE), *(Fraction(_log_of(end)) for end in (inner.low, inner.high)))
 
     def _exponential(self, node: exp.Expression, scope: Scope) -> Value:
         inner = self.value(node.this, scope)
@@ -554,7 +554,7 @@ class _Walk:
         """What PostgreSQL calls too large or too small is not proved."""
         if base.low < 0 or (base.low == 0 and power.low <= 0):
             raise Unproved(f"{self.rules.dialect}: a power may not be there: {node.sql()[:300]}")
-        ends = [math.log(b) * float(p) for b in (base.low, base.high) if b for p in (power.low, power.high)]
+        ends = [_log_of(b) * float(p) for b in (base.low, base.high) if b for p in (power.low, power.high)]
         if not all(abs(end) < 690 for end in ends):
             raise Unproved(f"{self.rules.dialect}: a power may be too large: {node.sql()[:300]}")
         found = [Fraction(math.exp(end)) for end in ends] + ([Fraction(0)] if base.low == 0 else [])
@@ -736,6 +736,11 @@ def _grain_of(node: exp.Expression, *parts: Value) -> Fraction:
         return grains[0] * grains[1]
     below = math.lcm(*(grain.denominator for grain in grains))
     return Fraction(math.gcd(*(int(grain * below) for grain in grains)), below) if all(grains) else Fraction(0)
+
+
+def _log_of(end: Fraction) -> float:
+    """The logarithm of what no double may hold."""
+    return math.log(end.numerator) - math.log(end.denominator)
 
 
 def _hull(ends: Iterator[Fraction]) -> Ends:

@@ -11,9 +11,10 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from conformance.sql_names import confusing
 from conformance.sql_questions import Rng, question
-from conformance.sql_sources import over_another_source
-from conformance.sql_tables import Table, random_table
+from conformance.sql_sources import over_another_source, pivoted
+from conformance.sql_tables import COLUMNS, PLAIN, Table, random_table
 from tacit.curator.measuring.bias import cell_counts, excess_totals, level_scores
 from tacit.curator.measuring.measure import KeyTuple, encoded, listed  # what is looked at is what is noised
 from tacit.curator.measuring.ranks import quantile_scores
@@ -58,22 +59,26 @@ def fuzz(
     bias: bool = False,
     sources: bool = False,
     rare: bool = False,
+    hostile: bool = False,
 ) -> Iterator[Tried]:
     """Random tables and questions until `pairs` of question and unit were tried. Raises Violation.
 
-    With `sources`, questions are of what is made of the table: its windows, unions and patterns. With `rare`, one of
-    each table has an aggregate that is seldom drawn otherwise.
+    With `sources`, questions are of what is made of the table: its windows, unions, patterns and pivots. With `rare`,
+    one of each table has an aggregate that is seldom drawn otherwise. With `hostile`, columns are called like others.
     """
     tried = Tried()
     world_seed = seed
     while tried.pairs < pairs:
         rng = Rng(world_seed)
-        table = random_table(rng, rows=rows, units=units)
+        called = confusing(rng, COLUMNS, never=("w", "rid")) if hostile else PLAIN
+        table = random_table(rng, rows=rows, units=units, called=called)
         connection = table.world.engine._connection.cursor()
         by_row = table.world.policy.tables[0].unit_column is None
         for number in range(questions):
             text = question(rng, by_row=by_row, bias=bias, rare=rare and not number)
             text = over_another_source(rng, text, by_row=by_row) if sources else text
+            text = pivoted(rng) if sources and not by_row and not number else text
+            text = called.sql(text) if hostile else text
             try:
                 made = table.world.plan(text)
             except QueryRefused as error:

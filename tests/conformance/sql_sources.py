@@ -1,4 +1,4 @@
-"""What may stand in the place of the table `t` in a question: windows within a unit, set operations, patterns."""
+"""What may stand in the place of the table `t` in a question: windows within a unit, set operations, patterns, pivots."""
 
 from __future__ import annotations
 
@@ -30,3 +30,26 @@ WITHIN = (  # of a table that says whose its rows are
 def over_another_source(rng: random.Random, text: str, *, by_row: bool) -> str:
     """The same question of another source."""
     return text.replace(" FROM t", f" FROM {rng.choice(SOURCES if by_row else SOURCES + WITHIN)} AS t", 1)
+
+
+PIVOTED = (  # columns, what is added up of them, and the values that become columns
+    ("uid, g, m", "SUM(m)", "g IN ('CS' AS aa, 'Bio' AS bb)"),
+    ("uid, g, x, flag", "MAX(x)", "g IN ('CS' AS aa, 'Art' AS bb)"),
+    ("uid, flag, m, n", "COUNT(n)", "m IN (1 AS aa, 7 AS bb)"),
+    ("uid, s, y, flag", "AVG(y)", "s IN ('Bio' AS aa, 'ß' AS bb)"),
+    ("uid, g, s", "COUNT(*)", "g IN ('Econ' AS aa, 'CS' AS bb)"),
+)
+OF_PIVOTS = (
+    "SUM(aa), COUNT(bb) FROM {}",
+    "AVG(aa), COUNT(*) FROM {} WHERE bb > 1 OR aa IS NULL",
+    "COUNT(DISTINCT uid) FROM {} WHERE aa >= bb",
+    "SUM(aa - COALESCE(bb, 2)), MEDIAN(aa) FROM {}",
+    "bb IS NULL, COUNT(*), SUM(aa) FROM {} GROUP BY bb IS NULL",
+)
+
+
+def pivoted(rng: random.Random) -> str:
+    """A question of the columns that a PIVOT makes of each unit's values."""
+    columns, call, values = rng.choice(PIVOTED)
+    source = f"(SELECT {columns} FROM t) PIVOT ({call} FOR {values}) AS p"
+    return f"DP-SELECT {rng.choice(('1', '1/3'))} DELTA 1e-6 {rng.choice(OF_PIVOTS).format(source)}"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from fractions import Fraction
 from typing import Any
 
 from conformance.sql_dates import BOUNDS, SECONDS
 from conformance.sql_dates import STEPS as DAYS
+from conformance.sql_names import Names, quoted
 from conformance.sql_world import World, policy_of, world
 from tacit.policy import BudgetPolicy, ColumnPolicy, TablePolicy
 
@@ -38,6 +39,8 @@ DATES = ("'infinity'", "'-infinity'", "'5877642-06-25 (BC)'", "'5881580-07-10'",
 TIMES = ("00:00:00", "00:00:00", "23:59:59", "23:59:59.999999", "12:30:00.5", "02:30:00", "00:00:00.000001")
 STEPS = tuple(map(Fraction, ("1", "1", "1/2", "1/10", "1/100", "3", "1/4", "1/3")))
 FORMS = ("exact", "trim", "lower", "trim-lower")
+COLUMNS = ("uid", "n", "x", "y", "m", "q", "flag", "g", "s", "d", "ts", "id", "e", "tb")
+PLAIN = Names({name: name for name in COLUMNS})
 
 
 @dataclass(frozen=True)
@@ -47,15 +50,20 @@ class Table:
     world: World
     units: dict[object, list[int]]  # a unit, in the policy's one spelling → the values of `rid` in its rows
     unowned: list[int]  # rows whose unit is NULL and dropped
+    called: Names = PLAIN  # what its columns are called instead
 
 
-def random_table(rng: Rng, *, rows: int, units: int) -> Table:
-    """A table `t` with a column of every kind. `alive` holds it once whole, once without each unit: see `w`."""
+def random_table(rng: Rng, *, rows: int, units: int, called: Names = PLAIN) -> Table:
+    """A table `t` with a column of every kind. `alive` holds it once whole, once without each unit: see `w`.
+
+    With `called`, its columns have these names.
+    """
     kinds = {"n": rng.choice(list(INTEGERS)), "x": rng.choice(list(NUMBERS)), "y": "DOUBLE"}
     by_row = rng.random() < 0.2
     bounds = {"n": _bounds(rng, whole=rng.random() < 0.8), "x": _bounds(rng), "y": _bounds(rng)}
     dates = {name: rng.choice(BOUNDS) for name in ("e", "tb")}
-    policy = _policy(rng, bounds, dates, by_row=by_row, text_unit=(text_unit := rng.random() < 0.5))
+    text_unit = rng.random() < 0.5
+    policy = _policy(rng, bounds, dates, by_row=by_row, text_unit=text_unit, called=called)
     table = policy.tables[0]
     form, one = str(table.unit_form), str(table.null_unit) == "one"
     owners = [rng.randrange(units) for _ in range(rows)]
@@ -87,6 +95,8 @@ def random_table(rng: Rng, *, rows: int, units: int) -> Table:
         " e DATE, tb TIMESTAMP"
     )
     made = [f"CREATE TABLE base ({columns})", f"INSERT INTO base VALUES {', '.join(lines)}"]
+    made += [f'ALTER TABLE base RENAME {name} TO "{name} before"' for name in COLUMNS]  # for names may change places
+    made += [f'ALTER TABLE base RENAME "{name} before" TO {quoted(called.of[name])}' for name in COLUMNS]
     made.append("CREATE VIEW t AS FROM base")
     gone = [(place, rid) for place, rids in enumerate([*owned.values(), unowned], start=1) for rid in rids]
     made += [
@@ -94,7 +104,7 @@ def random_table(rng: Rng, *, rows: int, units: int) -> Table:
         f"CREATE TABLE worlds AS SELECT range AS w FROM range({len(owned) + 2})",  # world 0 is the whole table
         "CREATE TABLE alive AS SELECT w, base.* FROM worlds, base WHERE (w, rid) NOT IN (SELECT (w, rid) FROM gone)",
     ]
-    return Table(world(policy, *made), owned, unowned)
+    return Table(world(policy, *made), owned, unowned, called)
 
 
 def _bounds(rng: Rng, *, whole: bool = False) -> tuple[Fraction, Fraction, Fraction]:
@@ -122,6 +132,7 @@ def _policy(
     *,
     by_row: bool,
     text_unit: bool,
+    called: Names,
 ) -> Any:
     def bounded(name: str, **more: Any) -> ColumnPolicy:
         low, high, step = bounds[name]
@@ -156,7 +167,8 @@ def _policy(
             "null_unit": rng.choice(("drop", "one")),
             "unit_form": rng.choice(FORMS) if text_unit else "exact",
         }
-    table = TablePolicy("t", "row" if by_row else "uid", columns=columns, **caps)
+    columns = [replace(column, name=called.of[column.name]) for column in columns]
+    table = TablePolicy("t", "row" if by_row else called.of["uid"], columns=columns, **caps)
     counted = rng.choice((None, None, "zcdp"))  # where rho is counted, Gaussian noise is planned whenever it can be
     budget = BudgetPolicy(1000, Fraction(1, 10), accounting=counted)
     return policy_of([table], budget=budget, adjacency=rng.choice(("add/remove", "add/remove", "replace")))
