@@ -108,7 +108,9 @@ class Rules:
                 return typed if constant.size <= 32 or constant.size <= typed.size else constant
         if one.unsigned != other.unsigned:  # the signed type that holds both
             if self.dialect == "duckdb" and any(side.unsigned and side.size == 128 for side in (one, other)):
-                return Type(INTEGER, 64)  # which does not hold it: CASE WHEN n < -5 … of a UHUGEINT fails on large cells
+                return Type(
+                    INTEGER, 64
+                )  # which does not hold it: CASE WHEN n < -5 … of a UHUGEINT fails on large cells
             return Type(INTEGER, min(128, max(side.size * (2 if side.unsigned else 1) for side in (one, other))))
         return Type(INTEGER, max(one.size, other.size), unsigned=one.unsigned)
 
