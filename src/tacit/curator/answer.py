@@ -40,7 +40,7 @@ def answer(plan: Plan, noisy: Noisy) -> AnswerTable:
     """The rows an analyst sees: of public keys, those that WHERE leaves."""
     noisy = possible(plan, noisy)
     count = len(noisy.keys)
-    bands = _measured(plan, noisy).bands(plan.confidence)
+    bands = measured_columns(plan, noisy).bands(plan.confidence)
     keep = np.ones(count, dtype=bool)
     if plan.having is not None:
         keep = np.broadcast_to(plan.having.holds(bands), (count,)).copy()
@@ -76,7 +76,7 @@ def shown_values(noisy: Noisy) -> list[NDArray[np.float64]]:
     return values
 
 
-def _measured(plan: Plan, noisy: Noisy) -> Measured:
+def measured_columns(plan: Plan, noisy: Noisy) -> Measured:
     """The noisy columns, for outputs made of them; with the bias of each measured, it has half of what may fail."""
 
     def bands(confidence: Fraction) -> list[post.Band]:
@@ -125,7 +125,7 @@ def _column(out: Output, plan: Plan, noisy: Noisy) -> tuple[Sequence[Cell], Sequ
     chosen = noisy.columns[out.value.measure].choices if isinstance(out.value, post.Ref) else None
     if chosen is not None:
         return [_picked(row) for row in chosen], [None] * count
-    band = _measured(plan, noisy).band(out.value)
+    band = measured_columns(plan, noisy).band(out.value)
     value = np.broadcast_to(band.value, (count,))
     error = np.broadcast_to(band.error, (count,))
     shown: Sequence[Cell] = _whole(value) if _is_count(out.value, plan) else _cells(value)

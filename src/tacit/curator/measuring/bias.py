@@ -41,8 +41,8 @@ from tacit.sql.planning.plan import Excess
 
 COVERED = "the noise and what the bounds cut"
 _NEAR = 4  # levels: up to about what the answer itself allows a unit, where most tables lie
-_STEP, _FAR_STEP = Fraction(6, 5), Fraction(2, 3)  # near, each level above everybody is a third as likely as the last
-_SPARE = 7  # units above the level, over the rate at which they are missed: what a tail like 1/x has there
+_STEP, _FAR_STEP = Fraction(6, 5), Fraction(3, 5)  # near, each level above everybody is a third as likely as the last
+_SPARE = 6  # units above the level, over the rate at which they are missed: what a tail like 1/x has there
 _INT64 = 1 << 62
 Floats = NDArray[np.float64]
 
@@ -56,13 +56,22 @@ def measure_cut(
     """
     cells, sums = exact
     level = excess.choice.release(level_scores(cell_counts(cells, len(excess.ladder)), excess.choice), source)
-    end = excess.ladder[level]
-    noise = Laplace(Fraction(end << SHARES) / excess.epsilon)
-    step = plan.measurements[excess.measurement].step
     totals = excess_totals(sums, places, groups=groups, level=level)
-    narrow = end * MOST_ROWS << SHARES < _INT64  # a public number: then what a trillion units lose fits 64 bits
-    noisy = noise.release(totals.astype(np.int64) if narrow else totals, source)
-    return Cut(noisy, step / (1 << SHARES), noise.scale, end * step, _SPARE * end * step / excess.choice.rate)
+    narrow = excess.ladder[level] * MOST_ROWS << SHARES < _INT64  # public: then what a trillion units lose fits 64 bits
+    noisy = level_noise(excess, level).release(totals.astype(np.int64) if narrow else totals, source)
+    return cut_at(level, noisy, excess=excess, step=plan.measurements[excess.measurement].step)
+
+
+def level_noise(excess: Excess, level: int) -> Laplace:
+    """The noise of the sums once a level is chosen: a unit moves them by its end, counted in parts."""
+    return Laplace(Fraction(excess.ladder[level] << SHARES) / excess.epsilon)
+
+
+def cut_at(level: int, numbers: IntArray | WideArray, *, excess: Excess, step: Fraction) -> Cut:
+    """What the bounds took, from the noisy sums at a level."""
+    end = excess.ladder[level] * step
+    spare = _SPARE * end / excess.choice.rate
+    return Cut(numbers, step / (1 << SHARES), level_noise(excess, level).scale, end, spare)
 
 
 def cell_counts(cells: Exact, levels: int) -> IntArray:

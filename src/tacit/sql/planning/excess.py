@@ -31,7 +31,7 @@ FINEST = 32  # the first of them is this part of what the answer itself allows a
 SHARES = 6  # a unit up to 2^SHARES times above the end that is chosen still brings a share of its excess
 MOST_MEASURES = 6  # whose bias is measured: each has two queries that hold all of them, and a share of the sliver
 CELL, COUNT, SUM = "x", "c", "m0"
-_CHOICE = Fraction(3, 5)  # of a measurement's share: a level that misses fewer units is worth more than less noise
+_CHOICE = Fraction(7, 10)  # of a measurement's share: a level that misses fewer units is worth more than less noise
 _LARGEST = 1 << 52  # end of a ladder, counted in shares: noise a thousand times as large still fits 64 bits
 _E, _NORM = "e", "n"
 
@@ -66,8 +66,8 @@ def can_be_biased(bound: BoundQuery, measure: Measure) -> bool:
 def with_bias(made: Plan, bound: BoundQuery, *, whole: Loss) -> Plan:
     """The plan of an answer, and the measurements of its bias for the rest of the whole price.
 
-    Each of k measurements that outputs are made of has an equal share of what is left, three fifths of it for the
-    choice of a level and two for the sums: the events add up to exactly what was typed.
+    Each of k measurements that outputs are made of has an equal share of what is left, seven tenths of it for the
+    choice of a level and three for the sums: the events add up to exactly what was typed.
     """
     refs = {ref for out in made.outputs if out.value is not None for ref in post.refs(out.value)}
     places = sorted(ref for ref in refs if can_be_biased(bound, made.measurements[ref].measure))
