@@ -15,7 +15,7 @@ from tacit.core import Loss
 from tacit.engines import one_state
 from tacit.errors import InvalidParameter, TacitError
 from tacit.release.distributions import Distribution, DistributionRequest
-from tacit.release.distributions.distribution import covariance, fan_out
+from tacit.release.distributions.distribution import Estimated, covariance, fan_out
 from tacit.release.distributions.request import best_fans
 from tacit.release.hierarchies.least_squares import fitted_levels
 
@@ -95,6 +95,35 @@ def test_errors_of_bins_ranges_and_shares_hold_and_half_of_them_would_not(tmp_pa
                 kept.append(gap <= error)
                 half.append(gap <= error / 2)
     assert np.mean(kept) > 0.9 > np.mean(half)
+
+
+def test_the_error_of_a_range_that_ends_within_bins_holds_what_nobody_knows_of_them(tmp_path: Path) -> None:
+    """60 runs of six ranges over few bins: noise is as nothing beside the rows between an end and its edge."""
+    data = points(4_000)
+    made = policy(tmp_path, data)
+    true = np.array([float(str(x)) for _, x, _ in data])
+    kept, noise_alone = [], []
+    with publisher(made) as door:
+        plan = door.plan(DistributionRequest("tracks", "x", 4, bins=8))
+        for run in range(60):
+            with one_state(door.engine) as state:
+                found = plan.read(state, Seeded(run))
+            edge = found.bins[3]
+            for low, high in ((2.2, 2.9), (0.3, 4.1), (2.45, 2.46), (-5, 2.6), (2.6, 1e9), (edge, edge + 0.01)):
+                answer = found.range(low, high)
+                gap = abs(int(((true >= low) & (true < high)).sum()) - float(answer))
+                kept.append(gap <= answer.error)
+                noise_alone.append(gap <= found.range(*_nearest_edges(found, low, high)).error)
+            assert found.range(2.46, 2.46) == Estimated(0, 0.0)
+    assert np.mean(kept) > 0.95
+    assert np.mean(noise_alone) < 0.8
+
+
+def _nearest_edges(found: Distribution, low: float, high: float) -> tuple[float, float]:
+    edges = [line[0] for line in found.cdf()]
+    edges = [found.bins[0], *edges]
+    first, last = (min(edges, key=lambda edge, end=end: abs(edge - end)) for end in (low, high))
+    return first, last
 
 
 @pytest.mark.parametrize("bins", [8, 51, 100])

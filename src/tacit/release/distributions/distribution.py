@@ -73,15 +73,27 @@ class Distribution:
         return _SIDES * np.sqrt(np.diag(self._spread())) + np.abs(self.counts - self.estimates)
 
     def range(self, low: Any, high: Any) -> Estimated:
-        """How many rows lie from `low` to below `high`, each taken to the nearest edge of a bin.
+        """How many rows lie from `low` to below `high`: the number between the nearest edges of bins.
 
-        The error is that of the noise: what lies between a value and its edge is not in it.
+        Where an end lies within a bin, nobody knows which of its rows are in the range. There are no fewer than in the
+        bins that lie in it whole, and no more than in those that it touches: the error reaches as far as either may.
         """
         edges = self._edges()
-        first, last = (_nearest(edges, self._steps(value)) for value in (low, high))
-        if first > last:
+        start, end = (self._steps(value) for value in (low, high))
+        if start > end:
             raise InvalidParameter("a range ends where it begins, or after that")
-        return self._sum(first, last)
+        if start == end:
+            return Estimated(0, 0.0)
+        last = len(self.counts)
+        nearest = _nearest(edges, start), _nearest(edges, end)
+        touched = max(0, bisect.bisect_right(edges, start) - 1), min(last, bisect.bisect_left(edges, end))
+        whole = bisect.bisect_left(edges, start), bisect.bisect_right(edges, end) - 1
+        shown = self._sum(*nearest)
+        if nearest == touched == whole:
+            return shown
+        most, least = self._sum(*touched), self._sum(*whole) if whole[0] < whole[1] else Estimated(0, 0.0)
+        below = shown.value - max(0.0, least.value - least.error)
+        return Estimated(shown.value, max(most.value + most.error - shown.value, below))
 
     def cdf(self) -> list[tuple[Any, float, float]]:
         """At the end of each bin the share of rows that lie below it, and how far off that may be, 95 times in 100.
