@@ -10,8 +10,12 @@ import pytest
 from conformance.sql_clinic import clinic
 from conformance.sql_noiseless import switch_off
 from tacit.curator import Session
+from tacit.curator.answer import answer as answered
+from tacit.curator.measuring.noisy import Noisy, NoisyColumn
+from tacit.mechanisms.sums import sum_reach
 from tacit.sql.binding import post
 from tacit.sql.binding.conditions import Condition
+from tacit.sql.planning.errors_expected import half_width, shared_confidence
 
 ANA = Session("ana")
 EMPTY = [
@@ -97,3 +101,32 @@ def test_conditions_follow_the_logic_of_sql():
     assert not holds(Condition("OR", parts=(unknown, false)))
     assert not holds(Condition("AND", parts=(unknown, true)))
     assert holds(Condition("NOT", parts=(Condition("AND", parts=(unknown, false)),)))
+
+
+@pytest.mark.parametrize("cells", [1, 5])
+def test_the_widths_a_plan_remembers_are_those_of_each_number_and_of_its_share(tmp_path, cells):
+    """Of COUNT, SUM and a sum of both every width is another; and of numbers that were added up, another again."""
+    curator = clinic().curator(tmp_path)
+    text = "DP-SELECT 1 COUNT(*) AS n, SUM(amount) AS s, COUNT(*) + SUM(amount) AS both FROM visits"
+    job = curator.prepare(text, session=ANA)
+    plan = job.pieces[0].plan
+    assert curator.prepare(text, session=ANA) is job
+    for added_up in (3, cells):
+        noisy = Noisy(
+            ((),),
+            tuple(
+                NoisyColumn(m.measure.signature, m.step, numbers=np.array([1000]), cells=added_up)
+                for m in plan.measurements
+            ),
+            private_keys=False,
+        )
+        (errors,) = answered(plan, noisy).errors
+
+        def width(index: int, share: int, count: int = added_up) -> float:
+            measurement, confidence = plan.measurements[index], shared_confidence(plan.confidence, share)
+            if count == 1:
+                return half_width(measurement, confidence)
+            return float(sum_reach(measurement.added, count=count, confidence=confidence) * measurement.step)
+
+        assert errors == pytest.approx((width(0, 1), width(1, 1), width(0, 2) + width(1, 2)), rel=1e-12)
+        assert len({width(0, 1), width(1, 1), width(0, 2), width(1, 2)}) == 4

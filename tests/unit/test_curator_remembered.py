@@ -50,3 +50,23 @@ def test_answers_of_other_prices_are_not_taken_for_each_other(db: tacit.Database
     dearer = db.query(ASKED.replace("0.1", "0.4").format(""))
     assert dearer.reused is None
     assert [db.query(ASKED.format("")).rows for _ in range(2)] == [dearer.rows] * 2
+
+
+def test_what_is_remembered_beside_a_plan_is_what_a_new_plan_says(db: tacit.Database, tmp_path: Path) -> None:
+    """The second answer of a plan is made from what the first worked out: all but its numbers are the first's."""
+    sql = "DP-SELECT 0.1 FRESH dept, COUNT(*) AS n, AVG(age) AS a FROM visits GROUP BY dept HAVING n > -1000 ORDER BY n"
+    first, second = db.query(sql), db.query(sql)
+    (tmp_path / "new").mkdir()
+    with tacit.open(build(tmp_path / "new", people=50), analyst="ana") as door:
+        anew = door.query(sql)
+    for each in (second, anew):
+        assert each.rows != first.rows
+        assert (each.columns, each.shapes, each.notes, each.keys) == (
+            first.columns,
+            first.shapes,
+            first.notes,
+            first.keys,
+        )
+        assert each.receipt.mechanisms == first.receipt.mechanisms
+        assert each.receipt.guarantee == first.receipt.guarantee
+        assert {row[1] for row in each.errors} == {row[1] for row in first.errors}

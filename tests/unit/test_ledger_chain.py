@@ -75,3 +75,9 @@ def test_the_state_seals_every_account_and_no_order() -> None:
 
 def test_a_digest_tells_keys_from_answers() -> None:
     assert len({digest(("a", "b"), b"c"), digest(("ab",), b"c"), digest(("a",), b"bc"), digest(("b", "a"), b"c")}) == 4
+
+
+def test_values_that_are_equal_and_of_other_types_have_other_seals() -> None:
+    one, true, float_one = (seal(ENTRY | {"seq": value}) for value in (1, True, 1.0))
+    assert len({one, true, float_one}) == 3  # asked one after another: what is remembered of one is not the others'
+    assert seal(ENTRY | {"seq": 1}) == one

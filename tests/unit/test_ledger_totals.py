@@ -15,6 +15,7 @@ import pytest
 from tacit.core import Budget, Loss
 from tacit.errors import BudgetExceeded, LedgerError
 from tacit.ledger import Answer, BudgetLimits, Charge, Reservation, SqliteLedger, verify_file
+from tacit.ledger.amounts import Spent
 from tacit.ledger.entries import totals
 from tacit.ledger.entries.chain import seal
 from tacit.ledger.entries.totals import COLUMNS
@@ -308,3 +309,19 @@ def test_a_charge_costs_the_database_the_same_however_long_the_log_is(tmp_path: 
             connection.set_progress_handler(None, 0)
             costs.append(steps[0])
     assert costs[1] <= costs[0] * 1.1
+
+
+def test_an_account_that_was_worked_out_and_never_sealed_is_not_believed() -> None:
+    """As after a charge that was rolled back: what is known of its fields says nothing of whether they count."""
+    name = ("clinic", "total", "")
+    fields = (*name, None, 0, "1/10", "0/1", "1/200", "0/1", None, None)
+    row = dict(zip(COLUMNS, fields, strict=True))
+    before = totals.Totals()
+    risen = before.after({name: fields}, {name: Spent(Fraction(1, 10))})
+    with pytest.raises(LedgerError, match="not what was sealed"):
+        before.check(name, row)
+    before.leaves = risen.leaves
+    assert before.check(name, row) == Spent(Fraction(1, 10))
+    assert before.check(name, row | {"delta": "0/1"}) is not None
+    with pytest.raises(LedgerError, match="not what was sealed"):
+        before.check(name, row | {"epsilon": "0/1"})

@@ -27,7 +27,7 @@ from tacit.noise import (
     whole_numbers,
 )
 from tacit.noise.coins import flip_exp
-from tacit.noise.geometric import _planes, geometric_array
+from tacit.noise.geometric import _FEW, _planes, _summed, geometric_array
 
 LARGEST = 2**63 - 1
 SMALLEST = -(2**63)
@@ -317,3 +317,13 @@ def test_a_choice_next_to_a_dyadic_boundary_is_made_at_once() -> None:
     scores = np.array([0, 0, -(2**62)])  # the boundary is 1/2, less exp(−2^62) / 4: no precision ever tells it from 1/2
     for word, chosen in ((2**63 - 1, 0), (2**63, 1)):
         assert categorical(scores, 1, source=Then(words64(word), Seeded(7))) == chosen
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 3), 1, 1000, 2**31, MAX_SCALE])
+def test_few_draws_are_made_of_their_digits_as_many_are(scale: int | Fraction) -> None:
+    planes = _planes(Fraction(scale), two_sided=True, chunk=16)
+    digits = np.random.default_rng(7).random((planes.width, _FEW)) < 0.5
+    digits[:, :2] = [[True, False]] * planes.width  # the largest number and the least
+    assert planes.width <= 62
+    assert (planes.weights @ digits).tolist() == _summed(digits).tolist()
+    assert (planes.weights @ digits)[:2].tolist() == [2**planes.width - 1, 0]

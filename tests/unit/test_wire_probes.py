@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.faces.server.wire.language.lexer import statements
+from tacit.faces.server.wire.executor import Executor
+from tacit.faces.server.wire.language.lexer import Lexed, statements
 from tacit.faces.server.wire.language.probes import is_probe, table_of
 
 INNER = "SELECT dept, COUNT(*) AS n FROM visits GROUP BY dept"
@@ -79,3 +80,25 @@ def test_a_statement_that_may_have_one_is_none(sql: str) -> None:
 def test_the_plain_columns_of_one_table_are_read_off(sql: str, table: object) -> None:
     (statement,) = statements(sql)
     assert table_of(statement) == table
+
+
+def test_a_connection_remembers_a_few_texts_and_reads_no_other_for_one() -> None:
+    read: list[str] = []
+
+    def reading(written: str) -> list[Lexed]:
+        read.append(written)
+        return statements(written)
+
+    one, two = (Executor(None, None, None, {}) for _ in range(2))  # type: ignore[arg-type]  # nobody is asked
+    texts = ["SELECT 1 LIMIT 0", "SELECT 1 LIMIT 10", "SELECT 1 limit 0", "SELECT 1 LIMIT 0 "]
+    for _ in range(3):
+        assert [one.remembered(text, reading)[0].whole for text in texts] == texts
+        assert [is_probe(one.remembered(text, reading)[0]) for text in texts] == [True, False, True, True]
+    assert read == texts
+    two.remembered(texts[0], reading)  # another connection: how fast a text is read tells nothing of others
+    assert read == [*texts, texts[0]]
+    for number in range(1000):
+        one.remembered(f"SELECT {number}", reading)
+        one.remembered(f"SELECT {number} {'x' * 20_000}", reading)
+    assert len(one._texts) <= 16
+    assert max(map(len, one._texts)) < 100

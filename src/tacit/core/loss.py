@@ -19,9 +19,9 @@ class Loss:
     def __init__(self, epsilon: Number, delta: Number = 0) -> None:
         object.__setattr__(self, "epsilon", rational(epsilon, "epsilon"))
         object.__setattr__(self, "delta", rational(delta, "delta"))
-        if self.epsilon < 0:
+        if self.epsilon.numerator < 0:
             raise InvalidParameter(f"epsilon must not be negative: got {decimal_text(self.epsilon)}")
-        if not 0 <= self.delta <= 1:
+        if not 0 <= self.delta.numerator <= self.delta.denominator:
             raise InvalidParameter(f"delta must lie between 0 and 1: got {decimal_text(self.delta)}")
 
     @property

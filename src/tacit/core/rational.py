@@ -21,7 +21,7 @@ _RATIO = re.compile(r"[+-]?\d+\s*/\s*\d+")
 
 def rational(value: Number, what: str = "the number") -> Fraction:
     """The exact value of `value`. A float means the decimal it prints as: 0.1 is one tenth."""
-    return _exact(value, what)
+    return value if type(value) is Fraction else _exact(value, what)
 
 
 def _exact(value: object, what: str) -> Fraction:

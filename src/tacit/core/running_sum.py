@@ -20,4 +20,4 @@ def added(total: Fraction, cost: Fraction) -> Fraction:
     Ten tenths are one, and a thousand and nine times 1/1009 too. But an adversary who picks a new prime denominator
     for each query would make every later charge slower than the last: from some point on they pay 1e-400 more.
     """
-    return bounded(total + cost)
+    return bounded(total + cost if total and cost else total or cost)

@@ -20,9 +20,9 @@ class Zcdp:
     def __init__(self, rho: Number, delta: Number = 0) -> None:
         object.__setattr__(self, "rho", rational(rho, "rho"))
         object.__setattr__(self, "delta", rational(delta, "delta"))
-        if self.rho < 0:
+        if self.rho.numerator < 0:
             raise InvalidParameter(f"rho must not be negative: got {decimal_text(self.rho)}")
-        if not 0 <= self.delta <= 1:
+        if not 0 <= self.delta.numerator <= self.delta.denominator:
             raise InvalidParameter(f"delta must lie between 0 and 1: got {decimal_text(self.delta)}")
 
     def __add__(self, other: Zcdp) -> Zcdp:

@@ -40,11 +40,10 @@ def answer(plan: Plan, noisy: Noisy) -> AnswerTable:
     """The rows an analyst sees: of public keys, those that WHERE leaves."""
     noisy = possible(plan, noisy)
     count = len(noisy.keys)
-    bands = measured_columns(plan, noisy).bands(plan.confidence)
-    keep = np.ones(count, dtype=bool)
+    bands = measured_columns(plan, noisy).bands(plan.confidence) if plan.having is not None or plan.order else []
+    indices = np.arange(count)
     if plan.having is not None:
-        keep = np.broadcast_to(plan.having.holds(bands), (count,)).copy()
-    indices = np.flatnonzero(keep)
+        indices = np.flatnonzero(np.broadcast_to(plan.having.holds(bands), (count,)))
     for item in reversed(plan.order):
         indices = in_order(indices, _sort_values(item.output, plan, noisy, bands), descending=item.descending)
     end = None if plan.limit is None else plan.offset + plan.limit
@@ -91,23 +90,29 @@ def _bands(plan: Plan, noisy: Noisy, confidence: Fraction) -> list[post.Band]:
     """The noisy columns with the intervals that each holds with this confidence."""
     bands: list[post.Band] = []
     one_sided = {excess.measurement: excess.one_sided for excess in plan.bias}
-    for measurement, column, value in zip(plan.measurements, noisy.columns, shown_values(noisy), strict=True):
-        band = post.around(value, _width(measurement, column, confidence))
+    for index, (column, value) in enumerate(zip(noisy.columns, shown_values(noisy), strict=True)):
+        band = post.around(value, _width(plan, index, column, confidence))
         if column.cut is not None:
-            below, above = taken_by_bounds(column.cut, confidence, one_sided=one_sided[len(bands)])
+            below, above = taken_by_bounds(column.cut, confidence, one_sided=one_sided[index])
             band = post.Band(band.value, band.low + below, band.high + above)
         bands.append(band)
     return bands
 
 
-def _width(measurement: Measurement, column: NoisyColumn, confidence: Fraction) -> float | NDArray[np.float64]:
+def _width(plan: Plan, index: int, column: NoisyColumn, confidence: Fraction) -> float | NDArray[np.float64]:
     """The error of each value; where it is a sum of noisy ones, that of the sum; of a choice none is known."""
+    measurement, cells = plan.measurements[index], column.cells
     if column.numbers is None:
         known = column.estimates is not None and measurement.added is not None
         return estimate_width(measurement, column.estimates, confidence) if known and column.estimates else np.inf
-    if column.cells == 1 or measurement.added is None:
+    return plan.once(("width", index, cells, confidence), lambda: _half_width(measurement, cells, confidence))
+
+
+def _half_width(measurement: Measurement, cells: int, confidence: Fraction) -> float:
+    """The error of one value; where it is a sum of so many noisy ones, that of the sum."""
+    if cells == 1 or measurement.added is None:
         return half_width(measurement, confidence)
-    return float(sum_reach(measurement.added, count=column.cells, confidence=confidence) * measurement.step)
+    return float(sum_reach(measurement.added, count=cells, confidence=confidence) * measurement.step)
 
 
 def estimate_width(measurement: Measurement, spread: EstimateSpread, confidence: Fraction) -> NDArray[np.float64]:

@@ -140,13 +140,25 @@ def _question(given: Given, answered: Answered) -> Release:
         plan=plan.hash,
         policy=plan.policy_version,
         entry=given.entry,
-        guarantee=f"{plan.loss} for {plan.unit}",
-        unit=str(plan.unit),
-        mechanisms=tuple(_mechanisms(given.member)),
+        guarantee=plan.once("guarantee", lambda: f"{plan.loss} for {plan.unit}"),
+        unit=plan.once("unit", lambda: str(plan.unit)),
+        mechanisms=_mechanisms(given.member),
     )
-    notes = (*plan_notes(plan), *bias_notes(plan, noisy))
-    shown = _shown(answer(plan, noisy), given.member, answered=answered, notes=notes, receipt=receipt)
-    return replace(shown, reused=given.reused, covers=covered(plan), shapes=plan_shapes(plan))
+    table = answer(plan, noisy)
+    return Release(
+        columns=table.columns,
+        rows=table.rows,
+        errors=table.errors,
+        confidence=plan.confidence,
+        cost=answered.cost,
+        left=None,
+        reused=given.reused,
+        notes=(*plan.once("notes", lambda: plan_notes(plan)), *bias_notes(plan, noisy)),
+        receipt=receipt,
+        covers=covered(plan),
+        keys=table.keys,
+        shapes=plan.once("shapes", lambda: plan_shapes(plan)),
+    )
 
 
 def _of_batch(job: Job, index: int, answered: Answered) -> Release:
@@ -218,10 +230,11 @@ def _shown(
     )
 
 
-def _mechanisms(member: Member) -> list[str]:
+def _mechanisms(member: Member) -> tuple[str, ...]:
     """The measurements behind one answer; one that others were measured with has no noise of its own."""
-    pairs = zip(member.plan.measurements, member.noisy.columns, strict=True)
-    return [
-        describe(m) if column.estimates is None else f"{m.measure.label}: estimated from several noisy numbers"
-        for m, column in pairs
-    ]
+    plan = member.plan
+    said = plan.once("mechanisms", lambda: tuple(describe(m) for m in plan.measurements))
+    return tuple(
+        text if column.estimates is None else f"{m.measure.label}: estimated from several noisy numbers"
+        for m, text, column in zip(plan.measurements, said, member.noisy.columns, strict=True)
+    )

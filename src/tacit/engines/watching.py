@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -33,7 +33,8 @@ class Watched(Protocol):
 
 def mark_of(engine: object) -> DataMark | None:
     """The state of an engine's data; None where it cannot tell one from another."""
-    mark = engine.mark() if isinstance(engine, Watched) else None
+    watched: Callable[[], DataMark] | None = getattr(engine, "mark", None)
+    mark = None if watched is None else watched()
     return mark if mark is not None and mark.text else None
 
 

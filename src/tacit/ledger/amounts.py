@@ -11,6 +11,8 @@ from tacit.core.running_sum import GRID, added
 from tacit.errors import InvalidParameter, LedgerError
 
 Cap = Budget | Zcdp | Grains
+_NOTHING = Fraction(0)
+_LARGEST = GRID * GRID
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class Spent:
             added(self.epsilon, loss.epsilon),
             added(self.delta, loss.delta),
             None if self.rho is None or zcdp is None else added(self.rho, zcdp.rho),
-            added(self.slack, zcdp.delta if zcdp else Fraction(0)),
+            added(self.slack, zcdp.delta if zcdp else _NOTHING),
             self.grain,
             self.grains + (0 if self.grain is None else grains_for(loss, self.grain).count),
         )
@@ -55,7 +57,7 @@ class Spent:
     def left(self, cap: Cap) -> Cap:
         """What `cap` still allows, never below zero."""
         if isinstance(cap, Budget):
-            return Budget(max(Fraction(0), cap.epsilon - self.epsilon), max(Fraction(0), cap.delta - self.delta))
+            return Budget(max(_NOTHING, cap.epsilon - self.epsilon), max(_NOTHING, cap.delta - self.delta))
         if isinstance(cap, Grains):
             return cap.minus(self.in_grains(cap.grain))
         rho = Fraction(0) if self.rho is None else max(Fraction(0), cap.rho - self.rho)
@@ -83,7 +85,7 @@ def from_text(text: object) -> Fraction:
 
 def storable(value: Fraction, what: str) -> None:
     """Refuse a number that is too long to be kept exactly."""
-    if value.denominator > GRID or value.numerator > GRID * GRID:
+    if value.denominator > GRID or value.numerator > _LARGEST:
         raise InvalidParameter(f"{what} has too many digits to be kept exactly", hint="write a shorter number")
 
 

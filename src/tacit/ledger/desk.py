@@ -41,7 +41,7 @@ class SqliteStore:
         self._mark = mark
         self._process = os.getpid()
         self._tidy_at = LONG_LOG
-        self._paths = (path, path.with_name(path.name + "-wal"))
+        self._paths = (str(path), str(path.with_name(path.name + "-wal")))
         self._files = self._identities()
 
     @classmethod
@@ -116,8 +116,7 @@ class SqliteStore:
     def _compare(self) -> int:
         """Check the chain against the mark, under the lock; if a writer died before moving it, move it now."""
         mark = self._mark.read()
-        passes_through(self.connection, mark)
-        head = Point(*newest(self.connection))
+        head = passes_through(self.connection, mark)
         if mark is None or mark.seq < head.seq:
             unbroken(self.connection, since=0 if mark is None else mark.seq)
             self._mark.write(head, sync=True)
@@ -182,20 +181,23 @@ def _nothing_yet(path: Path) -> bool:
         connection.close()
 
 
-def passes_through(connection: Connection, mark: Point | None) -> None:
-    """Refuse a ledger that the mark has already seen further on, or otherwise."""
+def passes_through(connection: Connection, mark: Point | None) -> Point:
+    """Where the ledger ends; refused if the mark has already seen it further on, or otherwise."""
     head = Point(*newest(connection))
     if mark is None:
         if head.seq > 0:  # the first mark is on the disk before the first charge is
             raise LedgerError("the ledger's mark is missing or damaged: it may have been rolled back", hint=HINT)
-        return
+        return head
     if head.seq < mark.seq:
         raise LedgerError(
             f"the ledger was rolled back: it ends at entry {head.seq}, the mark stands at {mark.seq}", hint=HINT
         )
+    if head == mark:
+        return head
     row = connection.execute("SELECT hash FROM entry WHERE seq = ?", (mark.seq,)).fetchone()
     if row is None or row["hash"] != mark.hash:
         raise LedgerError("the ledger is not the one its mark was set by", hint=HINT)
+    return head
 
 
 def unbroken(connection: Connection, *, since: int) -> None:

@@ -22,6 +22,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from tacit.errors import LedgerError
@@ -105,7 +106,7 @@ class HighWaterMark:
 HINT = "restore the newest ledger; or, knowing what is lost, `tacit ledger accept`"
 
 
-def identity(path: Path) -> tuple[int, int] | None:
+def identity(path: Path | str) -> tuple[int, int] | None:
     """Which file stands under this name now; None if there is none."""
     try:
         status = os.stat(path)
@@ -127,6 +128,7 @@ def _check(body: bytes) -> bytes:
     return hashlib.sha256(body).hexdigest()[:16].encode()
 
 
+@lru_cache(maxsize=16)  # one of the two slots is what it was
 def _parse(slot: bytes) -> Point | None:
     match = _RECORD.fullmatch(slot)
     if match is None or _check(slot[: match.start(3) - 1]) != match[3]:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
-from tacit.core import Grains, Loss, Zcdp
+from tacit.core import NOTHING, Grains, Loss, Zcdp
 from tacit.core.running_sum import bounded
 from tacit.errors import InvalidParameter, QueryRefused
 from tacit.ledger.amounts import Cap, Spent, storable
 
 Kind = Literal["query", "calibrate", "disclosure", "policy", "synthesise", "publish", "fit", "kept"]
 Act = Literal["open", "charge", "settle", "fail", "accept", "carry", "adopt"]
+_NO_RHO = Zcdp(0, 0)
 LONGEST_NAME = 200
 LONGEST_INQUIRY = 1_000_000  # characters, as stored
 
 
+@lru_cache(maxsize=64)
 def dataset_key(name: str) -> str:
     """One account per dataset, whatever case or composition its name is written in."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", checked(name, "the dataset's name")).casefold())
@@ -39,11 +42,14 @@ class Inquiry:
     parameters: tuple[str, ...]  # of each question, the values it was given: JSON
     tables: tuple[str, ...]
     words: tuple[str, ...] = ()  # the analyst's own, where the policy keeps them
+    _text: str = field(init=False, repr=False, compare=False)  # made once: a question is charged again and again
 
     def __post_init__(self) -> None:
+        fields = {"questions": self.questions, "parameters": self.parameters, "tables": self.tables}
+        object.__setattr__(self, "_text", json.dumps(fields | ({"words": self.words} if self.words else {})))
         if len(self.questions) != len(self.parameters):
             raise InvalidParameter("a question on record needs its parameters, be there none")
-        if len(self.to_text()) > LONGEST_INQUIRY:
+        if len(self._text) > LONGEST_INQUIRY:
             raise QueryRefused(
                 f"the question is too long to be put on record: at most {LONGEST_INQUIRY:,} characters are",
                 hint="ask in smaller parts",
@@ -51,8 +57,7 @@ class Inquiry:
 
     def to_text(self) -> str:
         """As stored: JSON in ASCII."""
-        fields = {"questions": self.questions, "parameters": self.parameters, "tables": self.tables}
-        return json.dumps(fields | ({"words": self.words} if self.words else {}))
+        return self._text
 
     @classmethod
     def from_text(cls, text: str) -> Inquiry:
@@ -96,7 +101,7 @@ class Charge:
     @property
     def is_free(self) -> bool:
         """Whether nothing is charged, as for an owner's disclosure that is only put on record."""
-        return self.loss == Loss(0) and self.zcdp == Zcdp(0, 0)
+        return self.loss == NOTHING and self.zcdp == _NO_RHO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ from tacit.noise.source import SYSTEM, Source
 IntArray = NDArray[np.int64]
 WideArray = NDArray[np.object_]  # of Python's own whole numbers, which have no ends
 _BLOCK = 1 << 14  # draws made at once: their digits stay in the processor's cache
+_FEW = 256  # draws whose digits are weighed in one step; of more, digit by digit is faster
 _TOP_HEADROOM = 45  # exp(−45) < 2^−64: how rarely a draw goes beyond its planes
 _INT64_MAX = np.iinfo(np.int64).max
 
@@ -34,7 +35,8 @@ class _Planes:
 
     coins: tuple[Probability, ...]  # digits from the lowest up, then carry, then sign and zero where two-sided
     heads: NDArray[np.uint16]
-    width: int
+    width: int  # at most 62: what is made of the digits fits 64 bits
+    weights: IntArray  # of the digits: 1, 2, 4, …
 
     @property
     def carry(self) -> Probability:
@@ -48,20 +50,28 @@ def _planes(scale: Fraction, *, two_sided: bool, chunk: int) -> _Planes:
     coins.append(exp_minus(Fraction(1 << width) / scale))
     if two_sided:
         coins += [Ratio(Fraction(1, 2)), tanh_half(1 / scale)]  # sign; zero
-    return _Planes(tuple(coins), first_digits(coins, chunk), width)
+    weights: IntArray = np.left_shift(np.int64(1), np.arange(width, dtype=np.int64))
+    return _Planes(tuple(coins), first_digits(coins, chunk), width, weights)
 
 
 def _draw(planes: _Planes, size: int, *, source: Source, chunk: int) -> tuple[IntArray, Coins]:
     flips = flip_rows(planes.coins, planes.heads, size=size, source=source, chunk=chunk)
-    total: NDArray[np.uint32] | NDArray[np.uint64]
-    total = np.zeros(size, np.uint32) if planes.width <= 32 else np.zeros(size, np.uint64)
-    for row in flips[planes.width - 1 :: -1]:
-        np.add(total, total, out=total)
-        np.add(total, row, out=total)
-    numbers = total.astype(np.int64)
+    digits = flips[: planes.width]
+    numbers: IntArray = planes.weights @ digits if size <= _FEW else _summed(digits)
     for index in np.flatnonzero(flips[planes.width]):
         numbers[index] = _beyond(int(numbers[index]), planes, source)
     return numbers, flips
+
+
+def _summed(digits: Coins) -> IntArray:
+    """The numbers with these binary digits, the lowest first."""
+    width, size = digits.shape
+    total: NDArray[np.uint32] | NDArray[np.uint64]
+    total = np.zeros(size, np.uint32) if width <= 32 else np.zeros(size, np.uint64)
+    for row in digits[::-1]:
+        np.add(total, total, out=total)
+        np.add(total, row, out=total)
+    return total.astype(np.int64)
 
 
 def _beyond(low: int, planes: _Planes, source: Source) -> int:

@@ -48,12 +48,14 @@ class ColumnShape:
 def plan_shapes(plan: Plan) -> tuple[ColumnShape, ...]:
     """The columns of one question. Nothing in them comes from the data: doors announce them before a charge."""
     measures = [measurement.measure for measurement in plan.measurements]
-    return tuple(_shape(out, plan.keys, measures, wide=_reach_far([plan])) for out in plan.outputs)
+    wide = _reach_far([plan])
+    return tuple(_shape(out, plan.keys, measures, wide=wide) for out in plan.outputs)
 
 
 def sets_shapes(bound: BoundQuery, plans: Sequence[Plan]) -> tuple[ColumnShape, ...]:
     """The columns of a statement with grouping sets, each of them planned on its own."""
-    return tuple(_shape(out, bound.keys, bound.measures, wide=_reach_far(plans)) for out in bound.outputs)
+    wide = _reach_far(plans)
+    return tuple(_shape(out, bound.keys, bound.measures, wide=wide) for out in bound.outputs)
 
 
 def computed_shape(described: str, *, noisy: bool) -> ColumnShape:

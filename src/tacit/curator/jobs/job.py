@@ -52,7 +52,7 @@ class Job:
         default_factory=dict, init=False, repr=False, compare=False
     )  # the kept answers that served it last, and how they were shown: by the hashes of their entries
 
-    @property
+    @cached_property
     def statements(self) -> tuple[Asked, ...]:
         """What was asked: without any computing, each question is a statement."""
         if self.asked is not None:
@@ -61,12 +61,12 @@ class Job:
             return (Asked(self.sets.whole.query, tuple(range(len(self.bounds)))),)
         return tuple(Asked(bound.query, (index,)) for index, bound in enumerate(self.bounds))
 
-    @property
+    @cached_property
     def queries(self) -> tuple[Query, ...]:
         """What was asked, in the analyst's own statements."""
         return tuple(statement.query for statement in self.statements)
 
-    @property
+    @cached_property
     def fresh(self) -> bool:
         """Whether kept answers will not do."""
         return any(query.fresh for query in self.queries)

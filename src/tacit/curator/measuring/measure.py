@@ -89,14 +89,20 @@ class _Groups:
 
     def __init__(self, keys: list[KeyTuple], names: Sequence[str]) -> None:
         self.keys, self.names = keys, names
-        self._places: dict[KeyTuple, int] = {key: index for index, key in enumerate(keys)}
+        self._last: tuple[Exact, IntArray] | None = None  # measurements of one statement stand in the same rows
 
     def places(self, exact: Exact) -> IntArray:
         """For each exact row the place of its group, −1 for none."""
+        if self._last is None or self._last[0] is not exact:
+            self._last = exact, self._looked_up(exact)
+        return self._last[1]
+
+    def _looked_up(self, exact: Exact) -> IntArray:
         if not self.names:
             return np.zeros(exact.rows, dtype=np.int64)
+        index = {key: place for place, key in enumerate(self.keys)}
         columns = [listed(exact.keys(name)) for name in self.names]
-        return np.array([self._places.get(key, -1) for key in zip(*columns, strict=True)], dtype=np.int64)
+        return np.array([index.get(key, -1) for key in zip(*columns, strict=True)], dtype=np.int64)
 
     def filled(self, exact: Exact, column: str, *, wide: bool) -> IntArray | WideArray:
         """The column over all groups, zero where the data have nothing. `wide`: as Python's own whole numbers."""
@@ -119,7 +125,6 @@ class _PrivateGroups(_Groups):
     def filled(self, exact: Exact, column: str, *, wide: bool) -> IntArray | WideArray:
         if exact is self._first:
             return exact.wide(column) if wide else exact.integers(column)
-        self._places = {key: index for index, key in enumerate(self.keys)}
         return super().filled(exact, column, wide=wide)
 
 

@@ -23,6 +23,7 @@ from tacit.curator.reusing.derive import (
 from tacit.engines import mark_of
 from tacit.ledger import Keep, KeptAnswer, Ledger, Shelf
 from tacit.policy import Policy
+from tacit.sql import Plan
 from tacit.sql.planning.picking import restrictions
 from tacit.sql.workloads.workload import key_column
 
@@ -33,7 +34,13 @@ _MOST_ROWS = 2_000_000  # of kept answers that are looked through for one job
 
 def keep(question: Served, member: Member, *, data_version: str, audience: str | None) -> Keep:
     """Under which keys the answer to a question goes on the shelf."""
-    plan = question.asked
+    plan, measured = question.asked, member.plan
+    facts = plan.once("facts", lambda: _facts(plan, plan)) if measured is plan else _facts(plan, measured)
+    return Keep(key=plan.key, family=plan.family, data_version=data_version, audience=audience, facts=facts)
+
+
+def _facts(plan: Plan, measured: Plan) -> str:
+    """What a planner must know of a kept answer: its keys, and of each number the noise that it was measured with."""
     facts = {
         "keys": key_texts(plan),
         "plain": [key_column(key) for key in plan.keys],  # the column whose own values a key is
@@ -47,10 +54,10 @@ def keep(question: Served, member: Member, *, data_version: str, audience: str |
                 "delta": decimal_text(m.noise.law.delta),
                 "step": decimal_text(m.step),
             }
-            for asked, m in zip(plan.measurements, member.plan.measurements, strict=True)
+            for asked, m in zip(plan.measurements, measured.measurements, strict=True)
         ],
     }
-    return Keep(key=plan.key, family=plan.family, data_version=data_version, audience=audience, facts=json.dumps(facts))
+    return json.dumps(facts)
 
 
 def find_members(job: Job, ledger: Ledger, shelf: Shelf) -> Sequence[ServedAnswer | None]:

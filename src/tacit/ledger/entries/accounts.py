@@ -43,15 +43,22 @@ class View:
         return cls(connection, newest, totals.at(connection, newest), max(now, newest.at))
 
 
-def after(view: View, charge: Charge, *, caps: BudgetLimits) -> tuple[Changes, Balance | None]:
-    """What each account will stand at once the charge is made; refused if a cap does not cover it. Reads only.
+@dataclass(frozen=True, slots=True)
+class Risen:
+    """The accounts that a charge touches, as it will leave them: as they are stored, and what that says."""
 
-    Beside it the same as a balance, unless the charge leaves a group alone that has a cap.
-    """
+    changes: Changes
+    spent: Mapping[Name, Spent]
+    balance: Balance | None  # None where the charge leaves a group alone that has a cap
+
+
+def after(view: View, charge: Charge, *, caps: BudgetLimits) -> Risen:
+    """What each account will stand at once the charge is made; refused if a cap does not cover it. Reads only."""
     budgets = dict(caps.groups)
     if missing := [group for group in charge.groups if group not in budgets]:
         raise InvalidParameter(f"the group {missing[0]!r} is charged but has no cap")
     changes: Changes = {}
+    amounts: dict[Name, Spent] = {}
     lines: dict[tuple[Scope, str], AccountLine] = {}
     for key, cap, span in _limits(charge, caps):
         spent = read(view, key, span=span, cap=cap)
@@ -59,8 +66,9 @@ def after(view: View, charge: Charge, *, caps: BudgetLimits) -> tuple[Changes, B
         if cap is not None and not charge.is_free and not risen.within(cap):
             raise _exceeded(key, charge, cap=cap, spent=spent)
         changes[key] = (*key, span, window_start(view.at, span), *to_columns(risen), *grain_columns(risen))
+        amounts[key] = risen
         lines[key[1:]] = AccountLine(risen, cap)
-    return changes, _as_balance(lines, charge, caps)
+    return Risen(changes, amounts, _as_balance(lines, charge, caps))
 
 
 def _as_balance(lines: Mapping[tuple[Scope, str], AccountLine], charge: Charge, caps: BudgetLimits) -> Balance | None:
@@ -95,11 +103,13 @@ def read(view: View, key: Key, *, span: int | None, cap: Cap | None = None) -> S
 def _stored(view: View, key: Key, *, span: int | None, grain: Fraction | None) -> Spent:
     """What the account says; in grains of another size, or of none, where it was not counted in these."""
     row = view.connection.execute("SELECT * FROM account WHERE dataset = ? AND scope = ? AND name = ?", key).fetchone()
-    view.totals.check(key, row)
+    known = view.totals.check(key, row)
     since = window_start(view.at, span)
     if row is None or (row["span"] == span and row["since"] < since):
         return Spent(grain=grain)
-    return from_columns(row) if row["span"] == span else _recounted(view, key, since=since, grain=grain)
+    if row["span"] != span:
+        return _recounted(view, key, since=since, grain=grain)
+    return from_columns(row) if known is None else known
 
 
 def _recounted(view: View, key: Key, *, since: int, grain: Fraction | None) -> Spent:

@@ -48,9 +48,9 @@ def reserve(
     if charge.request_id is not None and (earlier := _replay(connection, charge)) is not None:
         return earlier
     view = accounts.View.of(connection, totals, now=now)
-    changes, balance = accounts.after(view, charge, caps=caps)
-    risen = totals.after(changes)
-    accounts.store(connection, changes)
+    after = accounts.after(view, charge, caps=caps)
+    risen = totals.after(after.changes, after.spent)
+    accounts.store(connection, after.changes)
     epsilon, delta, rho, slack = accounts.to_columns(Spent().plus(charge.loss, charge.zcdp))
     entry = append(
         connection,
@@ -73,7 +73,7 @@ def reserve(
         asked=None if charge.asked is None else charge.asked.to_text(),
     )
     totals.move(view.head, entry, risen=risen)
-    return Reservation(entry.seq, entry.hash, charge, balance)
+    return Reservation(entry.seq, entry.hash, charge, after.balance)
 
 
 def begin(connection: Connection, *, now: int) -> Head:

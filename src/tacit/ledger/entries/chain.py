@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 Field = str | int | None
 
@@ -29,14 +30,22 @@ def _strange(value: object) -> list[str]:
     return [type(value).__name__, repr(value)]
 
 
-_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=_strange)
+_JSON = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=True, check_circular=False, default=_strange
+)
 
 
 def seal(fields: Mapping[str, Field]) -> str:
     """The hash of an entry, over every field and the hash of its predecessor."""
     if is_first_format(fields):
         return _hash(b"tacit ledger entry 1\n", canonical({name: fields[name] for name in _SEALED_1}))
-    return _hash(b"tacit ledger entry 2\n", canonical({name: fields[name] for name in SEALED}))
+    return _sealed(*(fields[name] for name in SEALED))
+
+
+@lru_cache(maxsize=64, typed=True)
+def _sealed(*values: Field) -> str:
+    """The same of the fields in their order. Remembered: an entry that was written is read again by the next one."""
+    return _hash(b"tacit ledger entry 2\n", canonical(dict(zip(SEALED, values, strict=True))))
 
 
 def is_first_format(fields: Mapping[str, Field]) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from tacit.errors import LedgerError
+from tacit.ledger.amounts import Spent
 from tacit.ledger.entries.chain import Field, leaf, state
 from tacit.ledger.entries.grain_totals import GrainTotals
 from tacit.ledger.entries.links import ADVICE, Head
@@ -12,6 +14,15 @@ from tacit.ledger.entries.rows import Connection, Row
 
 COLUMNS = ("dataset", "scope", "name", "span", "since", "epsilon", "delta", "rho", "slack", "grain", "grains")
 Name = tuple[str, str, str]  # dataset, scope, name
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The fields of an account, its hash, and what they say: two functions of the fields, whether they count or not."""
+
+    fields: tuple[Field, ...]
+    leaf: str
+    spent: Spent
 
 
 class Totals:
@@ -25,6 +36,7 @@ class Totals:
         self._at: str | None = None  # the hash of the entry they belong to
         self.grains = GrainTotals()  # which remembers by itself what it belongs to
         self.leaves = dict(leaves or {})
+        self._known: dict[Name, _Known] = {}
 
     def at(self, connection: Connection, head: Head) -> Totals:
         """These totals, as of `head`. Refused if the accounts are not those that it seals."""
@@ -35,14 +47,23 @@ class Totals:
             self._at, self.leaves = head.hash, leaves
         return self
 
-    def check(self, name: Name, row: Row | None) -> None:
-        """Refuse an account, or its absence, that is not the one that was sealed."""
-        if (None if row is None else leaf([row[column] for column in COLUMNS])) != self.leaves.get(name):
+    def check(self, name: Name, row: Row | None) -> Spent | None:
+        """Refuse an account, or its absence, that is not the one that was sealed; what it says, if that is known."""
+        fields = None if row is None else tuple(row[column] for column in COLUMNS)
+        known = self._known.get(name)
+        if known is not None and known.fields != fields:
+            known = None
+        said = known.leaf if known is not None else None if fields is None else leaf(fields)
+        if said != self.leaves.get(name):
             raise _changed()
+        return None if known is None else known.spent
 
-    def after(self, changes: Mapping[Name, Sequence[Field]]) -> Totals:
+    def after(self, changes: Mapping[Name, Sequence[Field]], spent: Mapping[Name, Spent]) -> Totals:
         """What they will be once these accounts have changed, by an entry that is still to be written."""
-        return Totals(self.leaves | {name: leaf(account) for name, account in changes.items()})
+        leaves = {name: leaf(account) for name, account in changes.items()}
+        for name, account in changes.items():
+            self._known[name] = _Known(tuple(account), leaves[name], spent[name])
+        return Totals(self.leaves | leaves)
 
     @property
     def state(self) -> str:

@@ -231,8 +231,8 @@ def _mapped(post: Post, act: Callable[[Ref | Number | Grouping], Post]) -> Post:
     return replace(post, inner=_mapped(post.inner, act))
 
 
-def evaluate(post: Post, bands: Sequence[Band]) -> Band:
-    """The expression over measured bands, its interval carried through by interval arithmetic."""
+def evaluate(post: Post, bands: Sequence[Band] | Mapping[int, Band]) -> Band:
+    """The expression over measured bands, by their indices, its interval carried through by interval arithmetic."""
     match post:
         case Ref(measure):
             return bands[measure]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TypeVar, cast
 
 from sqlglot import exp
 
@@ -21,6 +22,7 @@ from tacit.sql.expressions.names.printing import CANONICAL, text_of
 from tacit.sql.planning.picking import Where
 from tacit.sql.rules import Spread
 
+T = TypeVar("T")
 NOMINAL_ROWS = 1_000  # of a group, where the policy says nothing of the table's size
 
 
@@ -38,6 +40,10 @@ class Measurement:
     noise: Noise
     share: Fraction
     wide: bool = False  # whether it may need more than 64 bits: then its numbers are Python's own
+    added: AddedNoise | None = field(init=False, repr=False, compare=False)  # its noise; None where a value is chosen
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "added", self.noise if is_added(self.noise) else None)
 
     def event(self, steps: int) -> Event:
         """What an accountant needs to know of it, between neighbours this many additions or removals apart.
@@ -50,11 +56,6 @@ class Measurement:
             return self.noise.event(steps * self.l1 * self.measure.weight)
         one = self.noise.event(steps * self.l1)
         return ComposedEvent(((one, self.measure.count),)) if isinstance(self.measure, Mode) else one
-
-    @property
-    def added(self) -> AddedNoise | None:
-        """The noise that is added to its numbers; None where a value is chosen."""
-        return self.noise if is_added(self.noise) else None
 
     @property
     def choice(self) -> NoisyChoice | None:
@@ -163,6 +164,13 @@ class Plan:
     size: int = NOMINAL_ROWS  # about how many rows a group has: what stated errors are stated for
     bias: tuple[Excess, ...] = ()  # WITH BIAS: for each measurement that bounds can change, by how much they do
     _digests: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # each made once
+    _derived: dict[Hashable, object] = field(default_factory=dict, init=False, repr=False, compare=False)  # by `once`
+
+    def once(self, name: Hashable, derive: Callable[[], T]) -> T:
+        """What `derive` gives, worked out once: it follows from the plan and the name alone, never from an answer."""
+        if name not in self._derived:
+            self._derived[name] = derive()
+        return cast("T", self._derived[name])
 
     @property
     def event(self) -> Event:

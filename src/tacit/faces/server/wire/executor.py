@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -27,6 +28,7 @@ from tacit.faces.server.wire.transactions import Transaction
 from tacit.policy import ListDomain
 from tacit.policy.reading.names import fold
 
+_MOST_TEXTS, _LONGEST_TEXT = 16, 10_000  # messages whose words a connection remembers
 QUESTIONS = {"select", "with", "values", "table", "explain", "dp", "("}
 
 # fmt: off
@@ -67,6 +69,21 @@ class Executor:
     commands: Mapping[str, Command]
     shelf: PortalShelf = field(default_factory=PortalShelf)
     transaction: Transaction = field(default_factory=Transaction)
+    _texts: OrderedDict[str, list[Lexed]] = field(default_factory=OrderedDict)
+
+    def remembered(self, written: str, read: Callable[[str], list[Lexed]]) -> list[Lexed]:
+        """The statements of a message, read once for each of the last few texts.
+
+        By this connection alone: how fast a text is read tells nobody what others have asked.
+        """
+        found = self._texts.pop(written, None)
+        if found is None:
+            found = read(written)
+        if len(written) <= _LONGEST_TEXT:
+            self._texts[written] = found
+            if len(self._texts) > _MOST_TEXTS:
+                self._texts.popitem(last=False)
+        return found
 
     async def prepare(self, statement: Lexed, given: tuple[int, ...] = ()) -> PreparedStatement:
         """Find out who answers a statement, and the types of its parameters. Costs nothing."""

@@ -25,7 +25,7 @@ async def _parse(executor: Executor, outbox: Outbox, body: bytes) -> None:
     name, written = fields.text(), fields.text()
     types = tuple(fields.int32() for _ in range(_count(fields)))
     fields.ends()
-    found = checked(written)
+    found = executor.remembered(written, checked)
     if len(found) > 1:
         raise WireFault("42601", "cannot insert multiple commands into a prepared statement")
     statement = found[0] if found else Lexed(written, ())

@@ -40,6 +40,8 @@ class Inbox(asyncio.StreamReader):
     async def take(self, count: int, *, patience: float | None = PATIENCE) -> bytes:
         """So many bytes. Raises Cut where they do not come."""
         try:
+            if patience is None or len(vars(self)["_buffer"]) >= count:  # what is there is not waited for
+                return await self.readexactly(count)
             async with asyncio.timeout(patience):
                 return await self.readexactly(count)
         except (asyncio.IncompleteReadError, ConnectionError, TimeoutError, OSError):
@@ -86,12 +88,15 @@ class Outbox:
     async def flush(self) -> None:
         """Write what was gathered. A client that does not take it is cut off."""
         content, self._parts, self._size = b"".join(self._parts), [], 0
+        transport = self._writer.transport
         try:
+            self._writer.write(content)
+            if transport.get_write_buffer_size() == 0 and not transport.is_closing():
+                return  # all of it has been taken
             async with asyncio.timeout(PATIENCE):
-                self._writer.write(content)
                 await self._writer.drain()
         except (ConnectionError, TimeoutError, OSError):
-            self._writer.transport.abort()  # closed, it would wait for the client to take what is left
+            transport.abort()  # closed, it would wait for the client to take what is left
             raise CutOff from None
 
 

@@ -88,7 +88,7 @@ class Questions:
         return Outcome("SELECT {}", columns, self._cells(release), notices=notices)
 
     async def _asked(self, statement: Lexed, text: str, values: Parameters) -> Release:
-        plain = not says_its_price(statement) and _takes_default(parse(text, values))
+        plain = not says_its_price(statement) and _is_plain(statement, text, values)
         epsilon = self._reserve() if plain else Fraction(0)
         try:
             found = await self.waits(self.hub.ask(self._session(), text, values))
@@ -148,6 +148,15 @@ class Questions:
                     cells += [None, None] if value is None or width is None else [value - width, value + width]
             rows.append(cells)
         return rows
+
+
+def _is_plain(statement: Lexed, text: str, values: Parameters) -> bool:
+    """Whether it leaves its price to the connection. Without parameters its words alone say so."""
+
+    def read() -> bool:
+        return _takes_default(parse(text, values))
+
+    return read() if values else statement.once("plain", read)
 
 
 def _announced(value: object, shape: ColumnShape) -> object:

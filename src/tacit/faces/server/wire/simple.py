@@ -21,7 +21,7 @@ async def query(executor: Executor, outbox: Outbox, body: bytes) -> None:
     executor.shelf.statements.pop("", None)
     executor.shelf.portals.pop("", None)
     try:
-        found = checked(written)
+        found = executor.remembered(written, checked)
         if not found:
             outbox.put(b"I")
         executor.transaction.implied = len(found) > 1

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from enum import Enum
+from typing import TypeVar, cast
 
 from tacit.faces.server.wire.faults import WireFault
 
+T = TypeVar("T")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _DEPTH = {"(": 1, ")": -1}
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{1,3}|.)", re.DOTALL)
@@ -49,6 +52,13 @@ class Lexed:
 
     whole: str
     tokens: tuple[Token, ...]
+    _derived: dict[Hashable, object] = field(default_factory=dict, init=False, repr=False, compare=False)  # by `once`
+
+    def once(self, name: Hashable, derive: Callable[[], T]) -> T:
+        """What `derive` gives, worked out once: it follows from the statement's words alone."""
+        if name not in self._derived:
+            self._derived[name] = derive()
+        return cast("T", self._derived[name])
 
     @property
     def start(self) -> int:

@@ -19,7 +19,10 @@ def is_probe(statement: Lexed) -> bool:
 
     What it is wrapped in is another matter: a subquery that is asked WHERE 1 = 0 has no row either.
     """
-    tokens = statement.tokens
+    return statement.once("probe", lambda: _has_no_row(statement.tokens))
+
+
+def _has_no_row(tokens: Sequence[Token]) -> bool:
     top = _outside(tokens)
     words = _said(tokens[index] for index in top)
     if not {"limit", "fetch", "where"} & set(words.split(" ")):

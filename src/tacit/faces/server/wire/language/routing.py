@@ -67,7 +67,7 @@ def says_its_price(statement: Lexed) -> bool:
 
 def relations(statement: Lexed) -> list[NamedRelation]:
     """The tables after FROM and JOIN, whatever they are; functions are none."""
-    return list(_relations(statement.tokens))
+    return list(statement.once("relations", lambda: tuple(_relations(statement.tokens))))
 
 
 def _relations(tokens: tuple[Token, ...]) -> Iterator[NamedRelation]:

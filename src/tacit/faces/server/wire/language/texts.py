@@ -18,6 +18,10 @@ def question_of(statement: Lexed, *, schema: str = "public") -> str:
     Escape strings and dollar quotes are plain strings, `public.` is left out, and so is a cast of a parameter to the
     type it is sent in, or of a string to text.
     """
+    return statement.once(("question", schema), lambda: _rewritten(statement, schema))
+
+
+def _rewritten(statement: Lexed, schema: str) -> str:
     written = list(" " * statement.start + statement.text)
     tokens = statement.tokens
     for index, token in enumerate(tokens):
