@@ -54,7 +54,7 @@ CONDITIONS = (
     "TRUE",
     "1 = 0",
     *sql_words.CONDITIONS,
-    *(f"{text} = 'Bio'" for text in sql_words.TEXTS),
+    *(f"{text} = 'Bio'" for text in (*sql_words.TEXTS, *sql_words.ENGINE_TEXTS)),
     *sql_dates.CONDITIONS,
 )
 KEYS = (
@@ -94,9 +94,10 @@ KEYS = (
     "FLOOR(CASE WHEN m > 2 THEN 1.073741823 WHEN 1 = 0 THEN -1.073741823 ELSE 0 END)",
     *sql_words.PUBLIC_KEYS,
     *sql_words.TEXTS[::3],
+    *sql_words.ENGINE_TEXTS[::2],
     *sql_dates.KEYS,
 )
-PRIVATE = {*sql_words.TEXTS, "s", "LOWER(s)", "SUBSTRING(s, 1, 1)", "COALESCE(s, 'none')", "n"}
+PRIVATE = {*sql_words.TEXTS, *sql_words.ENGINE_TEXTS, "s", "LOWER(s)", "SUBSTRING(s, 1, 1)", "COALESCE(s, 'none')", "n"}
 
 
 def question(rng: Rng, *, by_row: bool, bias: bool = False, rare: bool = False) -> str:

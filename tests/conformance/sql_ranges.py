@@ -122,6 +122,13 @@ def _of_type(kind: Type) -> Value:
     return Value(kind, *kind.ends) if kind.family in {INTEGER, DECIMAL} else Value(kind)
 
 
+def _is_months(node: exp.Expression) -> bool:
+    """Whether a moment is moved by a number of months of the row's own."""
+    if isinstance(node, exp.MakeInterval):
+        return node.args.get("month") is not None and node.args.get("second") is None
+    return isinstance(node, exp.Anonymous) and str(node.this).upper() == "TO_MONTHS"
+
+
 @dataclass
 class _Walk:
     rules: Rules
@@ -609,6 +616,8 @@ class _Walk:
             if later is not None:
                 later = later[0] + span[1], later[1] + span[1] + (moments.DAY if span[0] and left.type.size > 1 else 0)
             return self._in_calendar(node, left.type, later)
+        if right.type.family is INTEGER and not back and _is_months(_bare(node.expression)):
+            return self._later(node, left, right)
         if right.type.family is INTEGER and not back:
             unit = 1 if isinstance(_bare(node.expression), (exp.Anonymous, exp.MakeInterval)) else moments.DAY
             return self._in_calendar(node, left.type, (left.low + right.low * unit, left.high + right.high * unit))
@@ -625,11 +634,16 @@ class _Walk:
         return self._as_moment(node, Type(MOMENT, 1), exp.Null(), self.value(node.this, scope))
 
     def _months_added(self, node: exp.Expression, scope: Scope) -> Value:
-        inner, by = self._day_of(node, scope), self.value(node.expression, scope)
+        return self._later(node, self._day_of(node, scope), self.value(node.expression, scope))
+
+    def _later(self, node: exp.Expression, inner: Value, months: Value) -> Value:
+        """A moment so many months later, which are as many as 32 bits hold."""
         self._in_calendar(node, inner.type, (inner.low, inner.high))
-        return self._in_calendar(
-            node, inner.type, moments.each((inner.low, inner.high), moments.months_later(int(by.low)))
-        )
+        if months.type.family is not INTEGER or max(abs(months.low), abs(months.high)) >= 1 << 31:
+            raise Unproved(f"{self.rules.dialect}: months that are no INT: {node.sql()[:300]}")
+        first = moments.each((inner.low, inner.low), moments.months_later(int(months.low)))
+        last = moments.each((inner.high, inner.high), moments.months_later(int(months.high)))
+        return self._in_calendar(node, inner.type, None if None in (first, last) else (first[0], last[1]))
 
     def _days_added(self, node: exp.Expression, scope: Scope) -> Value:
         inner, by = self._day_of(node, scope), self.value(node.expression, scope)
@@ -674,7 +688,7 @@ class _Walk:
             return self._raised(node, *(self.value(part, scope) for part in node.expressions))
         if name in {"MAKE_DATE", "TIMESTAMP_SECONDS", "TIMESTAMP_MICROS"}:
             return self._made_moment(node, name, scope)
-        if name == "TO_SECONDS":  # an interval, which only a moment is moved by
+        if name in {"TO_SECONDS", "TO_MONTHS"}:  # an interval, which only a moment is moved by
             return self.value(node.expressions[0], scope)
         if name in _KNOWN:
             return self._known(node, name, scope)
@@ -683,7 +697,9 @@ class _Walk:
         return Value(Type(OTHER))
 
     def _interval(self, node: exp.Expression, scope: Scope) -> Value:
-        """So many seconds, in PostgreSQL: a double, in which whole ones are exact."""
+        """So many seconds, in PostgreSQL: a double, in which whole ones are exact. Or so many months, an INT."""
+        if _is_months(node):
+            return self.value(node.args["month"], scope)
         others = {name: part for name, part in node.args.items() if part is not None and name != "second"}
         if any(str(part.this) != "0" for part in others.values()) or not isinstance(node.args["second"], exp.Cast):
             raise Unproved(f"{self.rules.dialect}: not understood: {node.sql()[:300]}")

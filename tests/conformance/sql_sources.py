@@ -9,6 +9,8 @@ SOURCES = (
     "(SELECT * FROM t WHERE s ~ '[aeiou]+' OR REGEXP_MATCHES(g, '(?i)^cs|o$'))",
     "(SELECT * FROM t WHERE NOT REGEXP_MATCHES(s, '(a|aa)*b|é|\\.') OR s IS NULL)",
     "(SELECT * FROM t WHERE s SIMILAR TO '(Bio|CS|%s)')",
+    "(SELECT * FROM t WHERE REGEXP_REPLACE(s, '([a-z])([^i]*?)', '\\2-\\1', 'gi') <> s)",
+    "(SELECT * FROM t WHERE REGEXP_EXTRACT(s, '^(.)(i|$)', 1) IN ('B', 'é', ''))",
     "(SELECT * FROM t UNION ALL SELECT * FROM t)",
     "(SELECT * FROM t WHERE m > 2 UNION ALL SELECT * FROM t WHERE flag)",
 )

@@ -43,6 +43,12 @@ TEXTS = (  # of the text s, which holds whatever letters there are
     "CAST(m AS VARCHAR)",
     "CAST(flag AS TEXT)",
 )
+ENGINE_TEXTS = (  # which no public values are computed of
+    "REGEXP_REPLACE(s, 'io', 'é', 'g')",
+    "REGEXP_REPLACE(s, '[a-i]+', '', 'g')",
+    "s || d",
+    "CONCAT(d, '/', s)",
+)
 CONDITIONS = (
     "STARTS_WITH(s, 'B')",
     "STARTS_WITH(s, '%')",
@@ -114,6 +120,12 @@ NUMBERS = (
     "(# > ¢)",
     "(g = 'CS')",
     "STARTS_WITH(s, 'B')",
+    "LEAST(LENGTH(s), 3)",
+    "LEAST(#, LENGTH(s || g), 2)",
+    "LEAST(POSITION('i' IN s), 2.5)",
+    "LENGTH(g)",
+    "LENGTH(LEFT(s, 4))",
+    "STRPOS(RIGHT(s, 3), 'o')",
 )
 PUBLIC_KEYS = (
     "LOWER(g)",

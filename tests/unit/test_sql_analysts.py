@@ -47,9 +47,9 @@ class Case:
     refused: str | None = None
 
 
-def cases() -> list[Case]:
+def cases(table: Path) -> list[Case]:
     found = []
-    for block in re.split(r"\n\s*\n", TABLE.read_text("utf-8").strip()):
+    for block in re.split(r"\n\s*\n", table.read_text("utf-8").strip()):
         lines = block.splitlines()
         said = dict(line[3:].split(": ", 1) for line in lines[1:] if line.startswith("-- ") and ": " in line)
         said |= {"refused": ""} if "-- refused: " in lines else {}
@@ -59,7 +59,7 @@ def cases() -> list[Case]:
     return found
 
 
-CASES = cases()
+CASES = cases(TABLE)
 ANSWERED = [case for case in CASES if case.refused is None]
 
 
@@ -82,7 +82,7 @@ def by_hand():
 
 def cell(value):
     """A cell as it may be compared: numbers as doubles, a day as its midnight."""
-    if isinstance(value, (int, float, Decimal)):
+    if isinstance(value, (int, float, Decimal, Fraction)):
         return float(value)
     if isinstance(value, datetime):
         return value

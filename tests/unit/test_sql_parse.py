@@ -6,6 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
+from sqlglot.parser import Parser
 
 from tacit.errors import InvalidParameter, QueryRefused, QuerySyntaxError
 from tacit.sql import AtEpsilon, DefaultPrice, WithinError, parse
@@ -265,3 +266,83 @@ def test_names_may_be_quoted_as_other_databases_quote_them(text):
 def test_brackets_that_hold_a_list_or_an_index_stay_what_they_are():
     for text in ("SELECT [1, 2] FROM t", "SELECT a[1] FROM t", "SELECT [a], [1] FROM t", "SELECT [] FROM t"):
         assert "[" in parse(text).select.sql("duckdb")
+
+
+def test_the_parser_is_nobodys_parent():
+    """Where sqlglot is compiled, whatever inherits from its parser cannot be made, and every question is refused."""
+    waiting, strange = [Parser], []
+    while waiting:
+        kind = waiting.pop()
+        strange += [kind] if kind.__module__.startswith("tacit") else []
+        waiting += kind.__subclasses__()
+    assert not strange
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("DATEDIFF(b, a)", "DATE_DIFF('DAY', a, b)"),
+        ("DATE_TRUNC(d, MONTH)", "DATE_TRUNC('MONTH', d)"),
+        ("COALESCE(ISNULL(a, IFF(b, 1, 2)), 3)", "COALESCE(COALESCE(a, CASE WHEN b THEN 1 ELSE 2 END), 3)"),
+        ("CONVERT(date, ts)", "CAST(ts AS DATE)"),
+        ("EVERY(a) OVER (PARTITION BY u)", "BOOL_AND(CAST(a AS BOOLEAN)) OVER (PARTITION BY u)"),
+        ("_x.datediff", "_x.datediff"),
+        ("datediff", "datediff"),
+    ],
+)
+def test_functions_of_other_databases_are_read_as_ours(written, read):
+    assert parse(f"SELECT {written} FROM t").select.expressions[0].sql("duckdb") == read
+
+
+def test_a_name_of_ours_cannot_be_typed():
+    with pytest.raises(QueryRefused, match="keeps such names"):
+        parse("SELECT _tacit_habit_datediff(a, b) FROM t")
+
+
+PIVOTED = (
+    "SELECT * FROM (SELECT y, COUNT(*) FILTER(WHERE x = 'a') AS \"a\", COUNT(*) FILTER(WHERE x = 'b') AS \"b\""
+    " FROM t GROUP BY y) ORDER BY y LIMIT 3"
+)
+PIVOTED_TWICE = (
+    'SELECT * FROM (SELECT "y", SUM(v) FILTER(WHERE x = 1) AS "1_s", COUNT(*) FILTER(WHERE x = 1) AS "1_count(*)"'
+    ' FROM (SELECT y, x, v FROM t) GROUP BY "y")'
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("PIVOT t ON x IN ('a', 'b') USING COUNT(*) GROUP BY y ORDER BY y LIMIT 3", PIVOTED),
+        ("PIVOT (SELECT y, x, v FROM t) ON x IN (1) USING SUM(v) AS s, COUNT(*)", PIVOTED_TWICE),
+        ("PIVOT t ON x USING COUNT(*) GROUP BY y", None),
+        ("PIVOT t ON x IN ('a'), z IN ('b') USING COUNT(*) GROUP BY y", None),
+        ("PIVOT t ON x IN ('a') USING COUNT(*)", None),
+    ],
+)
+def test_pivot_is_a_filtered_aggregate_for_each_value(written, read):
+    if read is None:
+        with pytest.raises(QueryRefused, match="PIVOT") as refusal:
+            parse(written)
+        assert refusal.value.hint
+    else:
+        assert parse(written).select.sql("duckdb") == read
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("CAST(ts AS TIME) >= TIME '22:30'", "{} >= 81000"),
+        ("ts::TIME BETWEEN '06:00' AND '06:00:01'", "{} BETWEEN 21600 AND 21601"),
+        ("ts::TIME IN ('00:00')", "{} IN (0)"),
+        ("a < TIMESTAMP '2020-01-01 22:00:00'", "a < CAST('2020-01-01 22:00:00' AS TIMESTAMP)"),
+    ],
+)
+def test_times_of_day_are_compared_in_seconds(written, read):
+    seconds = "(EXTRACT(HOUR FROM ts) * 3600 + EXTRACT(MINUTE FROM ts) * 60 + EXTRACT(SECOND FROM ts) * 1)"
+    assert parse(f"SELECT 1 FROM t WHERE {written}").select.args["where"].this.sql("duckdb") == read.format(seconds)
+
+
+@pytest.mark.parametrize("time", ["25:00", "noon", "12:00:00.5", "12:00+02:00", ""])
+def test_what_is_no_time_of_day_is_refused(time):
+    with pytest.raises(QueryRefused, match="time of day"):
+        parse(f"SELECT 1 FROM t WHERE ts::TIME > '{time}'")

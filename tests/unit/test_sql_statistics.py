@@ -93,7 +93,7 @@ def _texts(rng: random.Random) -> Iterator[str]:
         yield from [f"COUNT(*) FROM t WHERE {condition}"] * 4
     for key in ("b", "FLOOR(x / 2)", "x % 2", "ROUND(x)", "x // 4", "CASE WHEN b > 0 THEN 'high' ELSE 'low' END"):
         yield from [f"{key}, COUNT(*) FROM t GROUP BY 1"] * 3
-    yield from (f"COUNT(DISTINCT {text}) FROM t" for text in sql_words.TEXTS)
+    yield from (f"COUNT(DISTINCT {text}) FROM t" for text in (*sql_words.TEXTS, *sql_words.ENGINE_TEXTS))
     yield from (f"COUNT(*) FROM t WHERE {condition}" for condition in sql_words.CONDITIONS)
 
 

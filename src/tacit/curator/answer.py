@@ -20,6 +20,7 @@ from tacit.mechanisms.sums import sum_reach
 from tacit.sql import Additive, Counted, Measurement, Plan
 from tacit.sql.binding import dated, post
 from tacit.sql.binding.bind import Output
+from tacit.sql.expressions.dates.date_bins import agreement
 from tacit.sql.planning.errors_expected import Measured, half_width, shared_confidence, single_term
 
 Cell = object
@@ -55,8 +56,10 @@ def answer(plan: Plan, noisy: Noisy) -> AnswerTable:
 
 
 def possible(plan: Plan, noisy: Noisy) -> Noisy:
-    """The noisy groups without those that WHERE rules out, whatever the rows are."""
-    return noisy.without([key.impossible for key in plan.keys])
+    """The noisy groups without those that WHERE or the calendar rules out, whatever the rows are."""
+    shown = noisy.without([key.impossible for key in plan.keys])
+    agree = agreement([key.bin_of for key in plan.keys])
+    return shown if agree is None else shown.where(agree)
 
 
 def keys_among(outputs: Sequence[Output]) -> tuple[int, ...]:

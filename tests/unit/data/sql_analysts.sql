@@ -1241,8 +1241,8 @@ SELECT COUNT(*) AS n FROM patients WHERE birth <= DATE_TRUNC('month', NOW()) - I
 -- plain: SELECT DATE_TRUNC('quarter', admitted) AS m, COUNT(*) AS n FROM admissions GROUP BY 1
 SELECT DATEADD(qq, DATEDIFF(qq, 0, admitted), 0) AS m, COUNT(*) AS n FROM admissions GROUP BY DATEADD(qq, DATEDIFF(qq, 0, admitted), 0)
 
--- gap: months counted from the middle of one by each row's own number
--- refused: they have no one length
+-- analyst: months counted from the middle of one by each row's own number
+-- plain: SELECT DATE '2022-01-15' + TO_MONTHS(DATEDIFF('month', DATE '2022-01-15', admitted)::INT) AS m, COUNT(*) AS n FROM admissions GROUP BY 1
 SELECT DATEADD(month, DATEDIFF(month, DATE '2022-01-15', admitted), DATE '2022-01-15') AS m, COUNT(*) AS n FROM admissions GROUP BY 1
 
 -- epidemiology: 30-day mortality by ward and sex

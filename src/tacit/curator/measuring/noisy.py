@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from fractions import Fraction
@@ -76,11 +76,11 @@ class Noisy:
         """The groups none of whose keys is among the values that are impossible for it, key by key."""
         if not any(impossible):
             return self
-        kept = [
-            index
-            for index, key in enumerate(self.keys)
-            if not any(value in gone for value, gone in zip(key, impossible, strict=True))
-        ]
+        return self.where(lambda key: not any(value in gone for value, gone in zip(key, impossible, strict=True)))
+
+    def where(self, holds: Callable[[KeyTuple], bool]) -> Noisy:
+        """The groups whose keys meet a public condition."""
+        kept = [index for index, key in enumerate(self.keys) if holds(key)]
         groups = np.array(kept, dtype=np.intp)
         columns = tuple(column.at(groups) for column in self.columns)
         return replace(self, keys=tuple(self.keys[index] for index in kept), columns=columns)

@@ -65,12 +65,16 @@ def _cut(bound: BoundQuery) -> list[str]:
 
 
 def _holds_every_row(key: Key) -> bool:
-    """Whether no row can be without a value of it: a CASE of labels that ends in ELSE."""
-    return isinstance(key.sql, exp.Case) and key.sql.args.get("default") is not None and key.keep is None
+    """Whether no row can be without a value of it: a CASE of labels that ends in ELSE, or whether a cell is there."""
+    if key.keep is not None:
+        return False
+    asked = key.sql.this.unnest() if isinstance(key.sql, exp.Not) else key.sql
+    return isinstance(asked, exp.Is) or (isinstance(asked, exp.Case) and asked.args.get("default") is not None)
 
 
 def _name(bound: BoundQuery, place: int) -> str:
     """What the analyst calls a key."""
     named = (out.name for out in bound.outputs if out.key == place and out.name)
     column = bound.keys[place].sql.find(exp.Column)
-    return next(named, column.name if column is not None else f"key {place + 1}")
+    own = column is None or column.name.startswith(" ")  # a name that we gave
+    return next(named, f"key {place + 1}" if own or column is None else column.name)

@@ -116,6 +116,8 @@ def _pg_called(node: exp.Expression) -> exp.Expression:
         values, share = (argument.copy() for argument in node.expressions)
         order = exp.Order(expressions=[exp.Ordered(this=values)])
         return exp.WithinGroup(this=call("PERCENTILE_CONT", share), expression=order)
+    if node.this == "TO_MONTHS":
+        return call("MAKE_INTERVAL", exp.Literal.number(0), cast(node.expressions[0].copy(), "INT"))
     if node.this != "TO_SECONDS":
         return other_words(node)
     zeros = (exp.Literal.number(0) for _ in range(6))

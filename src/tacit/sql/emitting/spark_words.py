@@ -119,6 +119,8 @@ def _spark_moved(node: exp.Expression) -> exp.Expression:
     left, right = node.this, node.expression
     if isinstance(right, exp.Interval):
         return call("ADD_MONTHS", left.copy(), cast(quoted(str(right.this.this)), "INT"))
+    if isinstance(right, exp.Anonymous) and right.this == "TO_MONTHS":
+        return call("ADD_MONTHS", left.copy(), right.expressions[0].copy())
     if isinstance(right, exp.Anonymous) and right.this == "TO_SECONDS":
         return cast(call("TIMESTAMP_SECONDS", right.expressions[0].copy()), "TIMESTAMP_NTZ")
     if isinstance(left, exp.Cast) and left.to.this is exp.DType.DATE:

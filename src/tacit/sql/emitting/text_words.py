@@ -9,6 +9,11 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.sql.expressions.text.spaces import SPACES
 
+_INSTEAD = {
+    "REGEXP_MATCHES": "say what stands at fixed places, as in '^J4[0-7]', or use LIKE",
+    "REGEXP_REPLACE": "cut it with SPLIT_PART(name, '.', 1), or put REPLACE(name, '-', '') or TRANSLATE in its place",
+    "REGEXP_EXTRACT": "take it out with SPLIT_PART(name, '/', 2), LEFT or RIGHT",
+}
 _MOST_GAPS = 2  # '%special%requests%' has two
 
 
@@ -17,10 +22,11 @@ def other_words(node: exp.Expression) -> exp.Expression:
 
     For its automaton they have none: their regular expressions backtrack, and some texts take them very long.
     """
-    if node.this == "REGEXP_MATCHES":
+    hint = _INSTEAD.get(str(node.this))
+    if hint is not None:
         raise QueryRefused(
             "this regular expression is refused on this engine: it backtracks, and how long it takes tells of a row",
-            hint="say what stands at fixed places, as in '^J4[0-7]', or use LIKE",
+            hint=hint,
         )
     if node.this != "ARRAY_TO_STRING":
         return node

@@ -15,9 +15,10 @@ from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, ColumnType, ListDomain, RangeDomain, TableDomain, fold
 from tacit.policy.reading.types import EPOCH
 from tacit.sql.expressions.cells import in_steps
+from tacit.sql.expressions.dates.date_bins import BinOf, bin_of
 from tacit.sql.expressions.dates.date_functions import part_of
 from tacit.sql.expressions.dates.date_keys import bins_of
-from tacit.sql.expressions.dates.date_texts import is_text, text_of_date
+from tacit.sql.expressions.dates.date_texts import formatted, is_text, text_of_date
 from tacit.sql.expressions.dates.instant_reading import is_instant
 from tacit.sql.expressions.dates.instants import Instant, of_column, truncated
 from tacit.sql.expressions.names.printing import text_of
@@ -58,6 +59,7 @@ class Key:
     keep: exp.Expression | None = None
     impossible: frozenset[Value] = field(default=frozenset(), repr=False, compare=False)  # values that WHERE rules out
     row_of: str | None = field(default=None, repr=False, compare=False)  # whose rows have its values: a public table's
+    bin_of: BinOf | None = field(default=None, repr=False, compare=False)  # of which column's moments it is a bin
     signature: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -95,8 +97,12 @@ def key(node: exp.Expression, scope: Scope) -> Key:
             hint="group by something many people share; a subquery may be grouped by it",
         )
     if isinstance(node, exp.Column):
-        return _column_key(node, scope)
-    node = plain(node)
+        return replace(_column_key(node, scope), bin_of=bin_of(node, scope))
+    return replace(_made_key(formatted(plain(node), scope), scope), bin_of=bin_of(node, scope))
+
+
+def _made_key(node: exp.Expression, scope: Scope) -> Key:
+    """A key that is computed."""
     if isinstance(node, exp.Case):
         labelled = case_key(node, scope)
         if labelled is not None:

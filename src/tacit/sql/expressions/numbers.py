@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -11,17 +12,19 @@ from sqlglot import exp
 from tacit.errors import QueryRefused, UnboundedColumn
 from tacit.policy import ColumnPolicy, ColumnType, RangeDomain
 from tacit.sql.expressions.dates.date_functions import from_dates
+from tacit.sql.expressions.names.printing import text_of
 from tacit.sql.expressions.names.scope import Scope, bare, name_of, written_twice
 from tacit.sql.expressions.names.sugar import plain
 from tacit.sql.expressions.names.written import not_too_long
 from tacit.sql.expressions.numeric import arithmetic, functions
 from tacit.sql.expressions.numeric import grid as g
-from tacit.sql.expressions.numeric.arithmetic import integer
-from tacit.sql.expressions.operands import cell
-from tacit.sql.expressions.text.texts import PLACED
+from tacit.sql.expressions.numeric.arithmetic import Width, integer
+from tacit.sql.expressions.operands import cell, operand
+from tacit.sql.expressions.text.texts import PLACED, longest
 
 Predicate = Callable[[exp.Expression, Scope], exp.Expression]
 MAX_BUCKETS = 1_000_000  # of WIDTH_BUCKET
+_LONGEST_TEXT = (1 << 31) - 1  # characters that any engine holds in a cell
 
 
 @not_too_long
@@ -62,7 +65,7 @@ def _refused(node: exp.Expression) -> QueryRefused:
     if isinstance(node, (exp.Length, exp.StrPosition)):
         return QueryRefused(
             f"{name_of(node)} has no bounds inside an aggregate: a text may be of any length",
-            hint="count texts by their length: COUNT_IF(LENGTH(name) > 10)",
+            hint=f"say how long it may be: LEAST({text_of(node, comments=False)[:60]}, 100)",
         )
     if isinstance(node, exp.Initcap):
         return QueryRefused(
@@ -217,12 +220,54 @@ def _nullif(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
     return g.choose([(predicate(same, scope), None)], left)
 
 
+_COUNTED = (exp.Length, exp.StrPosition)
+
+
+def _characters(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
+    """LENGTH(x) and POSITION('a' IN x) of a text whose length is known to end somewhere."""
+    most = longest(node.this, scope)
+    if most is None:
+        raise _refused(node)
+    return _held_characters(node, scope, most)
+
+
+def _held_characters(node: exp.Expression, scope: Scope, most: int) -> g.Grid:
+    """A number of characters, or a place among them, counted up to so many; NULL of NULL."""
+    counted = operand(node, scope)
+    assert counted is not None  # noqa: S101 - `texts` has a word for both
+    return g.held(g.Grid(counted.sql, Fraction(1), 0, _LONGEST_TEXT, nullable=True, width=Width.BIGINT), 0, most)
+
+
+def _least_characters(node: exp.Expression, scope: Scope) -> int | None:
+    """The constant up to which LEAST counts the characters beside it; None where there is none."""
+    parts = [node.this, *node.expressions]
+    if not isinstance(node, exp.Least) or not any(isinstance(bare(part), _COUNTED) for part in parts):
+        return None
+    values = [scope.value(part) for part in parts if scope.is_constant(part)]
+    ends = [value for value in values if isinstance(value, (int, Fraction)) and 0 <= value <= _LONGEST_TEXT]
+    return math.ceil(min(ends)) if ends else None
+
+
 def _extreme(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
+    most = _least_characters(node, scope)
+    if most is not None:
+        return _least(node, scope, predicate, most)
     parts = [_or_null(part, scope, predicate) for part in (node.this, *node.expressions)]
     numbers = [part for part in parts if part is not None]
     if not numbers:
         raise QueryRefused(f"{name_of(node)} needs a number", hint=f"write {name_of(node)}(x, 0)")
     return g.extreme(numbers, least=isinstance(node, exp.Least))
+
+
+def _least(node: exp.Expression, scope: Scope, predicate: Predicate, most: int) -> g.Grid:
+    """LEAST(LENGTH(x), 100): what could be of any length is counted up to there. A NULL is left aside, as in LEAST."""
+    numbers = []
+    for part in map(bare, (node.this, *node.expressions)):
+        if isinstance(part, _COUNTED):
+            numbers.append(_held_characters(part, scope, most))
+        elif not isinstance(part, exp.Null):
+            numbers.append(number(part, scope, predicate=predicate))
+    return g.extreme(numbers, least=True)
 
 
 def _bucket(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
@@ -287,6 +332,8 @@ _BUILDERS: dict[type[exp.Expression], Callable[[exp.Expression, Scope, Predicate
     exp.Case: _case,
     exp.Coalesce: _coalesce,
     exp.Nullif: _nullif,
+    exp.Length: _characters,
+    exp.StrPosition: _characters,
     exp.Greatest: _extreme,
     exp.Least: _extreme,
     exp.WidthBucket: _bucket,

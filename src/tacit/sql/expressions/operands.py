@@ -13,7 +13,7 @@ from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, ColumnType
 from tacit.sql.expressions import cells
 from tacit.sql.expressions.dates.date_functions import SPELLED_OUT, part_of
-from tacit.sql.expressions.dates.date_texts import is_text, text_of_date
+from tacit.sql.expressions.dates.date_texts import formatted, is_text, text_of_date
 from tacit.sql.expressions.dates.instant_reading import instant, is_instant
 from tacit.sql.expressions.names.scope import Scope, Value, bare, name_of
 from tacit.sql.expressions.names.sugar import plain
@@ -118,7 +118,7 @@ def operand(node: exp.Expression, scope: Scope) -> Operand | None:
         return Operand(cells.comparable(found, sql_type), kind, exact=None if exact is None else found, numeric=exact)
     if isinstance(node, exp.Window):
         return _neighbour(node, scope)
-    return _call(plain(node), scope)
+    return _call(formatted(plain(node), scope), scope)
 
 
 def _neighbour(node: exp.Window, scope: Scope) -> Operand | None:

@@ -24,6 +24,7 @@ from tacit.sql.expressions.numeric import arithmetic, numerics
 from tacit.sql.expressions.numeric.grid import Grid
 from tacit.sql.expressions.operands import FUNCTIONS, Operand, comparable, constant, kind_of, literal, operand
 from tacit.sql.expressions.text.matching import matches, unescaped
+from tacit.sql.expressions.text.replacing import REPLACING
 from tacit.sql.expressions.text.texts import COMPUTED, PLACED
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
@@ -37,14 +38,9 @@ _NUMERIC = {ColumnType.INTEGER, ColumnType.NUMBER}
 _WIDEST = 1 << 126  # what 128 bits hold, with room to spare
 _MAX_LIST = 5_000
 _NOW = {"NOW", "CURRENT_TIMESTAMP", "CURRENTTIMESTAMP", "GETDATE", "SYSDATE", "LOCALTIMESTAMP", "GETUTCDATE"}
-_MIRRORED: dict[type[exp.Expression], type[exp.Expression]] = {
-    exp.EQ: exp.EQ,
-    exp.NEQ: exp.NEQ,
-    exp.GT: exp.LT,
-    exp.GTE: exp.LTE,
-    exp.LT: exp.GT,
-    exp.LTE: exp.GTE,
-}
+_MIRRORED: dict[type[exp.Expression], type[exp.Expression]] = dict(
+    zip(_COMPARISONS, (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE), strict=True)
+)
 
 
 @not_too_long
@@ -396,5 +392,5 @@ _BUILDERS: dict[type[exp.Expression], Callable[[exp.Expression, Scope], exp.Expr
     exp.NullSafeEQ: lambda node, scope: logic.same(node, scope, predicate),
     exp.NullSafeNEQ: lambda node, scope: logic.same(node, scope, predicate),
 }
-FUNCTIONS[exp.Case] = lambda node, scope: choices.operand_of(node, scope, predicate)
+FUNCTIONS.update({**REPLACING, exp.Case: lambda node, scope: choices.operand_of(node, scope, predicate)})
 COMPUTED.append(lambda node, scope: choices.whole_number(node, scope, predicate))

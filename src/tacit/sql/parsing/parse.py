@@ -14,7 +14,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 from tacit.core.rational import MAX_EXPONENT
 from tacit.errors import InvalidParameter, QueryRefused, QuerySyntaxError
 from tacit.policy.reading.names import RESERVED, is_reserved
-from tacit.sql.expressions.names.spoken import AsTyped
+from tacit.sql.expressions.names.typed import tokens_of, trees_of
+from tacit.sql.parsing.clock import in_seconds
 from tacit.sql.parsing.pivots import without_pivots
 from tacit.sql.parsing.price import PriceTag, google_options, written_price
 from tacit.sql.parsing.query import Query
@@ -29,7 +30,6 @@ Parameters = Sequence[object] | Mapping[str, object]
 _EXPLAIN = re.compile(r"\s*EXPLAIN\b", re.IGNORECASE)
 _EXPLAIN_MORE = re.compile(r"\s*(ANALYZE|VERBOSE|\()", re.IGNORECASE)
 _FORM = "write DP-SELECT 0.5 COUNT(*) FROM table, or EXPLAIN DP-SELECT … to see its price first"
-_DIALECT = AsTyped()
 _NAMES = {TokenType.VAR, TokenType.IDENTIFIER}
 _BEFORE_TOP = {TokenType.SELECT, TokenType.DISTINCT, TokenType.NUMBER}  # the last one is a price
 
@@ -45,6 +45,7 @@ def parse(text: str, parameters: Parameters = ()) -> Query:
     cursor = Cursor(_tokens(text))
     named = _named(parameters)
     clause = cursor.with_clause()
+    cursor.pivot_as_select()
     try:
         tag = _price_tag(cursor, named)
     except InvalidParameter as error:  # what is wrong with a price is wrong with the query
@@ -84,7 +85,7 @@ def _check_size(text: str) -> None:
 
 def _tokens(text: str) -> list[Token]:
     try:
-        tokens = without_brackets(_DIALECT.tokenize(text), text)
+        tokens = without_brackets(tokens_of(text), text)
     except SqlglotError:
         raise QuerySyntaxError("the query cannot be read: a quote or comment is not closed", hint=_FORM) from None
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
@@ -153,7 +154,7 @@ def _price_tag(cursor: Cursor, named: Mapping[str, object]) -> PriceTag:
 
 def _select(tokens: list[Token], text: str) -> exp.Select | exp.SetOperation:
     try:
-        trees = _DIALECT.parser().parse(tokens, text)
+        trees = trees_of(tokens, text)
     except SqlglotError as error:
         raise QuerySyntaxError(_where(error, text), hint=_FORM) from None
     except RecursionError:
@@ -163,7 +164,7 @@ def _select(tokens: list[Token], text: str) -> exp.Select | exp.SetOperation:
     tree = trees[0] if len(trees) == 1 else None
     if not isinstance(tree, (exp.Select, exp.SetOperation)):
         raise QuerySyntaxError("the query is not a SELECT", hint=_FORM)
-    return without_pivots(tree)
+    return in_seconds(without_pivots(tree))
 
 
 def _where(error: SqlglotError, text: str) -> str:

@@ -7,6 +7,8 @@ from typing import TypeVar
 
 from sqlglot import exp
 
+from tacit.errors import QueryRefused
+
 T = TypeVar("T", bound=exp.Expr)
 
 
@@ -14,6 +16,9 @@ def without_pivots(tree: T) -> T:
     """The question, with every PIVOT of a SELECT that lists its columns and aggregates nothing written out."""
     for pivot in list(tree.find_all(exp.Pivot)):
         holder = pivot.parent
+        if pivot.args.get("using") and pivot.arg_key in {"this", None}:
+            pivot.replace(_statement(pivot, _named(tree)))
+            continue
         if not isinstance(holder, (exp.Subquery, exp.Table)) or len(holder.args.get("pivots") or ()) != 1:
             continue
         rows = _listed(holder, _named(tree))
@@ -25,6 +30,38 @@ def without_pivots(tree: T) -> T:
             written.set("from_", exp.From(this=source))
             holder.replace(exp.Subquery(this=written, alias=alias.copy(), joins=holder.args.get("joins")))
     return tree
+
+
+def _statement(pivot: exp.Pivot, named: Mapping[str, exp.Expr]) -> exp.Select:
+    """DuckDB's own `PIVOT rows ON x IN (…) USING SUM(y) GROUP BY z`, as the SELECT that it means."""
+    field = pivot.expressions[0] if len(pivot.expressions) == 1 else None
+    if not isinstance(field, exp.In) or not all(isinstance(value, exp.Literal) for value in field.expressions):
+        raise QueryRefused(
+            "PIVOT is refused without the values that become columns: which there are is in the rows alone",
+            hint="list them: PIVOT t ON x IN ('a', 'b') USING COUNT(*) GROUP BY y",
+        )
+    group = pivot.args.get("group")
+    rows = None if group is not None else _listed(pivot.this, named)
+    if group is None and rows is None:
+        raise QueryRefused(
+            "PIVOT needs to know its groups", hint="add GROUP BY, or list columns: PIVOT (SELECT a, b …)"
+        )
+    calls = [(item.alias, item.unalias()) for item in pivot.args["using"]]
+    used = {column.name.casefold() for _, call in calls for column in call.find_all(exp.Column)}
+    used |= {column.name.casefold() for column in field.this.find_all(exp.Column)}
+    rest = [exp.column(exp.to_identifier(name, quoted=True)) for name in rows or () if name.casefold() not in used]
+    keys: list[exp.Expr] = [each.copy() for each in group.expressions] if group is not None else [*rest]
+    columns: list[exp.Expr] = [each.copy() for each in keys]
+    for value in field.expressions:
+        for alias, call in calls:
+            suffix = alias or (call.sql(dialect="duckdb").lower() if len(calls) > 1 else "")
+            where = exp.Where(this=exp.EQ(this=field.this.copy(), expression=value.copy()))
+            filtered = exp.Filter(this=call.copy(), expression=where)
+            columns.append(exp.alias_(filtered, f"{value.name}_{suffix}" if suffix else value.name, quoted=True))
+    select = exp.Select(expressions=columns, from_=exp.From(this=pivot.this.copy()))
+    if keys:
+        select.set("group", exp.Group(expressions=keys))
+    return select
 
 
 def _named(tree: exp.Expr) -> Mapping[str, exp.Expr]:

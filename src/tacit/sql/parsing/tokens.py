@@ -6,6 +6,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from tacit.errors import QuerySyntaxError
 
+_BEGINS = {TokenType.SELECT, TokenType.PIVOT}
+
 
 class Cursor:
     """Reads tokens from left to right."""
@@ -60,11 +62,35 @@ class Cursor:
         for place, token in enumerate(self._tokens):
             depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
             following = self._tokens[place + 1].text if place + 1 < len(self._tokens) else ""
-            is_question = token.token_type is TokenType.SELECT or (token.text.upper() == "DP" and following == "-")
+            is_question = token.token_type in _BEGINS or (token.text.upper() == "DP" and following == "-")
             if place and depth == 0 and is_question:
                 clause, self._tokens = self._tokens[:place], self._tokens[place:]
                 return clause
         raise QuerySyntaxError("the query ends after WITH", hint="write WITH t AS (SELECT …) DP-SELECT 0.5 … FROM t")
+
+    def pivot_as_select(self) -> None:
+        """PIVOT … alone is SELECT * FROM (PIVOT …)."""
+        if not self.sees(TokenType.PIVOT):
+            return
+        first, depth, end = self._tokens[self.position], 0, len(self._tokens)
+        for place in range(self.position, len(self._tokens)):
+            kind = self._tokens[place].token_type
+            depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(kind, 0)
+            if depth == 0 and kind in {TokenType.ORDER_BY, TokenType.LIMIT}:
+                end = place  # they order what PIVOT gives
+                break
+        last = self._tokens[end - 1]
+        where = (first.line, first.col, first.start, first.start)
+        words = (
+            (TokenType.SELECT, "SELECT"),
+            (TokenType.STAR, "*"),
+            (TokenType.FROM, "FROM"),
+            (TokenType.L_PAREN, "("),
+        )
+        before = [Token(kind, text, *where) for kind, text in words]
+        after = Token(TokenType.R_PAREN, ")", last.line, last.col, last.end, last.end)
+        rows = self._tokens[self.position : end]
+        self._tokens = [*self._tokens[: self.position], *before, *rows, after, *self._tokens[end:]]
 
     def rest_as_select(self, parameters_used: int, *, clause: list[Token]) -> list[Token]:
         """The tokens not yet read, with a SELECT put before them, a WITH before that, and each `?` given its number."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -13,6 +13,7 @@ from tacit.sql.parsing.query import Query
 from tacit.sql.planning.excess import refuse_bias
 from tacit.sql.planning.work import check_work
 from tacit.sql.postprocessing.dissection import Dissected, PostProcessing, dissected
+from tacit.sql.postprocessing.public_facts import looked_up
 from tacit.sql.postprocessing.synthetic import refuse_synthetic
 
 _BIAS = "give WITH BIAS to the inner SELECT, asked on its own"
@@ -33,6 +34,11 @@ def bind_statement(query: Query, policy: Policy, *, schema: Schema) -> BoundStat
     One question stays one: the errors of its arithmetic are known exactly. What that refuses is taken apart.
     """
     refuse_synthetic(query)
+    asked, query = query, replace(query, select=looked_up(query.select, policy))
+    return replace(_bound(query, policy, schema), query=asked)
+
+
+def _bound(query: Query, policy: Policy, schema: Schema) -> BoundStatement:
     refused: QueryRefused | None = None
     if isinstance(query.select, exp.Select):
         try:

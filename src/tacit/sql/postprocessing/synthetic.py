@@ -11,7 +11,7 @@ from tacit.errors import QueryRefused
 from tacit.policy import Policy, fold
 from tacit.sql.expressions.names.printing import text_of
 from tacit.sql.expressions.names.scope import parameter_value
-from tacit.sql.expressions.names.spoken import SYNTHETIC
+from tacit.sql.expressions.names.typed import SYNTHETIC
 from tacit.sql.expressions.operands import literal
 from tacit.sql.parsing.query import DefaultPrice, Query
 from tacit.sql.postprocessing.dissection import name_columns

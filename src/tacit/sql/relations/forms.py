@@ -66,7 +66,9 @@ def _plain_aggregate(node: exp.Expr) -> exp.Expr:
         )
         kind = exp.Max if isinstance(node, exp.LogicalOr) else exp.Min
         return exp.Paren(this=exp.EQ(this=kind(this=truth), expression=exp.Literal.number(1)))
-    if isinstance(node, exp.IgnoreNulls) and isinstance(node.this, exp.AnyValue):  # any will do: the least
+    if (
+        isinstance(node, exp.IgnoreNulls) and isinstance(node.this, exp.AnyValue) and node.this.this is not None
+    ):  # any will do: the least
         return exp.Min(this=node.this.this.copy())
     if isinstance(node, exp.WithinGroup):
         return _within_group(node)

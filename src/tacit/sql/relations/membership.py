@@ -20,6 +20,7 @@ _ELSE = {
     True: "put it after FROM, grouped by the unit, and join it",
     False: "its tables are public: read it directly, then write it as a constant",
 }
+_CUT = ("distinct", "limit", "order", "offset", "group", "having")
 _NUMERIC = {ColumnType.INTEGER, ColumnType.NUMBER}
 
 
@@ -115,14 +116,18 @@ def _public(node: exp.Expression, inner: Correlated, part: NamedTable) -> exp.Ex
 def scalar(node: exp.Expression, asker: Asker) -> tuple[exp.Expression, ColumnType, str]:
     """(SELECT MIN(x) FROM …): one value, of public tables or of the same unit's own rows; its type, if it is exact."""
     select = _select(node, "a subquery")
-    call = select.expressions[0].unalias() if len(select.expressions) == 1 else None
+    written = select.expressions[0].unalias() if len(select.expressions) == 1 else None
+    looked_up = isinstance(written, exp.Column) and not any(select.args.get(name) for name in _CUT)
+    call = exp.Min(this=written.copy()) if looked_up and written is not None else written
     if call is None or not call.find(exp.AggFunc) or select.args.get("group") or select.args.get("having"):
-        raise QueryRefused("a subquery is refused here: it may have more than one row", hint="write IN (SELECT …)")
+        raise _several()
     inner = Correlated(select, asker)
     inner.take_apart()
     plain = isinstance(call, _ONE) and not call.expressions and _is_of_a_value(call)
     value = call.this.copy() if plain else exp.Literal.number(1)
     part = inner.derived([exp.Alias(this=value, alias=exp.to_identifier("value"))])
+    if looked_up and part.is_private:
+        raise _several()
     if _is_untied(part, inner):
         raise QueryRefused("a subquery is refused here: other people's rows would decide", hint=_FIRST)
     if not plain and not (isinstance(call, exp.Count) and isinstance(call.this, exp.Star)):
@@ -132,11 +137,20 @@ def scalar(node: exp.Expression, asker: Asker) -> tuple[exp.Expression, ColumnTy
             "a subquery that stands for one value is tied to the row outside by = between columns",
             hint="write EXISTS, which may compare as it likes; or " + _ELSE[part.is_private],
         )
+    if looked_up and written is not None:
+        asker.note(f"of several rows that a subquery finds, the least {written.name[:60]} counts")
     column, kind = _first(part)
     counted, exact = isinstance(call, exp.Count), numeric(part.types[column]) is not None
     made = type(call)(this=_raw(inner, column) if exact else _cell(inner, part, column))
     found = exp.Subquery(this=inner.over(part, listed=[made], names=[column]))
     return found, ColumnType.INTEGER if counted else kind, part.types[column] if exact and not counted else ""
+
+
+def _several() -> QueryRefused:
+    return QueryRefused(
+        "a subquery is refused here: it may have more than one row",
+        hint="write MIN(…) or MAX(…) in it, or IN (SELECT …)",
+    )
 
 
 def _is_of_a_value(call: exp.Expression) -> bool:

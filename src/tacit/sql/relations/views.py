@@ -7,15 +7,13 @@ from sqlglot.errors import SqlglotError
 
 from tacit.errors import PolicyError
 from tacit.policy import ViewPolicy
-from tacit.sql.expressions.names.spoken import AsTyped
-
-_DIALECT = AsTyped()
+from tacit.sql.expressions.names.typed import tokens_of, trees_of
 
 
 def parsed(view: ViewPolicy) -> exp.Expression:
     """The query of a view. It is bound and built anew like any subquery."""
     try:
-        tree = _DIALECT.parse(view.query)[0]
+        tree = trees_of(tokens_of(view.query), view.query)[0]
     except (SqlglotError, RecursionError, LookupError):
         raise PolicyError(f"the view {view.name} cannot be read", hint="its query is one SELECT") from None
     if not isinstance(tree, (exp.Select, exp.Union)):

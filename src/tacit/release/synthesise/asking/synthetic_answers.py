@@ -37,7 +37,7 @@ from tacit.release.synthesise.asking.held_rows import (
 from tacit.release.synthesise.columns import modelled_columns
 from tacit.release.synthesise.door import Synthesiser, model_family
 from tacit.release.synthesise.model import SyntheticModel
-from tacit.sql.expressions.names.spoken import SYNTHETIC
+from tacit.sql.expressions.names.typed import SYNTHETIC
 from tacit.sql.postprocessing.synthetic import SyntheticQuestion, refuse_price, refuse_private
 
 _CONFIDENCE = Fraction(95, 100)

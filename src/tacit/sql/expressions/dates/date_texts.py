@@ -20,8 +20,10 @@ from tacit.policy import ColumnType
 from tacit.sql.expressions.dates import instant_numbers as numbers
 from tacit.sql.expressions.dates import instants
 from tacit.sql.expressions.dates.date_keys import bins_of
+from tacit.sql.expressions.dates.instant_reading import is_instant
 from tacit.sql.expressions.dates.instants import Instant
 from tacit.sql.expressions.names.scope import Scope, bare, name_of
+from tacit.sql.expressions.names.typed import SAID
 from tacit.sql.expressions.numeric import arithmetic
 from tacit.sql.expressions.numeric import grid as g
 
@@ -128,6 +130,31 @@ def is_text(node: exp.Expression) -> bool:
     if isinstance(node, exp.Anonymous):
         return str(node.this).upper() in {"DATE_FORMAT", "TO_CHAR"} and len(node.expressions) == 2
     return isinstance(node, (exp.TimeToStr, exp.Dayname, exp.Monthname))
+
+
+def formatted(node: exp.Expression, scope: Scope) -> exp.Expression:
+    """CAST(day AS VARCHAR) as the format that it means, 2026-01-31 or 2026-01-31 23:59:59; any other node as it is."""
+    if not isinstance(node, exp.Cast) or node.to.this not in exp.DataType.TEXT_TYPES or node.to.expressions:
+        return node
+    inner = bare(node.this)
+    if not is_instant(inner, scope):
+        return node
+    days = _is_day(inner, scope)
+    shown = exp.TimeToStr(this=inner.copy(), format=exp.Literal.string("%Y-%m-%d" if days else "%Y-%m-%d %H:%M:%S"))
+    shown.meta[SAID] = name_of(node)
+    return shown
+
+
+def _is_day(node: exp.Expression, scope: Scope) -> bool:
+    """Whether a moment is a DATE, by its form: what is moved by hours is none."""
+    node = bare(node)
+    if isinstance(node, exp.Column):
+        return scope.column(node)[1] is ColumnType.DATE
+    if scope.is_constant(node):
+        return not isinstance(scope.value(node), datetime)
+    if isinstance(node, exp.Cast):
+        return node.to.this is exp.DType.DATE
+    return isinstance(node, (exp.Date, exp.TsOrDsToDate, exp.LastDay))
 
 
 def text_of_date(

@@ -159,10 +159,15 @@ class _Reader:
         span = self._span(bare(by), found)
         if isinstance(span, Span):
             return instants.moved(found, -span if back else span)
-        return instants.moved_by(span[0], g.negate(span[1]) if back else span[1])
+        moved_by = instants.moved_by_months if span[0] is None else instants.moved_by
+        return moved_by(span[0] or found, g.negate(span[1]) if back else span[1])
 
-    def _span(self, node: exp.Expression, start: Instant) -> Span | tuple[Instant, g.Grid]:
-        """How far a moment is moved: a constant, or so many days or seconds of the row's own, and what they move."""
+    def _span(self, node: exp.Expression, start: Instant) -> Span | tuple[Instant | None, g.Grid]:
+        """How far a moment is moved: a constant, or so many days or seconds of the row's own, and what they move.
+
+        So many months of the row's own move the moment as it is: None stands for it.
+        """
+        node = _times_interval(node)
         if isinstance(node, exp.Interval):
             unit = part_name(_unit_of(node.args.get("unit")))
             if not isinstance(node.this, exp.Expression) or self.scope.is_constant(node.this):
@@ -178,19 +183,23 @@ class _Reader:
             raise QueryRefused("a number is added to a TIMESTAMP: of what?", hint="write INTERVAL '30' DAY")
         return start, self.number(node)
 
-    def _own_span(self, counted: exp.Expression, unit: str, start: Instant) -> tuple[Instant, g.Grid]:
+    def _own_span(self, counted: exp.Expression, unit: str, start: Instant) -> tuple[Instant | None, g.Grid]:
+        if unit in _MONTHS:
+            return None, g.multiply(self.number(counted), g.constant(Fraction(_MONTHS[unit])))
         width = _FIXED.get(unit)
         if width is None:
             raise QueryRefused(
-                f"a date is moved by {unit}s of a row's own: they have no one length",
-                hint="a constant number of months or years is allowed, and any number of days",
+                f"a date is moved by {unit[:20]}s of a row's own",
+                hint=f"the units are {', '.join((*_MONTHS, *_FIXED))}",
             )
         if start.kind is ColumnType.DATE and width % DAY == 0:
             return start, g.multiply(self.number(counted), g.constant(Fraction(width // DAY)))
         return instants.as_timestamp(start.bounded()), g.multiply(self.number(counted), g.constant(Fraction(width)))
 
     def months(self, node: exp.Expression) -> Instant:
-        count = self.scope.value(node.expression) if self.scope.is_constant(node.expression) else None
+        if not self.scope.is_constant(node.expression):
+            return instants.moved_by_months(self.read(node.this), self.number(node.expression))
+        count = self.scope.value(node.expression)
         if type(count) is not int or abs(count) > 1_000_000:
             raise QueryRefused("ADD_MONTHS needs a whole number of months", hint="write ADD_MONTHS(day, 3)")
         return instants.moved(self.read(node.this), Span(months=count))
@@ -264,6 +273,19 @@ def date_in(value: object) -> date:
     if not isinstance(value, date):
         raise QueryRefused("a date is needed here", hint="write DATE '2026-01-31'")
     return value
+
+
+def _times_interval(node: exp.Expression) -> exp.Expression:
+    """`n * INTERVAL 3 MONTH` and `INTERVAL 3 MONTH * n` as INTERVAL (n * 3) MONTH; anything else as it is."""
+    if not isinstance(node, exp.Mul):
+        return node
+    sides = bare(node.this), bare(node.expression)
+    span, count = sides if isinstance(sides[0], exp.Interval) else sides[::-1]
+    size = span.this if isinstance(span, exp.Interval) else None
+    if not isinstance(size, exp.Literal) or not isinstance(span.args.get("unit"), exp.Expression):
+        return node
+    times = exp.Mul(this=exp.paren(count.copy()), expression=exp.Literal.number(str(size.this)))
+    return exp.Interval(this=exp.paren(times), unit=span.args["unit"].copy())
 
 
 def _unit_of(node: object) -> str:

@@ -262,6 +262,32 @@ def _months_later(instant: Instant, months: int) -> Instant:
     return _made(instant.kind, ends[0] // DAY * DAY, ends[1] // DAY * DAY + DAY - 1, instant, counted=counted)
 
 
+def moved_by_months(instant: Instant, months: g.Grid) -> Instant:
+    """The moment a number of months of the row's own later, held at the last day of a shorter month."""
+    instant = instant.bounded()
+    if months.step.denominator != 1:
+        raise QueryRefused(
+            "a date is moved by a number of months that may not be whole", hint="move it by whole ones: FLOOR(…)"
+        )
+    count = whole_units(months)
+    try:
+        low, high = (after(end, Span(by)) for end, by in zip(instant.ends, (count.low, count.high), strict=True))
+    except (OverflowError, ValueError):
+        raise QueryRefused(
+            "a date could be beyond the years 1 to 9999", hint="move it less far, or tighten its bounds"
+        ) from None
+    ends = int(grid_units(low)), int(grid_units(high))
+    if instant.kind is ColumnType.DATE:
+        later = arithmetic.own_months_after(instant.sql, count.whole)
+        made = _made(instant.kind, *ends, instant, typed=later)
+    else:
+        day = moved_by_months(as_day(instant), months)
+        time = remainder(instant.grid, DAY)
+        ends = ends[0] // DAY * DAY, ends[1] // DAY * DAY + DAY - 1
+        made = _made(instant.kind, *ends, instant, counted=g.add(as_timestamp(day).grid, time))
+    return replace(made, nullable=instant.nullable or months.nullable)
+
+
 def truncated(instant: Instant, unit: str) -> Instant:
     """The first moment of the year, quarter, month, week, day, hour, minute or second that it is in."""
     fine = {"HOUR": 3_600, "MINUTE": 60, "SECOND": 1}.get(unit)

@@ -137,11 +137,14 @@ class Scope:
         return None if declared else found[1]
 
     def known_as(self, node: exp.Column) -> str:
-        """What the relation calls a column, or what the analyst does where it is none."""
+        """What the relation calls a column or a key, or what the analyst does where it is none."""
+        held = self.key(node)
+        if held is not None and self.link(node) is not None:
+            return held[0]
         try:
             return self._name(node)
         except (UnknownName, QueryRefused):
-            return node.name
+            return f"{node.table}.{node.name}" if node.table else node.name
 
     def _name(self, node: exp.Column) -> str:
         """What the relation calls the column that the analyst wrote."""

@@ -2,70 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 from sqlglot import exp
-from sqlglot.dialects.duckdb import DuckDB
-from sqlglot.parsers.duckdb import DuckDBParser
-from sqlglot.tokenizer_core import TokenType
 
-from tacit.sql.expressions.names.habits import HABITS
 from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.typed import SAID
 
-SAID = "said"  # where a node keeps the name of the function that was typed
-SYNTHETIC = "_tacit_synthetic "  # what the name of a table begins with that was typed as `t SYNTHETIC`
 _LONGEST = 60
 _THIS = "this expression"
 
 
-class AsTyped(DuckDB):
-    """DuckDB's SQL, read so that every call remembers what it was called: SUBSTR and MID are one node to the parser."""
-
-    ORIGINAL_NAME_META_KEY = SAID
-
-    class Tokenizer(DuckDB.Tokenizer):
-        """The tokenizer that knows the names that MySQL and BigQuery quote."""
-
-        IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ['"', "`"]
-
-    class Parser(DuckDBParser):
-        """The parser that notes the names, and knows the functions of other databases."""
-
-        FUNCTIONS: ClassVar[dict[str, Any]] = {**DuckDBParser.FUNCTIONS, **HABITS}
-
-        def _parse_function_call(self, *arguments: Any, **named: Any) -> Any:
-            word = self._curr.text if self._curr else ""
-            made = _converted(super()._parse_function_call(*arguments, **named), word)
-            inner = made.this if isinstance(made, exp.Window) else made
-            for node in (made, inner):
-                if isinstance(node, exp.Expression) and word:
-                    node.meta.setdefault(SAID, word)
-            return made
-
-        def _parse_table_parts(self, *arguments: Any, **named: Any) -> Any:
-            """A table; `t SYNTHETIC` gets a name that no table has, so that nothing takes it for the table itself."""
-            table = super()._parse_table_parts(*arguments, **named)
-            word = self._curr
-            if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
-                return table
-            if word and word.token_type is TokenType.VAR and word.text.upper() == "SYNTHETIC":
-                self._advance()
-                table.set("this", exp.to_identifier(SYNTHETIC + table.name, quoted=True))
-            return table
-
-
-def _converted(made: Any, word: str) -> Any:
-    """CONVERT(date, ts) of SQL Server, which names the type first; MySQL names it last."""
-    if word.upper() != "CONVERT" or not isinstance(made, exp.Cast) or not isinstance(made.this, exp.Column):
-        return made
-    written, kind = str(made.this.name).upper(), made.to.args.get("kind")
-    if made.this.table or written not in _CONVERTED or not str(kind or "").isidentifier():
-        return made
-    column = exp.column(exp.to_identifier(str(kind)))
-    return exp.cast(column, "DATE") if written == "DATE" else exp.cast(column, "TIMESTAMP")
-
-
-_CONVERTED = {"DATE", "DATETIME", "DATETIME2"}
 _SIGNS: dict[type[exp.Expression], str] = {
     exp.DPipe: "||",
     exp.Add: "+",

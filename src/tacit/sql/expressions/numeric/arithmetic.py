@@ -302,3 +302,9 @@ def months_after(day: exp.Expression, months: int) -> exp.Expression:
         raise ArithmeticError("so many months are no INT")
     span = exp.Interval(this=exp.Literal.string(str(months)), unit=exp.var("MONTH"))
     return cast_in(exp.paren(exp.Add(this=operand(day), expression=span)), "DATE")
+
+
+def own_months_after(day: exp.Expression, months: Whole) -> exp.Expression:
+    """The same by a number of the row's own; the caller keeps to the calendar."""
+    span = exp.Anonymous(this="TO_MONTHS", expressions=[narrowed(months, Width.INT)])
+    return cast_in(exp.paren(exp.Add(this=operand(day), expression=span)), "DATE")

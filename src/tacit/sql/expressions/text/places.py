@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tacit.sql.expressions.text.regular import EVERY, Anchor, Either, Letters, Node, Pattern, Repeat
+from tacit.sql.expressions.text.regular import EVERY, Anchor, Either, Group, Letters, Node, Pattern, Repeat
 
 MAX_WAYS = 60
 
@@ -62,6 +62,8 @@ def _ways(node: Node) -> Iterator[Way | None]:
             yield from _ways(way)
     elif isinstance(node, Repeat):
         yield from _repeated(node)
+    elif isinstance(node, Group):
+        yield from _ways(node.part)
     else:
         yield from _in_a_row([list(itertools.islice(_ways(part), MAX_WAYS + 1)) for part in node.parts])
 

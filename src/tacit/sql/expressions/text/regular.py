@@ -81,9 +81,17 @@ class Repeat:
     part: Node
     least: int
     most: int | None
+    lazy: bool = False  # as few as will do
 
 
-Node = Letters | Anchor | InTurn | Either | Repeat
+@dataclass(frozen=True)
+class Group:
+    """A part that is taken out, or put in again, by its number."""
+
+    part: Node
+
+
+Node = Letters | Anchor | InTurn | Either | Repeat | Group
 ANY = Letters(((10, 10),), but=True)  # the dot: any character but the end of a line
 EVERY = Letters((), but=True)
 _SIGNS: dict[str, Node] = {"^": Anchor(True), "$": Anchor(False), ".": ANY}
@@ -102,11 +110,25 @@ class Pattern:
         return _written_out(self.node, lambda letters: 1)
 
 
-def read(text: str, *, blind: bool = False, whole: bool = False) -> Pattern:
-    """The pattern behind a text. `blind` takes capital for small letters; `whole` holds for the whole text only."""
+def read(text: str, *, blind: bool = False, whole: bool = False, parts: bool = False) -> Pattern:
+    """The pattern behind a text. `blind` takes capital for small letters; `whole` holds for the whole text only.
+
+    `parts` keeps what tells one match from another: groups, and repetitions of as few as will do.
+    """
     if text.startswith("(?i)"):
         text, blind = text[4:], True
-    return _bounded(text, _Reader(text, blind=blind, wild=False).all(), whole=whole)
+    return _bounded(text, _Reader(text, blind=blind, wild=False, parts=parts).all(), whole=whole)
+
+
+def groups(node: Node) -> int:
+    """How many groups a pattern has."""
+    if isinstance(node, (Letters, Anchor)):
+        return 0
+    if isinstance(node, Group):
+        return 1 + groups(node.part)
+    if isinstance(node, Repeat):
+        return groups(node.part)
+    return sum(map(groups, node.parts if isinstance(node, InTurn) else node.ways))
 
 
 def read_similar(text: str) -> Pattern:
@@ -133,6 +155,8 @@ def _written_out(node: Node, size: Callable[[Letters], int]) -> int:
         return 1
     if isinstance(node, Letters):
         return size(node)
+    if isinstance(node, Group):
+        return 2 + _written_out(node.part, size)
     if isinstance(node, Repeat):
         times = node.least + 1 if node.most is None else node.most
         return 1 + max(times, 1) * _written_out(node.part, size)
@@ -149,6 +173,8 @@ def _nested(node: Node) -> int:
     """How often the part of it that is repeated most often is."""
     if isinstance(node, (Letters, Anchor)):
         return 1
+    if isinstance(node, Group):
+        return _nested(node.part)
     if isinstance(node, Repeat):
         return max(node.least if node.most is None else node.most, 1) * _nested(node.part)
     parts = node.parts if isinstance(node, InTurn) else node.ways
@@ -158,8 +184,9 @@ def _nested(node: Node) -> int:
 class _Reader:
     """Reads a pattern from left to right."""
 
-    def __init__(self, text: str, *, blind: bool, wild: bool) -> None:
+    def __init__(self, text: str, *, blind: bool, wild: bool, parts: bool = False) -> None:
         self.text, self.place, self.blind, self.wild, self.depth = text, 0, blind, wild, 0
+        self.parts = parts
 
     def all(self) -> Node:
         node = self.either()
@@ -202,11 +229,12 @@ class _Reader:
         else:
             self.take()
             least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}[sign]
-        if self.peek() == "?" and not self.wild:  # as few as will do: whether it matches is the same
+        lazy = self.peek() == "?" and not self.wild  # as few as will do: whether it matches is the same
+        if lazy:
             self.take()
         if self.peek() in ("*", "+", "?") or (self.peek() == "{" and self.counts()):
             raise _unread("a repetition is repeated")
-        return Repeat(part, least, most)
+        return Repeat(part, least, most, lazy and self.parts)
 
     def counts(self) -> bool:
         inside, closed, _ = self.text[self.place + 1 :].partition("}")
@@ -231,6 +259,7 @@ class _Reader:
         return known.get(letter) or self.one(ord(letter))
 
     def group(self) -> Node:
+        kept = self.parts and self.peek() != "?"
         if self.peek() == "?":
             self.take()
             if self.take() != ":":
@@ -238,7 +267,7 @@ class _Reader:
         node = self.either()
         if self.take() != ")":
             raise _unread("a parenthesis is not closed")
-        return node
+        return Group(node) if kept else node
 
     def one(self, code: int) -> Letters:
         return Letters(self.folded(((code, code),)))
@@ -332,7 +361,9 @@ def written(node: Node) -> str:
         return _letters(node)
     if isinstance(node, Repeat):
         most = "" if node.most is None else str(node.most)
-        return f"(?:{written(node.part)}){{{node.least},{most}}}"
+        return f"(?:{written(node.part)}){{{node.least},{most}}}{'?' if node.lazy else ''}"
+    if isinstance(node, Group):
+        return f"({written(node.part)})"
     if isinstance(node, Either):
         return "(?:" + "|".join(map(written, node.ways)) + ")"
     return "".join(map(written, node.parts))

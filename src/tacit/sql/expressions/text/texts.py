@@ -13,9 +13,10 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
-from tacit.policy import ColumnType
+from tacit.policy import ColumnType, ListDomain
 from tacit.sql.expressions import cells
-from tacit.sql.expressions.names.scope import Scope, name_of
+from tacit.sql.expressions.dates.date_texts import formatted
+from tacit.sql.expressions.names.scope import Scope, bare, name_of
 from tacit.sql.expressions.numeric import arithmetic
 from tacit.sql.expressions.numeric.arithmetic import Width
 from tacit.sql.expressions.operands import FUNCTIONS, Operand, comparable, literal, of_kind
@@ -47,6 +48,11 @@ def _made(sql: exp.Expression, *parts: Operand, times: int | None = None) -> Ope
             hint="join fewer parts, or replace by something shorter",
         )
     return Operand(sql, ColumnType.TEXT, times=grown)
+
+
+def grown(sql: exp.Expression, times: int) -> Operand:
+    """A text that can be so many times as long as its longest part."""
+    return _made(sql, times=times)
 
 
 def _constant(node: exp.Expression | None, scope: Scope, *, of: exp.Expression, empty: bool = False) -> str:
@@ -145,6 +151,11 @@ def _case(kind: type[exp.Func]) -> Callable[[exp.Expression, Scope], Operand]:
 
 def as_text(node: exp.Expression, scope: Scope, *, of: exp.Expression) -> Operand:
     """What stands in a text: text itself, whole numbers and truth values, which every engine writes alike."""
+    if not isinstance(node, exp.Expression):
+        raise QueryRefused(f"{name_of(of)} is refused without what it is of")
+    dated = formatted(exp.cast(node.copy(), "VARCHAR"), scope)
+    if not isinstance(dated, exp.Cast):
+        node = dated
     found = comparable(node, scope) or next(filter(None, (build(node, scope) for build in COMPUTED)), None)
     if found is None:
         raise QueryRefused(f"{name_of(node)} is refused in {name_of(of)}: text, whole numbers and truth values join")
@@ -329,6 +340,24 @@ def _reading(build: _Build, names: set[str]) -> _Build:
 
 
 FUNCTIONS.update({kind: _reading(*each) for kind, each in _BUILDERS.items()})
+
+
+def longest(node: exp.Expression, scope: Scope) -> int | None:
+    """How many characters a text has at most, where its form or a listed domain says so."""
+    node = bare(node)
+    if isinstance(node, (exp.Left, exp.Right)) and scope.is_constant(node.expression):
+        count = scope.value(node.expression)
+        return count if type(count) is int and 0 <= count <= MAX_CUT else None
+    if isinstance(node, exp.Substring) and node.args.get("length") is not None:
+        count = scope.value(node.args["length"]) if scope.is_constant(node.args["length"]) else None
+        return count if type(count) is int and 0 <= count <= MAX_CUT else None
+    if isinstance(node, (exp.Lower, exp.Upper, exp.Trim, exp.Reverse, exp.SplitPart)):
+        return longest(node.this, scope)
+    if not isinstance(node, exp.Column) or scope.key(node) is not None:
+        return None
+    found, kind = scope.column(node)
+    listed = found.domain.values if kind is ColumnType.TEXT and isinstance(found.domain, ListDomain) else ()
+    return max((len(str(value)) for value in listed), default=None)
 
 
 def cut(made: Operand) -> Operand:
