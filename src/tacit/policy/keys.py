@@ -89,6 +89,7 @@ SERVER = (
         "an answer or error leaves only after a whole number of slots of so many milliseconds: time tells no more",
     ),
     PolicyKey("workers", "whole number", "16", "questions that run at once"),
+    PolicyKey("processes", "whole number", "1", "processes that answer them; `tacit serve --workers` says otherwise"),
     PolicyKey("per_analyst", "whole number", "12", "questions of one analyst that run at once"),
     PolicyKey("queue", "whole number", "100", "questions of one analyst that may wait for their turn"),
     PolicyKey("rate", "whole number", "60000", "requests of one analyst in a minute"),

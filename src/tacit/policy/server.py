@@ -38,6 +38,7 @@ class ServerPolicy:
     key: str | None
     slot_ms: int | None
     workers: int
+    processes: int
     per_analyst: int
     queue: int
     rate: int
@@ -59,6 +60,7 @@ class ServerPolicy:
         key: str | None = None,
         slot_ms: int | None = None,
         workers: int = 16,
+        processes: int = 1,
         per_analyst: int = 12,
         queue: int = 100,
         rate: int = 60_000,
@@ -81,6 +83,7 @@ class ServerPolicy:
             key=key,
             slot_ms=slot_ms,
             workers=workers,
+            processes=processes,
             per_analyst=per_analyst,
             queue=queue,
             rate=rate,
@@ -147,6 +150,7 @@ _READERS = {
     "key": optional(text),
     "slot_ms": optional(count),
     "workers": _workers,
+    "processes": _workers,
     "per_analyst": _workers,
     "queue": count,
     "rate": count,

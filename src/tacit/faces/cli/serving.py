@@ -28,6 +28,10 @@ def serve(
     pg_port: Annotated[
         int | None, typer.Option("--pg-port", metavar="PORT", min=0, max=65_535, help="Of the PostgreSQL wire.")
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", metavar="N", min=1, max=256, help="Processes that answer questions; 1 if left out."),
+    ] = None,
     analyst: Analyst = None,
 ) -> None:
     """Open the doors on one curator: HTTP, with the web console, and the PostgreSQL wire, until SIGTERM or Ctrl-C.
@@ -39,6 +43,7 @@ def serve(
 
     from tacit.curator.forms.extras import needs
     from tacit.faces import owner
+    from tacit.policy import load_policy
 
     owner.refuse_analyst(analyst, "serving the data")
     for module in ("starlette", "uvicorn", "jinja2"):
@@ -47,7 +52,7 @@ def serve(
     from tacit.faces.server.running import serve as serve_doors
     from tacit.faces.server.serving import open_hub
 
-    hub = open_hub(policy)
+    hub = open_hub(policy, processes=workers or load_policy(policy).server.processes)
     try:
         _say_accounts(hub)
         said = hub.policy.server
@@ -124,6 +129,7 @@ COMMANDS = (
         examples="""
   tacit serve
   tacit serve --policy clinic.toml --host 0.0.0.0 --http-port 8443
+  tacit serve --workers 4
 """,
     ),
     Command(

@@ -6,11 +6,11 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 from tacit.core import Number, positive, probability
 from tacit.curator import Curator, Explanation, Release, Session
@@ -22,12 +22,13 @@ from tacit.faces.catalogue import Catalogue, catalogue
 from tacit.faces.log_file import log
 from tacit.faces.opening import Opened, open_policy
 from tacit.faces.server.accounts import Accounts
+from tacit.faces.server.calls import Call
+from tacit.faces.server.processes import Processes
 from tacit.faces.server.turns import Turns, stopping
 from tacit.ledger import Entry
 from tacit.policy import Policy, load_policy
 from tacit.sql import Parameters
 
-T = TypeVar("T")
 _Stamp = tuple[int, int, int] | None
 
 
@@ -69,13 +70,22 @@ class Hub:
     one before; one that cannot be opened stops all questions, for what the curator wants is then not known.
     """
 
-    def __init__(self, policy: Policy, opened: Opened, *, path: Path | None = None, stamp: _Stamp = None) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        opened: Opened,
+        *,
+        path: Path | None = None,
+        stamp: _Stamp = None,
+        processes: Processes | None = None,
+    ) -> None:
         server = policy.server
         self._path, self._stamp = path, stamp
         self._house = _House(policy, opened.curator, catalogue(policy, opened.schema))
         self._refusal: PolicyError | None = None
         self._lock = threading.RLock()
         self._turns = Turns(server.workers, per_analyst=server.per_analyst, queue=server.queue)
+        self._processes = processes
         self._closed = False
         self.accounts = Accounts.of(policy)
         self.counts = Counts()
@@ -100,6 +110,11 @@ class Hub:
         """How many questions run, and how many wait."""
         return self._turns.load
 
+    @property
+    def processes(self) -> Processes | None:
+        """Who answers questions beside this process; None where it does so itself."""
+        return self._processes
+
     def session(self, analyst: str, epsilon: Number | None = None, delta: Number | None = None) -> Session:
         """Who asks, and what a plain SELECT costs them. Raises PolicyError where the policy does not name them."""
         return Session(
@@ -112,9 +127,9 @@ class Hub:
         self, session: Session, sql: str, parameters: Parameters = (), *, request_id: str | None = None
     ) -> Release | Explanation:
         """Answer the question, or explain it where it says EXPLAIN."""
-        return await self._in_slots(
-            session, lambda curator: curator.ask(sql, parameters, session=session, request_id=request_id)
-        )
+        options = {"session": session, "request_id": request_id}
+        found: Release | Explanation = await self._in_slots(session, Call("ask", (sql, parameters), options))
+        return found
 
     async def batch(
         self,
@@ -128,22 +143,15 @@ class Hub:
         fresh: bool = False,
     ) -> BatchRelease:
         """Answer several questions for one price."""
-        return await self._in_slots(
-            session,
-            lambda curator: curator.batch(
-                questions,
-                session=session,
-                epsilon=epsilon,
-                within=within,
-                delta=delta,
-                request_id=request_id,
-                fresh=fresh,
-            ),
-        )
+        price = {"epsilon": epsilon, "within": within, "delta": delta}
+        options = {"session": session, **price, "request_id": request_id, "fresh": fresh}
+        found: BatchRelease = await self._in_slots(session, Call("batch", (questions,), options))
+        return found
 
     async def explain(self, session: Session, sql: str, parameters: Parameters = ()) -> Explanation:
         """What the question would cost and run. It depends on no row, so it waits for no slot."""
-        return await self._turn(session, lambda curator: curator.explain(sql, parameters, session=session))
+        found: Explanation = await self._turn(session, Call("explain", (sql, parameters), {"session": session}))
+        return found
 
     async def explain_batch(
         self,
@@ -155,16 +163,19 @@ class Hub:
         delta: Number | None = None,
     ) -> Explanation:
         """The same of several questions for one price."""
-        return await self._turn(
-            session,
-            lambda curator: curator.explain_batch(
-                questions, session=session, epsilon=epsilon, within=within, delta=delta
-            ),
-        )
+        options = {"session": session, "epsilon": epsilon, "within": within, "delta": delta}
+        found: Explanation = await self._turn(session, Call("explain_batch", (questions,), options))
+        return found
 
     async def replay(self, session: Session, entry: str) -> Release | BatchRelease | None:
         """The answer that an entry of the analyst's own settled, given again; None where there is no such entry."""
-        return await self._turn(session, lambda curator: curator.given(entry, session=session))
+        found: Release | BatchRelease | None = await self._turn(session, Call("given", (entry,), {"session": session}))
+        return found
+
+    def answer(self, call: Call) -> Any:
+        """What a call comes to, in this thread and this process, without a turn."""
+        with self._using() as house:
+            return call.on(house.curator)
 
     def balance(self, analyst: str) -> BudgetStatus:
         """What is spent and left, for one analyst."""
@@ -189,25 +200,29 @@ class Hub:
             if not self._closed:
                 self._closed = True
                 self._house.curator.close()  # what still runs fails now, and stays charged
+        if self._processes is not None:
+            self._processes.close()
         return finished
 
-    async def _in_slots(self, session: Session, act: Callable[[Curator], T]) -> T:
+    async def _in_slots(self, session: Session, call: Call) -> Any:
         """As `_turn`; whatever comes of it, it leaves when a whole number of slots has passed."""
         slot, start = self.policy.server.slot_ms, time.monotonic()
         try:
-            return await self._turn(session, act)
+            return await self._turn(session, call)
         finally:
             if slot is not None:
                 await asyncio.sleep(-(time.monotonic() - start) % (slot / 1000))
 
-    async def _turn(self, session: Session, act: Callable[[Curator], T]) -> T:
-        """What `act` returns, in a worker thread. Who stops waiting is charged for what has begun, and nothing else."""
+    async def _turn(self, session: Session, call: Call) -> Any:
+        """What a call comes to, in a thread of ours. Who stops waiting is charged for what has begun, no more."""
 
-        def run() -> T:
+        def run() -> Any:
             error = None
             try:
-                with self._using() as house:
-                    return act(house.curator)
+                if self._processes is None:
+                    return self.answer(call)
+                self.check_policy()  # they look at it too: what this process would refuse, none of them answers
+                return self._processes.do(call)
             except BaseException as raised:
                 error = raised
                 raise
@@ -263,12 +278,20 @@ class Hub:
             before.curator.close()
 
 
-def open_hub(path: Path | str) -> Hub:
-    """The hub of the policy in a file. Raises PolicyError where policy and source disagree."""
+def open_hub(path: Path | str, *, processes: int = 1) -> Hub:
+    """The hub of the policy in a file; with several processes, they answer. Raises PolicyError where it misfits."""
     file = Path(path)
     stamp = _stamp(file)  # before it is read: a change in between is then seen
     policy = load_policy(file)
-    return Hub(policy, open_policy(policy), path=file, stamp=stamp)
+    opened = open_policy(policy)
+    if processes == 1:
+        return Hub(policy, opened, path=file, stamp=stamp)
+    try:
+        others = Processes(file, processes, lanes=policy.server.workers)
+    except BaseException:
+        opened.curator.close()
+        raise
+    return Hub(policy, opened, path=file, stamp=stamp, processes=others)
 
 
 def _stamp(path: Path) -> _Stamp:

@@ -43,5 +43,20 @@ class Metrics:
             "# HELP tacit_questions_waiting Questions that wait for their turn.",
             "# TYPE tacit_questions_waiting gauge",
             f"tacit_questions_waiting {waiting}",
+            *_processes(hub),
         ]
         return "\n".join(lines) + "\n"
+
+
+def _processes(hub: Hub) -> list[str]:
+    others = hub.processes
+    if others is None:
+        return []
+    return [
+        "# HELP tacit_workers Processes that answer questions now.",
+        "# TYPE tacit_workers gauge",
+        f"tacit_workers {others.alive}",
+        "# HELP tacit_worker_restarts_total Processes that died and were started again.",
+        "# TYPE tacit_worker_restarts_total counter",
+        f"tacit_worker_restarts_total {others.restarts}",
+    ]
