@@ -57,6 +57,7 @@ def run(report: Report) -> None:
         policy = build(Path(folder), rows=ROWS)
         _one_by_one(report, policy)
         _together(report, policy)
+        _in_processes(report, policy)
 
 
 def build(folder: Path, *, rows: int) -> Path:
@@ -118,9 +119,11 @@ class Server:
 
     @property
     def cpu(self) -> float:
-        """Seconds, in user and in system."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / TICK
+        """Seconds, in user and in system, of the server and of the processes it started."""
+        pid = self.process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        stats = [Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split() for each in (pid, *children)]
+        return sum(int(fields[11]) + int(fields[12]) for fields in stats) / TICK
 
     @property
     def memory(self) -> float:
@@ -130,9 +133,9 @@ class Server:
 
 
 @contextmanager
-def served(path: Path) -> Iterator[Server]:
+def served(path: Path, *options: str) -> Iterator[Server]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "tacit", "serve", "-p", str(path), "--http-port", "0", "--pg-port", "0"],
+        [sys.executable, "-m", "tacit", "serve", "-p", str(path), "--http-port", "0", "--pg-port", "0", *options],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=path.parent,
     )  # fmt: skip
     try:
@@ -168,6 +171,20 @@ def _together(report: Report, path: Path) -> None:
         given += len(durable.took) + _steady(report, server)
     charged = _charges(path) - before - 1  # one paid for all the kept answers, if it was not paid before
     report.add(f"charges on record beside {given:,} durable answers", charged / given, unit="×")
+
+
+def _in_processes(report: Report, path: Path) -> None:
+    """The same with `--workers`, in turns, so that whatever else the machine does falls on both."""
+    report.section("Processes", "what two processes that answer do, beside one; each in turn, the median of the rounds")
+    asked = (("durable answers", FRESH, 1_500), ("kept answers", KEPT, 3_000))
+    with served(path) as one, served(path, "--workers", "2") as two:
+        for name, sql, times in asked:
+            rounds = [[_load(server, sql, _so_many(report.share(times))) for server in (one, two)] for _ in range(3)]
+            for index, how in enumerate(("one", "two")):
+                rate = statistics.median(loads[index].rate for loads in rounds)
+                cpu = statistics.median(loads[index].cpu_each for loads in rounds)
+                report.add(f"{name} a second, {how}", rate)
+                report.add(f"{name}, {how}: CPU for one", cpu * 1e3, unit=" ms")
 
 
 def _steady(report: Report, server: Server) -> int:
