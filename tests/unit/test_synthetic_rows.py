@@ -29,7 +29,7 @@ def test_rows_are_synthetic_paid_once_and_then_free(db: tacit.Database) -> None:
     assert first.cost.epsilon == 20
     assert "synthetic" in first.notes[0]
     assert 2_500 < len(first) < 3_500
-    some = db.query("DP-SELECT 5 age AS years, town FROM t AS x WHERE ok AND x.age > ? ORDER BY age DESC LIMIT 3", [3])
+    some = db.query("DP-SELECT 5 age AS years, town FROM t x WHERE ok AND x.age > ? ORDER BY years DESC LIMIT 3", [3])
     assert (some.columns, some.reused, left(db)) == (("years", "town"), "the same synthetic table", 80)
     ages = sorted((age for town, age, ok in first if ok and age is not None and age > 3), reverse=True)
     assert [age for age, _ in some] == ages[:3], "it is a look at the same rows"

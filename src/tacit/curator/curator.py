@@ -53,17 +53,19 @@ from tacit.sql import (
     Parameters,
     Plan,
     Planner,
+    Query,
     WithinError,
     bind_statement,
     parse,
 )
+from tacit.sql.binding.responses import ResponseQuestion, response_asked
 from tacit.sql.binding.rows import RowQuestion, rows_asked
 from tacit.sql.emitting.dialects import combinations_of, values_of
 from tacit.sql.parsing.price import read_bound
 from tacit.sql.postprocessing.synthetic import SyntheticQuestion, synthetic_asked
 from tacit.sql.relations import CountedSchema
 
-AsksRows = RowQuestion | SyntheticQuestion
+AsksRows = RowQuestion | SyntheticQuestion | ResponseQuestion
 
 
 class AnswersRows(Protocol):
@@ -74,6 +76,11 @@ class AnswersRows(Protocol):
 
     def explain(self, asked: AsksRows, *, session: Session) -> Explanation:
         """What they would cost, free of charge."""
+
+
+def _rows_or_released(query: Query) -> AsksRows | None:
+    """What is asked of rows: told with coins, released already, or to be made up; None where it is something else."""
+    return synthetic_asked(query) or (response_asked(query) if query.perturbed else rows_asked(query))
 
 
 class Curator:
@@ -162,8 +169,7 @@ class Curator:
             return self.prepare(text, parameters, session=session)
         except QueryRefused:
             with planning():
-                query = None if self._rows is None else parse(text, parameters)
-                asked = None if query is None else synthetic_asked(query) or rows_asked(query)
+                asked = None if self._rows is None else _rows_or_released(parse(text, parameters))
             if asked is None:
                 raise
             return asked

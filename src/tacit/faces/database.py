@@ -20,6 +20,7 @@ from tacit.faces.budget_status import BudgetStatus, budget_status
 from tacit.faces.catalogue import Catalogue, catalogue
 from tacit.faces.marking import all_marked, marked, no_rehearsal
 from tacit.faces.opening import Rehearsal, as_policy, open_policy
+from tacit.faces.publications import Publications
 from tacit.ledger import Entry
 from tacit.policy import Policy
 from tacit.sql import Parameters, says_explain
@@ -27,9 +28,6 @@ from tacit.sql import Parameters, says_explain
 if TYPE_CHECKING:
     from tacit.learn.curated import TableLearner
     from tacit.learn.studies import SumsLearner
-    from tacit.release.distributions import Distribution
-    from tacit.release.hierarchies import HierarchicalCounts
-    from tacit.release.maps import Heatmap
     from tacit.release.publishing import Publishable, Publisher
     from tacit.release.synthesise import Synthesiser, SyntheticModel
 
@@ -37,7 +35,7 @@ T = TypeVar("T")
 Model = TypeVar("Model", bound="SumsLearner")
 
 
-class Database:
+class Database(Publications):
     """A dataset as one analyst sees it. Made by `tacit.open`; safe to use from many threads.
 
     Its methods give out releases, explanations and accounts, all of them private or public. Python keeps no secrets
@@ -136,76 +134,20 @@ class Database:
             raise QueryRefused("there are no synthetic tables here", hint="open the database itself, not its dummy")
         if isinstance(columns, str):
             raise InvalidParameter("the columns are a list of names", hint='columns=["age", "town"]')
-        request = SynthesisRequest(table, *self.__price(epsilon, delta), tuple(columns), method, fresh)
+        request = SynthesisRequest(table, *self._priced(epsilon, delta), tuple(columns), method, fresh)
         maker = self.__synthesiser()
         who = maker.policy.analyst(self.__session.analyst)
         return maker.synthesise(request, who, progress=progress or (lambda _: None)).model
 
-    def hierarchy(
-        self,
-        table: str,
-        place: str,
-        *,
-        levels: Sequence[str] = (),
-        by: Sequence[str] = (),
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        shares: Sequence[Number] = (),
-        fresh: bool = False,
-    ) -> HierarchicalCounts:
-        """Counts at every level of a public tree, which add up: of the whole, of `levels` from the top, of each place.
-
-        The domain of the column `place` is a column of a public table, and `levels` are others of that table. In each
-        place rows are counted by the cells of the columns `by`. `shares` divide the price among the levels, from the
-        whole down, in proportion. Raises QueryRefused and BudgetExceeded, at no charge.
-        """
-        from tacit.release.hierarchies import HierarchyRequest
-
-        price = self.__price(epsilon, delta)
-        wish = HierarchyRequest(table, place, *price, tuple(levels), tuple(by), tuple(shares), fresh)
-        return self.__published(wish)
-
-    def heatmap(
-        self,
-        table: str,
-        x: str,
-        y: str,
-        *,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        depth: int = 6,
-        fresh: bool = False,
-    ) -> Heatmap:
-        """Private counts on a map: two columns with bounds, in squares that are finer where there is more.
-
-        The finest are a 2^depth-th of each column's range. Raises QueryRefused and BudgetExceeded, at no charge.
-        """
-        from tacit.release.maps import HeatmapRequest
-
-        return self.__published(HeatmapRequest(table, x, y, *self.__price(epsilon, delta), depth, fresh))
-
-    def histogram(
-        self,
-        table: str,
-        column: str,
-        *,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        bins: int | None = None,
-        fresh: bool = False,
-    ) -> Distribution:
-        """How many rows each bin of a column has; ranges, shares below a value and quantiles follow from it, free."""
-        from tacit.release.distributions import DistributionRequest
-
-        return self.__published(DistributionRequest(table, column, *self.__price(epsilon, delta), bins, fresh))
-
-    def __price(self, epsilon: Number | None, delta: Number | None) -> tuple[Number, Number | None]:
+    def _priced(self, epsilon: Number | None, delta: Number | None) -> tuple[Number, Number | None]:
+        """What a release costs: what was given, else what the session says."""
         price = self.__session.epsilon if epsilon is None else epsilon
         if price is None:
             raise QueryRefused("the release has no price", hint="give epsilon=1")
         return price, self.__session.delta if delta is None else delta
 
-    def __published(self, wish: Publishable[T]) -> T:
+    def _published(self, wish: Publishable[T]) -> T:
+        """What was wished for, paid for or kept."""
         self.__check_process()
         if self.__publisher is None:
             raise QueryRefused("nothing is published here", hint="open the database itself, not its dummy")

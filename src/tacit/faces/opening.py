@@ -21,11 +21,13 @@ from tacit.errors import PolicyError
 from tacit.ledger import Ledger, SqliteLedger, open_books
 from tacit.policy import Policy, Schema, Severity, check_policy, load_policy
 from tacit.sql import Parameters
+from tacit.sql.binding.responses import ResponseQuestion
 from tacit.sql.postprocessing.synthetic import SyntheticQuestion
 
 if TYPE_CHECKING:
     from tacit.learn.curated import TableLearner
     from tacit.release.publishing import Publisher
+    from tacit.release.responses import ResponseAnswers
     from tacit.release.synthesise import Synthesiser
 
 
@@ -107,15 +109,15 @@ def open_policy(policy: Policy, *, timeout: float | None = None) -> Opened:
 
         return Publisher(policy, engine, ledger)
 
-    curator = Curator(policy, engine, ledger, rows=_LateRows(synthesise))
+    curator = Curator(policy, engine, ledger, rows=_LateRows(synthesise, publisher))
     return Opened(curator, schema, rehearse, synthesise, learner, publisher)
 
 
 class _LateRows:
     """Who answers questions for rows: fetched when the first of them is asked."""
 
-    def __init__(self, maker: Callable[[], Synthesiser]) -> None:
-        self._maker = maker
+    def __init__(self, maker: Callable[[], Synthesiser], publisher: Callable[[], Publisher]) -> None:
+        self._maker, self._publisher = maker, publisher
 
     def ask(self, asked: AsksRows, *, session: Session, request_id: str | None = None) -> Release:
         """The rows, or what is computed from those that are released."""
@@ -123,6 +125,8 @@ class _LateRows:
 
         if isinstance(asked, SyntheticQuestion):
             return SyntheticAnswers(self._maker()).ask(asked, session=session)
+        if isinstance(asked, ResponseQuestion):
+            return self._responses().ask(asked, session=session, request_id=request_id)
         return RowAnswers(self._maker()).ask(asked, session=session, request_id=request_id)
 
     def explain(self, asked: AsksRows, *, session: Session) -> Explanation:
@@ -131,7 +135,14 @@ class _LateRows:
 
         if isinstance(asked, SyntheticQuestion):
             return SyntheticAnswers(self._maker()).explain(asked, session=session)
+        if isinstance(asked, ResponseQuestion):
+            return self._responses().explain(asked, session=session)
         return RowAnswers(self._maker()).explain(asked, session=session)
+
+    def _responses(self) -> ResponseAnswers:
+        from tacit.release.responses import ResponseAnswers
+
+        return ResponseAnswers(self._publisher())
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, Protocol, TypeVar
 
-from tacit.core import Adjacency, GaussianEvent, Loss, Number, decimal_text, positive, probability
+from tacit.core import Adjacency, Event, GaussianEvent, Loss, Number, decimal_text, positive, probability
 from tacit.curator.jobs.caps import caps
 from tacit.curator.jobs.pricing import check_limit, concentrated
 from tacit.curator.payment import Payment, pay
@@ -37,11 +37,12 @@ class PricedPlan(Generic[T]):
     read: Callable[[State, Source], T]
     pack: Callable[[T], bytes]
     unpack: Callable[[bytes], T]
+    other: Event | None = None  # what happens, where that is no Gaussian noise; then rho is what it costs
 
     @property
-    def event(self) -> GaussianEvent:
+    def event(self) -> Event:
         """What an accountant needs to know: all measurements together, which share out this rho."""
-        return GaussianEvent(self.rho)
+        return GaussianEvent(self.rho) if self.other is None else self.other
 
 
 class Publishable(Protocol[T]):

@@ -56,9 +56,19 @@ def plan_table(policy: Policy, engine: Engine, table: str, *, columns: Sequence[
 
 
 def plan_counts(
-    typed: Policy, engine: Engine, declared: TablePolicy, *, keys: Sequence[ColumnKey], axes: Sequence[Axes], most: int
+    typed: Policy,
+    engine: Engine,
+    declared: TablePolicy,
+    *,
+    keys: Sequence[ColumnKey],
+    axes: Sequence[Axes],
+    most: int,
+    most_together: int = MOST_PAIRED,
 ) -> TablePlan:
-    """Bind the keys of a table and plan these marginals of them. `most` is how many values a column may list."""
+    """Bind the keys of a table and plan these marginals of them. `most` is how many values a column may list.
+
+    Those that are counted together have at most `most_together` cells.
+    """
     marginals = bind_marginals(declared.name, [key.sql for key in keys], typed, schema=engine.schema())
     if len(marginals.keys) != len(keys):
         raise QueryRefused("two columns are the same", hint="name each once")
@@ -66,7 +76,7 @@ def plan_counts(
     attributes = tuple(attribute_of(key, each, most=most) for key, each in zip(keys, values, strict=True))
     returned = [encoded(key, _tabled(key, each)) for key, each in zip(marginals.keys, values, strict=True)]
     places = tuple(_places(attribute, each) for attribute, each in zip(attributes, returned, strict=True))
-    plans = {each: _planned(marginals, each, attributes, typed) for each in axes}
+    plans = {each: _planned(marginals, each, attributes, typed, most_together) for each in axes}
     sensitivity = max(plan.measurements[0].l1 for plan in plans.values())
     return TablePlan(
         table=declared.name,
@@ -80,13 +90,13 @@ def plan_counts(
     )
 
 
-def _planned(marginals: Marginals, axes: Axes, attributes: Sequence[Attribute], policy: Policy) -> Plan:
+def _planned(marginals: Marginals, axes: Axes, attributes: Sequence[Attribute], policy: Policy, most: int) -> Plan:
     """The plan of the question that counts these columns: at a nominal price, for its SQL and its sensitivity."""
     cells = math.prod(attributes[axis].cells for axis in axes)
-    if cells > MOST_PAIRED:
+    if cells > most:
         names = ", ".join(attributes[axis].name for axis in axes)
         raise QueryRefused(
-            f"{names} have {cells:,} cells together: at most {MOST_PAIRED:,} are counted",
+            f"{names} have {cells:,} cells together: at most {most:,} are counted",
             hint="declare coarser domains, or leave one of them out",
         )
     return Planner(marginals.question(axes), policy).at(Loss(1))
@@ -139,7 +149,7 @@ class MarginalCounter:
     def __call__(self, axes: Axes) -> IntArray:
         """The exact counts over all cells of these columns."""
         if axes not in self._read:
-            self._read[axes] = self._counted(axes)
+            self._read[axes] = self.counted(axes)
             self.progress(len(self._read) / len(self.plan.plans))
         shape = tuple(self.plan.sizes[axis] for axis in axes)
         cells, counts = self._read[axes]
@@ -147,7 +157,8 @@ class MarginalCounter:
         np.add.at(full, cells, counts)
         return full.reshape(shape)
 
-    def _counted(self, axes: Axes) -> tuple[IntArray, IntArray]:
+    def counted(self, axes: Axes) -> tuple[IntArray, IntArray]:
+        """The cells of these columns that are not empty, as numbers with the last column's digit last; and counts."""
         plan = self.plan.plans[axes]
         (statement,) = plan.statements
         exact = execute(statement, self.state)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tacit.errors import QueryRefused, TacitError
+from tacit.policy import fold
 from tacit.sql.binding.aggregates import has_aggregate
 from tacit.sql.expressions.names.scope import parameter_value
 from tacit.sql.expressions.operands import literal
@@ -55,7 +56,11 @@ def rows_asked(query: Query) -> RowQuestion | None:
     if starred and len(items) > 1:
         return None
     columns = () if starred else tuple(item.name for item in items)
-    read = [node.name for node in select.find_all(exp.Column) if not node.is_star]
+    aliases = {fold(item.alias) for item in select.expressions if isinstance(item, exp.Alias)}
+    order = select.args.get("order")
+    renamed = [] if order is None else [node for node in order.find_all(exp.Column) if fold(node.name) in aliases]
+    apart = {id(node) for node in renamed if not node.table}  # ORDER BY means what the select list calls so
+    read = [node.name for node in select.find_all(exp.Column) if not node.is_star and id(node) not in apart]
     return RowQuestion(query, tables[0].name, columns, () if starred else tuple(dict.fromkeys(read)))
 
 

@@ -20,7 +20,7 @@ from tacit.sql.parsing.pivots import without_pivots
 from tacit.sql.parsing.price import PriceTag, google_options, written_price
 from tacit.sql.parsing.query import Query
 from tacit.sql.parsing.today import dated
-from tacit.sql.parsing.tokens import Cursor, without_brackets
+from tacit.sql.parsing.tokens import Cursor, without_brackets, without_response
 
 MAX_CHARACTERS = 100_000
 MAX_TOKENS = 8_000
@@ -42,7 +42,8 @@ def parse(text: str, parameters: Parameters = ()) -> Query:
         if _EXPLAIN_MORE.match(text, explain.end()):
             raise QueryRefused("EXPLAIN ANALYZE is refused: it would run the query", hint="write EXPLAIN DP-SELECT …")
         text = " " * explain.end() + text[explain.end() :]  # positions in messages stay right
-    cursor = Cursor(_tokens(text))
+    tokens, perturbed = without_response(_tokens(text))
+    cursor = Cursor(tokens)
     named = _named(parameters)
     clause = cursor.with_clause()
     cursor.pivot_as_select()
@@ -64,6 +65,7 @@ def parse(text: str, parameters: Parameters = ()) -> Query:
         unit=tag.unit,
         caps=tag.caps,
         parameters=named,
+        perturbed=perturbed,
     )
 
 

@@ -56,6 +56,7 @@ class Query:
     unit: str | None = None
     caps: TypedBounds = field(default_factory=TypedBounds)
     parameters: Mapping[str, object] = field(default_factory=dict)
+    perturbed: bool = False  # whether it says USING RANDOMISED RESPONSE: then it is no question of aggregates
 
     @property
     def question(self) -> exp.Select:

@@ -136,3 +136,17 @@ def without_brackets(tokens: list[Token], text: str) -> list[Token]:
         found.append(Token(TokenType.IDENTIFIER, name, token.line, token.col, token.start, tokens[end].end))
         place = end + 1
     return found
+
+
+def without_response(tokens: list[Token]) -> tuple[list[Token], bool]:
+    """The tokens without `USING RANDOMISED RESPONSE`, and whether it was there."""
+    for place in range(len(tokens) - 2):
+        using, randomised, response = tokens[place : place + 3]
+        said = (randomised.token_type, response.token_type) == (TokenType.VAR, TokenType.VAR)
+        words = randomised.text.upper() in _RANDOMISED and response.text.upper() == "RESPONSE"
+        if using.token_type is TokenType.USING and said and words:
+            return tokens[:place] + tokens[place + 3 :], True
+    return tokens, False
+
+
+_RANDOMISED = {"RANDOMISED", "RANDOMIZED"}

@@ -34,6 +34,11 @@ def bind_statement(query: Query, policy: Policy, *, schema: Schema) -> BoundStat
     One question stays one: the errors of its arithmetic are known exactly. What that refuses is taken apart.
     """
     refuse_synthetic(query)
+    if query.perturbed:
+        raise QueryRefused(
+            "USING RANDOMISED RESPONSE is refused here: it gives the rows of one table, or counts them",
+            hint="write DP-SELECT 1 a, b FROM t WHERE … USING RANDOMISED RESPONSE, or COUNT(*) [GROUP BY a]",
+        )
     asked, query = query, replace(query, select=looked_up(query.select, policy))
     return replace(_bound(query, policy, schema), query=asked)
 

@@ -1,0 +1,107 @@
+"""What the Python door publishes of a table: counts of one kind or another, paid for once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from tacit.core import Number
+
+if TYPE_CHECKING:
+    from tacit.release.distributions import Distribution
+    from tacit.release.hierarchies import HierarchicalCounts
+    from tacit.release.maps import Heatmap
+    from tacit.release.publishing import Publishable
+    from tacit.release.responses import PerturbedTable
+
+T = TypeVar("T")
+
+
+class Publications(ABC):
+    """The releases of counts. Whoever has them knows what they cost and how they are paid for."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _priced(self, epsilon: Number | None, delta: Number | None) -> tuple[Number, Number | None]:
+        """What a release costs: what was given, else what the session says."""
+
+    @abstractmethod
+    def _published(self, wish: Publishable[T]) -> T:
+        """What was wished for, paid for or kept."""
+
+    def hierarchy(
+        self,
+        table: str,
+        place: str,
+        *,
+        levels: Sequence[str] = (),
+        by: Sequence[str] = (),
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        shares: Sequence[Number] = (),
+        fresh: bool = False,
+    ) -> HierarchicalCounts:
+        """Counts at every level of a public tree, which add up: of the whole, of `levels` from the top, of each place.
+
+        The domain of the column `place` is a column of a public table, and `levels` are others of that table. In each
+        place rows are counted by the cells of the columns `by`. `shares` divide the price among the levels, from the
+        whole down, in proportion. Raises QueryRefused and BudgetExceeded, at no charge.
+        """
+        from tacit.release.hierarchies import HierarchyRequest
+
+        price = self._priced(epsilon, delta)
+        wish = HierarchyRequest(table, place, *price, tuple(levels), tuple(by), tuple(shares), fresh)
+        return self._published(wish)
+
+    def heatmap(
+        self,
+        table: str,
+        x: str,
+        y: str,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        depth: int = 6,
+        fresh: bool = False,
+    ) -> Heatmap:
+        """Private counts on a map: two columns with bounds, in squares that are finer where there is more.
+
+        The finest are a 2^depth-th of each column's range. Raises QueryRefused and BudgetExceeded, at no charge.
+        """
+        from tacit.release.maps import HeatmapRequest
+
+        return self._published(HeatmapRequest(table, x, y, *self._priced(epsilon, delta), depth, fresh))
+
+    def histogram(
+        self,
+        table: str,
+        column: str,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        bins: int | None = None,
+        fresh: bool = False,
+    ) -> Distribution:
+        """How many rows each bin of a column has; ranges, shares below a value and quantiles follow from it, free."""
+        from tacit.release.distributions import DistributionRequest
+
+        return self._published(DistributionRequest(table, column, *self._priced(epsilon, delta), bins, fresh))
+
+    def responses(
+        self,
+        table: str,
+        columns: Sequence[str] = (),
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        fresh: bool = False,
+    ) -> PerturbedTable:
+        """Randomised response to every row of a table whose unit is the row, in these columns or in all of them.
+
+        Its `rows` are the responses; `count(town={0, 2})` estimates without bias how many rows truly have these cells.
+        """
+        from tacit.release.responses import ResponseRequest
+
+        return self._published(ResponseRequest(table, tuple(columns), *self._priced(epsilon, delta), fresh))
