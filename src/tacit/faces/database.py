@@ -27,12 +27,13 @@ from tacit.sql import Parameters, says_explain
 
 if TYPE_CHECKING:
     from tacit.learn.curated import TableLearner
+    from tacit.learn.searching import PrivateSearch
     from tacit.learn.studies import SumsLearner
     from tacit.release.publishing import Publishable, Publisher
     from tacit.release.synthesise import Synthesiser, SyntheticModel
 
 T = TypeVar("T")
-Model = TypeVar("Model", bound="SumsLearner")
+Model = TypeVar("Model", bound="SumsLearner | PrivateSearch")
 
 
 class Database(Publications):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tacit.core import Number
 from tacit.learn.additive_plan import ROUNDS, plan_additive
-from tacit.learn.additive_rounds import CountsCells, learn
+from tacit.learn.additive_rounds import CellScores, CountsCells, in_steps, learn
 from tacit.learn.cells import FeatureCells, cells_of, offsets
 from tacit.learn.conventions import two_labels_of
 from tacit.learn.studies import Declared, Learnt, Study, SumsClassifier, classes_cells
@@ -72,6 +72,10 @@ class AdditiveClassifier(SumsClassifier):
         self.cells_ = study.columns
         self.weights_ = tuple(np.split(learnt["weights"], offsets(self.cells_)[1:-1]))
         self.intercept_ = float(learnt["intercept"])
+
+    def right_in(self, data: CellScores) -> int:
+        """Of how many rows the model tells the class."""
+        return data.right(*in_steps(np.concatenate(self.weights_), self.intercept_))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """The probability of each class, for each row."""

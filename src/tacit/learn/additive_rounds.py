@@ -34,6 +34,13 @@ class CountsCells(Protocol):
         """
 
 
+class CellScores(Protocol):
+    """Whoever can tell how good scores of cells are: arrays, or an engine."""
+
+    def right(self, scores: IntArray, intercept: int) -> int:
+        """How many rows the sum of their cells' scores tells right."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pace:
     """How far a round goes, and how many groups of cells it measures of a feature."""
@@ -69,7 +76,7 @@ def learn(plan: AdditivePlan, data: CountsCells, source: Source) -> AdditiveWeig
     later = np.zeros(counts.size + 1)
     for turn in range(plan.rounds):
         groups = grouping(plan.cells, counts, pace=pace, source=source)
-        sums = data.residuals(*_in_steps(weights, intercept), groups=groups)
+        sums = data.residuals(*in_steps(weights, intercept), groups=groups)
         noisy = plan.residual_noise.release(sums, source) / RESIDUAL
         held = np.maximum(np.bincount(groups, weights=counts, minlength=noisy.size), 0.0)
         weights = weights + (pace.step * noisy / (_CURVATURE * held + floor))[groups]
@@ -80,7 +87,7 @@ def learn(plan: AdditivePlan, data: CountsCells, source: Source) -> AdditiveWeig
     return AdditiveWeights(later[:-1], float(later[-1]), rows)
 
 
-def _in_steps(weights: Floats, intercept: float) -> tuple[IntArray, int]:
+def in_steps(weights: Floats, intercept: float) -> tuple[IntArray, int]:
     """Scores as whole numbers; held where no sum of them leaves 32 bits."""
     steps = np.clip(np.rint(np.append(weights, intercept) * SCORE), -REACH, REACH).astype(np.int64)
     return steps[:-1], int(steps[-1])

@@ -60,15 +60,23 @@ class ArrayCells:
 
     def residuals(self, scores: IntArray, intercept: int, *, groups: IntArray) -> IntArray:
         """The sum of clipped residuals over each group of cells."""
-        score = np.full(self._which.size, intercept, dtype=np.int64)
-        for code in self._codes:
-            score += scores[code]
+        score = self._scored(scores, intercept)
         each = residuals_of(score, self._which == 1).astype(np.float64)  # whole numbers, far below 2^53 in sum
         size = int(groups.max()) + 1
         sums = np.zeros(size)
         for code in self._codes:
             sums += np.bincount(groups[code], weights=each, minlength=size)
         return sums.astype(np.int64)
+
+    def right(self, scores: IntArray, intercept: int) -> int:
+        """How many rows the sum of their cells' scores tells right."""
+        return int(((self._scored(scores, intercept) > 0) == (self._which == 1)).sum())
+
+    def _scored(self, scores: IntArray, intercept: int) -> IntArray:
+        score = np.full(self._which.size, intercept, dtype=np.int64)
+        for code in self._codes:
+            score += scores[code]
+        return score
 
 
 def residuals_of(score: IntArray, is_second: NDArray[np.bool_]) -> IntArray:
@@ -120,6 +128,10 @@ class ArrayRows:
         """Σ p (1 − p) xxᵀ, each pair once."""
         share = self._shares(weights)
         return np.rint(self._squares(share * (SHARES - share) // SHARES)).astype(np.int64)
+
+    def right(self, weights: IntArray) -> int:
+        """How many rows the public table of probabilities tells right."""
+        return int(((self._shares(weights) > SHARES // 2) == (self._which == 1)).sum())
 
     def _shares(self, weights: IntArray) -> IntArray:
         starts, slopes = link_lines()

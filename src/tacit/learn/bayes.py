@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.core import Event, Loss, sqrt_above
+from tacit.learn.additive_rounds import CellScores, in_steps
 from tacit.learn.cells import FeatureCells, cells_of, offsets
 from tacit.learn.studies import Declared, Learnt, Study, SumsClassifier, classes_cells
 from tacit.mechanisms import Gaussian
@@ -57,6 +58,11 @@ class NaiveBayesClassifier(SumsClassifier):
         self.cells_ = study.columns
         self.log_priors_ = learnt["priors"]
         self.log_shares_ = tuple(np.split(learnt["shares"], offsets(self.cells_)[1:-1], axis=1))
+
+    def right_in(self, data: CellScores) -> int:
+        """Of how many rows the model tells the class, where there are two."""
+        odds = np.hstack(self.log_shares_)
+        return data.right(*in_steps(odds[1] - odds[0], float(self.log_priors_[1] - self.log_priors_[0])))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """The probability of each class, for each row."""

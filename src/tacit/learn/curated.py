@@ -19,8 +19,10 @@ from tacit.curator.unexpected import planning
 from tacit.engines import Engine, Exact, one_state
 from tacit.errors import InvalidParameter, QueryRefused
 from tacit.learn.cells import FeatureCells
+from tacit.learn.curated_search import Chosen, TableSearch, chosen, keep, plan_of_table
 from tacit.learn.engine_rows import EngineCells, EngineRows
 from tacit.learn.moments import Scaled
+from tacit.learn.searching import PrivateSearch
 from tacit.learn.studies import Declared, Learnt, ModelPrice, Study, SumsLearner, spendable
 from tacit.learn.table_columns import (
     coded_column,
@@ -66,6 +68,7 @@ class FitPlan:
     kind: str  # the estimator and what it was told
     notes: tuple[str, ...]
     policy_version: str
+    times: int  # rows by which neighbours may differ
 
     @property
     def model(self) -> ModelPrice:
@@ -104,7 +107,18 @@ class TableLearner:
 
     def plan(self, estimator: SumsLearner, request: FitRequest) -> FitPlan:
         """What a fit would add up and cost. Free; raises QueryRefused and InvalidParameter."""
-        if not isinstance(estimator, SumsLearner):
+        loss = self._price(estimator, request)
+        with planning():
+            return self.planned(estimator, request, loss)
+
+    def plan_search(self, search: PrivateSearch, request: FitRequest) -> TableSearch:
+        """What a search would run and cost. Free; raises QueryRefused and InvalidParameter."""
+        loss = self._price(search, request)
+        with planning():
+            return plan_of_table(self, search, request, loss)
+
+    def _price(self, estimator: SumsLearner | PrivateSearch, request: FitRequest) -> Loss:
+        if not isinstance(estimator, SumsLearner | PrivateSearch):
             raise InvalidParameter(
                 f"no way to fit a {type(estimator).__name__} behind a curator",
                 hint="those that need sums alone can be: an AdditiveClassifier, a RidgeRegressor, …",
@@ -114,10 +128,10 @@ class TableLearner:
             estimator.delta if request.delta is None else request.delta,
         )
         check_limit(loss.epsilon, self.policy)
-        with planning():
-            return self._planned(estimator, request, loss)
+        return loss
 
-    def _planned(self, estimator: SumsLearner, request: FitRequest, loss: Loss) -> FitPlan:
+    def planned(self, estimator: SumsLearner, request: FitRequest, loss: Loss) -> FitPlan:
+        """What a fit would add up for this price."""
         table = owned_table(self.policy, request.table)
         if table.public:
             raise QueryRefused(f"{table.name} is public: fit a model to its rows without a curator")
@@ -160,14 +174,17 @@ class TableLearner:
         told = {name: value for name, value in estimator.get_params().items() if name not in _ELSEWHERE}
         kind = f"{type(estimator).__name__} {sorted(told.items())}"
         name = "" if target is None else target.name
-        return FitPlan(study, classes, coded, table.name, name, kind, _notes(table, target), self.policy.version)
+        notes = _notes(table, target)
+        return FitPlan(study, classes, coded, table.name, name, kind, notes, self.policy.version, declared.times)
 
-    def fit(self, estimator: SumsLearner, request: FitRequest, analyst: str) -> str:
+    def fit(self, estimator: SumsLearner | PrivateSearch, request: FitRequest, analyst: str) -> str:
         """Charge, then add up and learn; the hash of the entry that says so. The same request again is free."""
         who = self.policy.analyst(analyst)
+        if isinstance(estimator, PrivateSearch):
+            return self._search(estimator, request, who)
         plan = self.plan(estimator, request)
         payment: Payment[Learnt] = Payment(
-            charge=self._charge(plan, who, fresh=request.fresh),
+            charge=self._charge(plan, plan.model, who, fresh=request.fresh),
             caps=caps(self.policy, who),
             what="the model",
             read=lambda: self._learnt(plan),
@@ -178,25 +195,41 @@ class TableLearner:
         estimator.hold(plan.study, paid.value, names=plan.names, classes=plan.classes, notes=plan.notes)
         return paid.entry
 
+    def _search(self, search: PrivateSearch, request: FitRequest, who: AnalystPolicy) -> str:
+        wanted = self.plan_search(search, request)
+        payment: Payment[Chosen] = Payment(
+            charge=self._charge(wanted.fits[0], wanted.plan, who, fresh=request.fresh, plan_hash=wanted.hash),
+            caps=caps(self.policy, who),
+            what="the search",
+            read=lambda: chosen(self, wanted),
+            kept=lambda found: [Answer(found.to_bytes())],
+            restored=lambda bodies: Chosen.from_bytes(bodies[0]),
+        )
+        paid = pay(self.ledger, payment)
+        keep(search, wanted, paid.value)
+        return paid.entry
+
     def _learnt(self, plan: FitPlan) -> Learnt:
         with one_state(self.engine) as state:
             return plan.study.learn(plan.rows(state.execute), self.source)
 
-    def _charge(self, plan: FitPlan, who: AnalystPolicy, *, fresh: bool) -> Charge:
-        price, by = decimal_text(plan.model.loss.epsilon), ", ".join(plan.names)
+    def _charge(
+        self, plan: FitPlan, price: ModelPrice, who: AnalystPolicy, *, fresh: bool, plan_hash: str | None = None
+    ) -> Charge:
+        by, plan_hash = ", ".join(plan.names), plan_hash or plan.hash
         what = f"{plan.target} BY {by}" if plan.target else by
-        said = f"FIT {price} {what} FROM {plan.table}"
+        said = f"FIT {decimal_text(price.loss.epsilon)} {what} FROM {plan.table}"
         version = hashlib.sha256(data_version(self.policy, self.engine).encode()).hexdigest()[:16]
         return Charge(
             dataset=self.policy.dataset.name,
             analyst=who.name,
             groups=who.groups,
-            loss=plan.model.loss,
-            zcdp=concentrated(plan.model.event),
-            plan_hash=plan.hash,
+            loss=price.loss,
+            zcdp=concentrated(price.event),
+            plan_hash=plan_hash,
             policy_version=self.policy.version,
             kind="fit",
-            request_id=None if fresh else f"fit {version} {plan.hash}",
+            request_id=None if fresh else f"fit {version} {plan_hash}",
             note=said if len(said) <= 200 else f"{said[:196]} …",
             asked=Inquiry(questions=(said,), parameters=("{}",), tables=(plan.table,)),
         )

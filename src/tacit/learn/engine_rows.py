@@ -53,6 +53,10 @@ class EngineCells:
         sql = self._coded.sums(self._apart(scores), intercept, left=left, groups=self._apart(groups))
         return self._summed(sql, int(groups.max()) + 1)
 
+    def right(self, scores: IntArray, intercept: int) -> int:
+        """How many rows the sum of their cells' scores tells right."""
+        return int(self._summed(self._coded.right(self._apart(scores), intercept), 1)[0])
+
     def _apart(self, values: IntArray) -> list[list[int]]:
         return [part.tolist() for part in np.split(values, self._parts)]
 
@@ -108,6 +112,10 @@ class EngineRows:
     def curvature(self, weights: IntArray) -> IntArray:
         """Σ p (1 − p) xxᵀ, each pair once."""
         return self._flat(lambda some: self._rows.curvature(weights.tolist(), _link(), some), self._pairs())
+
+    def right(self, weights: IntArray) -> int:
+        """How many rows the public table of probabilities tells right."""
+        return int(_row(self._execute(self._rows.right(weights.tolist(), _link())), 1)[0])
 
     def _pairs(self) -> list[Term]:
         rows, columns = np.triu_indices(self._width)

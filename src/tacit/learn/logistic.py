@@ -33,6 +33,9 @@ class AddsGradients(Protocol):
     def curvature(self, weights: IntArray) -> IntArray:
         """Σ p (1 − p) xxᵀ, each pair once."""
 
+    def right(self, weights: IntArray) -> int:
+        """How many rows the public table of probabilities tells right."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stage:
@@ -144,6 +147,10 @@ class LogisticClassifier(SumsClassifier):
         columns = self._columns(X)
         found: Floats = design(self.scaled_, columns) @ self.weights_ / GRID
         return found
+
+    def right_in(self, data: AddsGradients) -> int:
+        """Of how many rows the model tells the class."""
+        return data.right(in_steps(self.weights_))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """The probability of each class, for each row."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,16 @@ from tacit.core import ApproximateEvent, Event, Loss, Number, rational
 from tacit.core.enclosure import rounded_up
 from tacit.errors import InvalidParameter
 from tacit.learn.conventions import Learner, columns_of, names_of, target_of
-from tacit.learn.studies import Declared, SumsLearner, spendable
+from tacit.learn.studies import Declared, Study, SumsLearner, spendable
 from tacit.mechanisms import Gaussian
 from tacit.noise import SYSTEM, IntArray, Source, bernoulli, uniform_integer
 
 _STEPS = 1 << 10  # of one row's score
 _HALVINGS = 18
 _AT_ONCE = 32  # coins
+_SCORING = Fraction(3, 20)  # of a run's rho, where fitting and scoring see the same rows
+L = TypeVar("L", bound=SumsLearner)
+Studied = Callable[[SumsLearner, Loss], Study]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +82,15 @@ class PrivateSearch(Learner):
         columns = columns_of(X)
         truth = target_of(y, rows=len(columns[0]))
         names = names_of(X) or [f"x{place}" for place in range(len(columns))]
-        candidates = self._checked()
+        candidates = self.checked()
         source = self.source or SYSTEM
-        runs = 2.0 * len(candidates) if self.runs is None else float(self.runs)
-        plan = plan_search(spendable(self.epsilon, self.delta), stopping_chance(runs), candidates, tuple(names))
+        plan = plan_search(spendable(self.epsilon, self.delta), self.chance(), candidates, tuple(names))
         inside = bernoulli(Fraction(7, 10), len(truth), source=source)
         parts = [_some(X, keep) for keep in (inside, ~inside)]
         tried = []
         for _ in range(number_of_runs(plan.chance, source)):
             which = int(uniform_integer(len(candidates), 1, source=source)[0])
-            model = _copy(candidates[which], plan.run, source).fit(parts[0], truth[inside])
+            model = copy_at(candidates[which], plan.run, source).fit(parts[0], truth[inside])
             exact = int(_right(model, parts[1], truth[~inside]).sum())
             tried.append((int(plan.noise.release([exact], source)[0]), which, model))
         best = max(tried, key=lambda run: run[0])
@@ -97,7 +99,8 @@ class PrivateSearch(Learner):
         self._take_names(X, columns)
         return self
 
-    def _checked(self) -> list[SumsLearner]:
+    def checked(self) -> list[SumsLearner]:
+        """The candidates, if they can be held against each other."""
         candidates = list(self.candidates)
         kinds = {getattr(each, "kind", "") for each in candidates}
         if not candidates or not kinds <= {"classifier", "regressor"} or len(kinds) > 1:
@@ -113,6 +116,17 @@ class PrivateSearch(Learner):
                 )
         return candidates
 
+    def chance(self) -> Fraction:
+        """That a run is the last."""
+        return stopping_chance(2.0 * len(self.candidates) if self.runs is None else float(self.runs))
+
+    def hold(self, plan: SearchPlan, model: SumsLearner, *, index: int, right: float) -> Self:
+        """Take what a search of a table found."""
+        self.best_index_, self.best_estimator_, self.best_right_ = index, model, right
+        self.loss_, self.event_ = plan.loss, plan.event
+        self.n_features_in_, self.feature_names_in_ = model.n_features_in_, model.feature_names_in_
+        return self
+
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """What the best model says of each row."""
         self._check_fitted()
@@ -127,24 +141,49 @@ class PrivateSearch(Learner):
 
 
 def plan_search(loss: Loss, chance: Fraction, candidates: Sequence[SumsLearner], names: tuple[str, ...]) -> SearchPlan:
-    """The most that each run may cost, so that all of it costs no more than `loss`."""
+    """The most that each run may cost, so that all of it costs no more than `loss`: a row is fitted to, or scored."""
+
+    def studied(candidate: SumsLearner, price: Loss) -> Study:
+        classes = tuple(getattr(candidate, "classes", None) or ())
+        return candidate.study(Declared(names, candidate.features, price, classes))
+
     most = _rho_of_run(loss.epsilon, loss.delta, chance)
-    low, high = Fraction(0), loss.epsilon
-    for _ in range(_HALVINGS):
-        middle = rounded_up((low + high) / 2, 6)
-        dearest = max(_rho(each, Loss(middle, loss.delta), names) for each in candidates)
-        low, high = (middle, high) if dearest <= most else (low, middle)
-    if low == 0:
-        raise InvalidParameter("so little epsilon pays for no search", hint="fewer runs, or more epsilon")
-    run = Loss(low, loss.delta)
-    rho = max(_rho(each, run, names) for each in candidates)
+    run, rho = _run_within(most, loss, candidates, studied)
     return SearchPlan(loss, chance, run, max(rho, most), Gaussian.concentrated(most, _STEPS, delta=loss.delta))
 
 
-def _rho(candidate: SumsLearner, loss: Loss, names: tuple[str, ...]) -> Fraction:
-    """What a fit of the candidate with this price costs in concentrated privacy."""
-    classes = tuple(getattr(candidate, "classes", None) or ())
-    study = candidate.study(Declared(names, candidate.features, loss, classes))
+def plan_table_search(
+    loss: Loss, chance: Fraction, candidates: Sequence[SumsLearner], *, studied: Studied, times: int
+) -> SearchPlan:
+    """The same where every run is fitted to all rows and scored on all of them: the two of them cost a run's price.
+
+    `times` rows are the most by which neighbours differ in a score, which counts rows.
+    """
+    most = _rho_of_run(loss.epsilon, loss.delta, chance)
+    run, rho = _run_within(most * (1 - _SCORING), loss, candidates, studied)
+    noise = Gaussian.concentrated(most * _SCORING, times, delta=loss.delta)
+    return SearchPlan(loss, chance, run, rho + most * _SCORING, noise)
+
+
+def _run_within(
+    most: Fraction, loss: Loss, candidates: Sequence[SumsLearner], studied: Studied
+) -> tuple[Loss, Fraction]:
+    """The largest price, to a few digits, at which no candidate costs more than rho `most`; and what that is of rho."""
+
+    def dearest(epsilon: Fraction) -> Fraction:
+        return max(_rho(studied(each, Loss(epsilon, loss.delta))) for each in candidates)
+
+    low, high = Fraction(0), loss.epsilon
+    for _ in range(_HALVINGS):
+        middle = rounded_up((low + high) / 2, 6)
+        low, high = (middle, high) if dearest(middle) <= most else (low, middle)
+    if low == 0:
+        raise InvalidParameter("so little epsilon pays for no search", hint="fewer runs, or more epsilon")
+    return Loss(low, loss.delta), dearest(low)
+
+
+def _rho(study: Study) -> Fraction:
+    """What a fit costs in concentrated privacy."""
     price = zcdp_of(study.plan.event)
     if price.delta:  # the theorem is of Rényi divergences: a chance of failing would come back with every run
         raise InvalidParameter("a candidate may fail with a probability of its own, which no search can pay for")
@@ -185,7 +224,7 @@ def _some(rows: Any, keep: NDArray[np.bool_]) -> Any:
     return rows[keep] if hasattr(rows, "iloc") else np.asarray(rows)[keep]
 
 
-def _copy(candidate: SumsLearner, loss: Loss, source: Source) -> SumsLearner:
+def copy_at(candidate: L, loss: Loss, source: Source | None) -> L:
     """The same estimator, at the price of a run; what was given stays as it is."""
     told = candidate.get_params() | {"epsilon": loss.epsilon, "delta": loss.delta, "source": source}
     return type(candidate)(**told)

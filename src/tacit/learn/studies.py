@@ -159,6 +159,15 @@ class SumsClassifier(SumsLearner):
         """The probability of each class, for each row."""
         raise NotImplementedError
 
+    @property
+    def can_count_right(self) -> bool:
+        """Whether `right_in` knows how: of models whose classes are told apart by one sum."""
+        return type(self).right_in is not SumsClassifier.right_in
+
+    def right_in(self, data: Any) -> int:
+        """Of how many rows a fitted model of two classes tells the class, added up by whoever adds up."""
+        raise NotImplementedError
+
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """The likeliest class of each row."""
         best = self.predict_proba(X).argmax(axis=1)

@@ -87,6 +87,28 @@ class CodedRows:
         self, scores: Sequence[Sequence[int]], intercept: int, *, left: Sequence[int], groups: Sequence[Sequence[int]]
     ) -> str:
         """The sum over each group of what is left to learn of its rows, `left[u]` for a score of u in their favour."""
+        kept, agreed = self._agreed(scores, intercept)
+        rest = selected([*_again(kept), called(_held(left), "q")], nested(agreed, "agreed"))
+        each = Whole(name("q"), 0, max(left), Width.BIGINT)
+        signed = exp.Case(ifs=[exp.If(this=_is_second(), true=each.sql)], default=negate(each).sql)
+        return self._added(selected([*_again(kept), called(signed, "r")], nested(rest, "rest")), groups, name("r"))
+
+    def right(self, scores: Sequence[Sequence[int]], intercept: int) -> str:
+        """How many rows the sum of scores tells right: `s`, those whose score is above zero as the second class."""
+        _, agreed = self._agreed(scores, intercept)
+        second = exp.and_(_is_second(), exp.GT(this=name("a"), expression=integer(0)))
+        first = exp.and_(exp.not_(_is_second()), exp.GTE(this=name("a"), expression=integer(0)))
+        tells = exp.Case(
+            ifs=[exp.If(this=second, true=integer(1)), exp.If(this=first, true=integer(1))], default=integer(0)
+        )
+        each = selected([called(tells, "r")], nested(agreed, "agreed"))
+        tree = selected(
+            [called(integer(0), "c"), called(saturated(exp.Sum(this=name("r"))), "s")], nested(each, "told")
+        )
+        return emit(qualified(tree), self.dialect)
+
+    def _agreed(self, scores: Sequence[Sequence[int]], intercept: int) -> tuple[list[exp.Column], exp.Select]:
+        """The cells and the class of each row, and with `a` its score in favour of that class."""
         cells = [f"v{place}" for place in range(self.columns)]
         kept = [*map(name, cells), name(_TARGET)]
         looked = [_looked_up(name(cell), table) for cell, table in zip(cells, scores, strict=True)]
@@ -95,10 +117,7 @@ class CodedRows:
         mine = Whole(name("w"), score.low, score.high, score.width)
         agrees = exp.Case(ifs=[exp.If(this=_is_second(), true=mine.sql)], default=negate(mine).sql)
         agreed = selected([*_again(kept), called(agrees, "a")], nested(scored, "scored"))
-        rest = selected([*_again(kept), called(_held(left), "q")], nested(agreed, "agreed"))
-        each = Whole(name("q"), 0, max(left), Width.BIGINT)
-        signed = exp.Case(ifs=[exp.If(this=_is_second(), true=each.sql)], default=negate(each).sql)
-        return self._added(selected([*_again(kept), called(signed, "r")], nested(rest, "rest")), groups, name("r"))
+        return kept, agreed
 
     def class_counts(self, size: int, starts: Sequence[int]) -> str:
         """How many rows of each class there are in each cell: `c` is class · size + start of the feature + cell."""

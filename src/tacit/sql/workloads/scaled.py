@@ -96,6 +96,14 @@ class ScaledRows:
         measures = [multiply(each, self._product(term)) for term in terms]
         return self._summed(self._scored(weights, link), None, measures)
 
+    def right(self, weights: Sequence[int], link: LinkLines) -> str:
+        """How many rows the link tells right: `s0`, those with more than half of the whole as the second class."""
+        above = exp.GT(this=name("p"), expression=integer(link.whole // 2))
+        is_second = exp.EQ(this=name(TARGET), expression=integer(1))
+        found = [exp.and_(above, is_second), exp.and_(exp.not_(above.copy()), exp.not_(is_second.copy()))]
+        tells = exp.Case(ifs=[exp.If(this=each, true=integer(1)) for each in found], default=integer(0))
+        return self._summed(self._scored(weights, link), None, [Whole(tells, 0, 1, Width.INT)])
+
     @property
     def _class(self) -> Whole:
         return Whole(name(TARGET), 0, self.coded.classes, Width.INT)
