@@ -4,27 +4,38 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tacit
+from conformance.charges import overheard
+from tacit.core import Loss, PureEvent
 from tacit.errors import InvalidParameter
-from tacit.learn import AdditiveClassifier, RidgeRegressor, accuracy_first
-from tacit.learn.accuracy import (
-    _LOSS_STEPS,
-    _MOST_LOSS,
-    _ROUNDED,
-    _least_loss,
-    _loss,
-    _prices,
-    _shortened,
+from tacit.learn import AdditiveClassifier, LogisticClassifier, RidgeRegressor, accuracy_first
+from tacit.learn.accuracy_problems import (
+    BALL,
     in_ball,
+    least_logistic,
+    least_squares,
+    logistic_in_ball,
+    logistic_loss,
+    ridge_in_box,
+    shortened,
+    squared_loss,
     sums_move,
     sums_of,
 )
+from tacit.learn.accuracy_search import LOSS_STEPS, comparison_at, excess_moves, tried_prices
+from tacit.learn.array_rows import ArrayRows
+from tacit.learn.curated import FitRequest
+from tacit.learn.curated_accuracy import plan_of_accuracy
 from tacit.learn.moments import GRID, design, scaled
+from tacit.mechanisms import GradualRelease
+from unit.test_learn_engines import learner, written
 
 WIDTH = 30
 HOSTILE = st.sampled_from([math.nan, math.inf, -math.inf, 1e308, -1e308, 1.0, -1.0]) | st.floats()
@@ -59,14 +70,16 @@ def test_no_row_moves_the_excess_further_than_it_is_charged_for(seed):
     rng = np.random.default_rng(seed)
     rows = in_ball(np.rint(rng.uniform(-1, 1, (30, 3)) * 3 * GRID))
     truth = np.rint(rng.choice([-1, 1], 30) * GRID * rng.choice([0.1, 1.0]))
-    weights = _shortened(rng.normal(size=3) * 9)
+    weights = shortened(rng.normal(size=3) * 9, 1.0)
 
     def excess(kept: np.ndarray) -> int:
-        return round(_LOSS_STEPS * (_loss(weights, rows[kept], truth[kept]) - _least_loss(rows[kept], truth[kept])))
+        return round(
+            LOSS_STEPS * (squared_loss(weights, rows[kept], truth[kept]) - least_squares(rows[kept], truth[kept]))
+        )
 
     whole = excess(np.arange(30))
     moved = max(abs(whole - excess(np.delete(np.arange(30), place))) for place in range(30))
-    assert moved <= _LOSS_STEPS * _MOST_LOSS + 2 * _ROUNDED
+    assert moved <= excess_moves(4.0)
     assert whole >= 0
 
 
@@ -80,9 +93,9 @@ def test_it_is_as_good_as_asked_for_far_less_than_the_lectures_pay():
         )
         rows, goal = in_ball(np.rint(table * GRID)), np.rint(truth * GRID)
         assert model.is_good_
-        assert (_loss(model.weights_, rows, goal) - _least_loss(rows, goal)) / len(rows) <= 0.05
+        assert (squared_loss(model.weights_, rows, goal) - least_squares(rows, goal)) / len(rows) <= 0.05
         spent.append(float(model.spent_.epsilon))
-        last = _prices(Fraction(20))[model.tellings_ - 1]
+        last = tried_prices(Fraction(20))[model.tellings_ - 1]
         assert model.spent_.epsilon == last + model.comparing_.epsilon + Fraction(1, 20)
         assert model.reserved_.epsilon > model.spent_.epsilon
         assert float(np.mean((model.predict(table) - truth) ** 2)) < float(np.mean(truth**2))
@@ -90,11 +103,64 @@ def test_it_is_as_good_as_asked_for_far_less_than_the_lectures_pay():
     assert min(spent) > 0.05
 
 
+def test_the_same_holds_of_logistic_regression():
+    """The logarithmic loss, of the best in a ball of 4: n = 10⁴, d = 30, α = .05."""
+    for seed in range(3):
+        table, number = synthetic(seed)
+        truth = (number > 0).astype(int)
+        estimator = LogisticClassifier(features=[(-1, 1)] * WIDTH, classes=[0, 1])
+        model = accuracy_first(estimator, alpha="0.05").fit(table, truth)
+        rows, signs = in_ball(np.rint(table * GRID)), 2.0 * truth - 1
+        assert model.is_good_
+        assert (logistic_loss(model.weights_, rows, signs)[0] - least_logistic(rows, signs)) / len(rows) <= 0.05
+        assert 0.05 < float(model.spent_.epsilon) < 5.9
+        assert float(np.mean(model.predict(table) == truth)) > 0.6
+        assert model.predict_proba(table).sum(axis=1) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_least_logistic_loss_is_found_and_no_row_moves_the_excess_further_than_it_is_charged_for(seed):
+    from scipy.optimize import minimize
+
+    rng = np.random.default_rng(seed)
+    rows = in_ball(np.rint(rng.uniform(-1, 1, (30, 3)) * 3 * GRID))
+    truth = np.where(rows[:, 0] + rng.normal(0, 300, 30) > 0, 1.0, -1.0)
+    best = minimize(
+        lambda w: logistic_loss(w, rows, truth)[0],
+        np.zeros(3),
+        constraints={"type": "ineq", "fun": lambda w: BALL**2 - w @ w},
+    ).fun
+    assert abs(least_logistic(rows, truth) - best) < 1 / 64
+    weights = shortened(rng.normal(size=3) * 9, BALL)
+
+    def excess(kept: np.ndarray) -> int:
+        problem = logistic_in_ball(rows[kept], truth[kept])
+        return round(LOSS_STEPS * (problem.loss(weights) - problem.least))
+
+    whole = excess(np.arange(30))
+    moved = max(abs(whole - excess(np.delete(np.arange(30), place))) for place in range(30))
+    assert moved <= excess_moves(logistic_in_ball(rows, truth).most_loss)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(HOSTILE, min_size=2, max_size=2), st.sampled_from(["a", "b", "z", None]), HOSTILE)
+def test_no_row_of_a_table_moves_its_sums_or_its_loss_further_than_it_is_charged_for(cells, sort, goal):
+    features = scaled([(-1, 1), (0, 9), ["a", "b"]], list("xyz"))
+    columns = [np.array([cell], dtype=object) for cell in (*cells, sort)]
+    row, truth = design(features, columns), scaled([(-1, 1)], ["t"])[0].steps(np.array([goal]))[:, 0]
+    exact = ArrayRows(row, truth, None, 0).products()
+    problem = ridge_in_box(exact, width=row.shape[1], features=4, times=1)
+    assert int(np.abs(problem.sums).sum()) <= problem.moved
+    for seed in range(5):
+        weights = shortened(np.random.default_rng(seed).normal(size=row.shape[1]) * 9, 1.0)
+        assert -1e-9 <= problem.loss(weights) <= problem.most_loss + 1e-9
+
+
 def test_what_cannot_be_reached_says_so():
     table, truth = synthetic(1, rows=60)
     model = accuracy_first(RidgeRegressor(features=[(-1, 1)] * WIDTH, target=(-1, 1)), alpha="0.01", most="0.2")
     model.fit(table, truth)
-    assert model.tellings_ <= len(_prices(Fraction(1, 5)))
+    assert model.tellings_ <= len(tried_prices(Fraction(1, 5)))
     assert model.reserved_.epsilon >= model.spent_.epsilon
 
 
@@ -105,3 +171,63 @@ def test_bad_input_is_refused_in_our_own_words(options):
         accuracy_first(RidgeRegressor(features=[(-1, 1)] * WIDTH), **options).fit(table, truth)
     with pytest.raises(InvalidParameter):
         accuracy_first(AdditiveClassifier()).fit(table, truth)  # type: ignore[arg-type]
+
+
+# ── behind a curator ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def visits(count: int) -> list[tuple[Any, ...]]:
+    rng = np.random.default_rng(4)
+    ages, wards = rng.integers(0, 101, count).tolist(), rng.choice(["A", "B"], count).tolist()
+    pays = [20 + age / 5 + 5 * (ward == "A") + float(rng.normal(0, 1)) for age, ward in zip(ages, wards, strict=True)]
+    return [
+        (f"p{i}", age, 5.0, 5.0, ward, pay) for i, (age, ward, pay) in enumerate(zip(ages, wards, pays, strict=True))
+    ]
+
+
+def test_behind_a_curator_the_most_it_could_cost_is_charged_and_stays_charged(tmp_path):
+    with tacit.open(written(tmp_path, visits(1_500)), analyst="ana") as database, overheard() as heard:
+        wish = {"target": "pay", "features": ["age", "ward"], "epsilon": 12}
+        model = database.fit(accuracy_first(RidgeRegressor(), alpha="0.2"), "visits", **wish)
+        again = database.fit(accuracy_first(RidgeRegressor(), alpha="0.2"), "visits", **wish)
+        assert database.budget.left.epsilon == 50 - 12  # the second was free
+    assert (heard[0].charge.kind, heard[0].charge.loss) == ("fit", Loss(12))
+    assert model.is_good_
+    assert model.spent_.epsilon < model.reserved_.epsilon == 12
+    assert (again.spent_, again.tellings_, again.is_good_) == (model.spent_, model.tellings_, True)
+    assert (again.weights_ == model.weights_).all()
+    guess = model.predict(np.array([[row[1], row[4]] for row in visits(1_500)], dtype=object))
+    off = (guess - np.array([row[5] for row in visits(1_500)])) / 25  # half the bounds of what is predicted
+    assert float(np.mean(off**2)) < 0.4  # α is .2, and nineteen times in twenty it is far less
+
+
+def test_what_was_drawn_costs_no_more_than_what_was_charged(tmp_path):
+    """The count, the tellings and the comparisons, by the scale of each noise and by hand what moves it."""
+    with learner(written(tmp_path, visits(50), unit="who", bounds="max_rows = 2")) as (found, _):
+        request = FitRequest("visits", "pay", features=["age", "ward"], epsilon=3)
+        wanted = plan_of_accuracy(found, accuracy_first(RidgeRegressor()), request)
+    assert wanted.fit.times == 2
+    assert wanted.event == PureEvent(Fraction(3))
+    tellings = GradualRelease.costing([Loss(each) for each in wanted.prices], 2 * GRID**2 * (3 * 4 // 2 + 3))
+    comparing = comparison_at(Fraction(3, 4), excess_moves(9.0, times=2), room=1)
+    assert excess_moves(9.0, times=2) >= 2 * 9 * LOSS_STEPS
+    whole = tellings.loss(2 * GRID**2 * 9) + comparing.loss(excess_moves(9.0, times=2)) + Loss(Fraction(3, 100))
+    assert Fraction(9, 10) * 3 < whole.epsilon <= 3
+    assert ridge_in_box(np.zeros(15, dtype=np.int64), width=4, features=3, times=2).moved == 2 * GRID**2 * 9
+
+
+REFUSED = {
+    "a logistic regression": (LogisticClassifier(), {"target": "ward", "features": ["age"]}),
+    "a delta": (RidgeRegressor(), {"target": "pay", "delta": "1e-6"}),
+    "too little": (RidgeRegressor(), {"target": "pay", "epsilon": "0.05"}),
+    "no target": (RidgeRegressor(), {}),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=REFUSED)
+def test_what_cannot_be_is_refused_at_no_charge(case, tmp_path):
+    estimator, wish = REFUSED[case]
+    with tacit.open(written(tmp_path, visits(9)), analyst="ana") as database:
+        with pytest.raises(InvalidParameter):
+            database.fit(accuracy_first(estimator), "visits", **wish)
+        assert database.budget.left.epsilon == 50

@@ -26,6 +26,7 @@ from tacit.policy import Policy
 from tacit.sql import Parameters, says_explain
 
 if TYPE_CHECKING:
+    from tacit.learn.accuracy import AccuracyFirst
     from tacit.learn.curated import TableLearner
     from tacit.learn.searching import PrivateSearch
     from tacit.learn.studies import SumsLearner
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from tacit.release.synthesise import Synthesiser, SyntheticModel
 
 T = TypeVar("T")
-Model = TypeVar("Model", bound="SumsLearner | PrivateSearch")
+Model = TypeVar("Model", bound="SumsLearner | PrivateSearch | AccuracyFirst")
 
 
 class Database(Publications):

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -18,7 +18,11 @@ from tacit.curator.reusing.reuse import data_version
 from tacit.curator.unexpected import planning
 from tacit.engines import Engine, Exact, one_state
 from tacit.errors import InvalidParameter, QueryRefused
+from tacit.learn import curated_accuracy
+from tacit.learn.accuracy import AccuracyFirst
+from tacit.learn.accuracy_search import Reached
 from tacit.learn.cells import FeatureCells
+from tacit.learn.curated_accuracy import give, plan_of_accuracy, reached
 from tacit.learn.curated_search import Chosen, TableSearch, chosen, keep, plan_of_table
 from tacit.learn.engine_rows import EngineCells, EngineRows
 from tacit.learn.moments import Scaled
@@ -38,6 +42,8 @@ from tacit.policy import AnalystPolicy, ColumnPolicy, Policy, TablePolicy
 from tacit.sql.rules import Facts
 from tacit.sql.workloads.binned import CodedRows, coded_rows
 from tacit.sql.workloads.owned import owned_rows, owned_table, raw_types, unit_facts
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +93,26 @@ class FitPlan:
         parts = (self.policy_version, self.kind, *study, self.coded.text())
         return hashlib.sha256("\x1f".join(["fit", *parts]).encode()).hexdigest()
 
-    def rows(self, execute: Callable[[str], Exact]) -> EngineCells | EngineRows:
+    def rows(self, execute: Callable[[str], Exact]) -> Any:
         """The rows of the table as the study adds them up, in the engine."""
         cells = [each for each in self.study.columns if isinstance(each, FeatureCells)]
         if cells:
             return EngineCells(self.coded, cells, execute, len(self.classes))
         features = [each for each in self.study.columns if isinstance(each, Scaled)]
         return EngineRows(self.coded, features, execute, len(self.classes))
+
+
+@dataclass(frozen=True, slots=True)
+class TableJob(Generic[T]):
+    """What is charged at once: a fit, a search or accuracy first; how it is read, kept, and given to whom it is for."""
+
+    plan: FitPlan
+    price: ModelPrice
+    hash: str
+    read: Callable[[], T]
+    to_bytes: Callable[[T], bytes]
+    from_bytes: Callable[[bytes], T]
+    give: Callable[[T], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,46 +196,76 @@ class TableLearner:
         notes = _notes(table, target)
         return FitPlan(study, classes, coded, table.name, name, kind, notes, self.policy.version, declared.times)
 
-    def fit(self, estimator: SumsLearner | PrivateSearch, request: FitRequest, analyst: str) -> str:
+    def fit(self, estimator: SumsLearner | PrivateSearch | AccuracyFirst, request: FitRequest, analyst: str) -> str:
         """Charge, then add up and learn; the hash of the entry that says so. The same request again is free."""
         who = self.policy.analyst(analyst)
-        if isinstance(estimator, PrivateSearch):
-            return self._search(estimator, request, who)
+        match estimator:
+            case PrivateSearch():
+                return self._paid(self._search(estimator, request), request, who)
+            case AccuracyFirst():
+                return self._paid(self._accuracy(estimator, request), request, who)
+            case _:
+                return self._paid(self._fit(estimator, request), request, who)
+
+    def _fit(self, estimator: SumsLearner, request: FitRequest) -> TableJob[Learnt]:
         plan = self.plan(estimator, request)
-        payment: Payment[Learnt] = Payment(
-            charge=self._charge(plan, plan.model, who, fresh=request.fresh),
+        return TableJob(
+            plan=plan,
+            price=plan.model,
+            hash=plan.hash,
+            read=lambda: self._learnt(plan),
+            to_bytes=_to_bytes,
+            from_bytes=_from_bytes,
+            give=lambda learnt: estimator.hold(
+                plan.study, learnt, names=plan.names, classes=plan.classes, notes=plan.notes
+            ),
+        )
+
+    def _search(self, search: PrivateSearch, request: FitRequest) -> TableJob[Chosen]:
+        wanted = self.plan_search(search, request)
+        return TableJob(
+            plan=wanted.fits[0],
+            price=wanted.plan,
+            hash=wanted.hash,
+            read=lambda: chosen(self, wanted),
+            to_bytes=Chosen.to_bytes,
+            from_bytes=Chosen.from_bytes,
+            give=lambda found: keep(search, wanted, found),
+        )
+
+    def _accuracy(self, model: AccuracyFirst, request: FitRequest) -> TableJob[Reached]:
+        with planning():
+            wanted = plan_of_accuracy(self, model, request)
+        check_limit(wanted.loss.epsilon, self.policy)
+        return TableJob(
+            plan=wanted.fit,
+            price=wanted,
+            hash=wanted.hash,
+            read=lambda: reached(self, wanted),
+            to_bytes=curated_accuracy.to_bytes,
+            from_bytes=curated_accuracy.from_bytes,
+            give=lambda found: give(model, wanted, found),
+        )
+
+    def _paid(self, job: TableJob[T], request: FitRequest, who: AnalystPolicy) -> str:
+        payment: Payment[T] = Payment(
+            charge=self._charge(job, who, fresh=request.fresh),
             caps=caps(self.policy, who),
             what="the model",
-            read=lambda: self._learnt(plan),
-            kept=lambda learnt: [Answer(_to_bytes(learnt))],
-            restored=lambda bodies: _from_bytes(bodies[0]),
+            read=job.read,
+            kept=lambda found: [Answer(job.to_bytes(found))],
+            restored=lambda bodies: job.from_bytes(bodies[0]),
         )
         paid = pay(self.ledger, payment)
-        estimator.hold(plan.study, paid.value, names=plan.names, classes=plan.classes, notes=plan.notes)
-        return paid.entry
-
-    def _search(self, search: PrivateSearch, request: FitRequest, who: AnalystPolicy) -> str:
-        wanted = self.plan_search(search, request)
-        payment: Payment[Chosen] = Payment(
-            charge=self._charge(wanted.fits[0], wanted.plan, who, fresh=request.fresh, plan_hash=wanted.hash),
-            caps=caps(self.policy, who),
-            what="the search",
-            read=lambda: chosen(self, wanted),
-            kept=lambda found: [Answer(found.to_bytes())],
-            restored=lambda bodies: Chosen.from_bytes(bodies[0]),
-        )
-        paid = pay(self.ledger, payment)
-        keep(search, wanted, paid.value)
+        job.give(paid.value)
         return paid.entry
 
     def _learnt(self, plan: FitPlan) -> Learnt:
         with one_state(self.engine) as state:
             return plan.study.learn(plan.rows(state.execute), self.source)
 
-    def _charge(
-        self, plan: FitPlan, price: ModelPrice, who: AnalystPolicy, *, fresh: bool, plan_hash: str | None = None
-    ) -> Charge:
-        by, plan_hash = ", ".join(plan.names), plan_hash or plan.hash
+    def _charge(self, job: TableJob[T], who: AnalystPolicy, *, fresh: bool) -> Charge:
+        plan, price, by = job.plan, job.price, ", ".join(job.plan.names)
         what = f"{plan.target} BY {by}" if plan.target else by
         said = f"FIT {decimal_text(price.loss.epsilon)} {what} FROM {plan.table}"
         version = hashlib.sha256(data_version(self.policy, self.engine).encode()).hexdigest()[:16]
@@ -226,10 +275,10 @@ class TableLearner:
             groups=who.groups,
             loss=price.loss,
             zcdp=concentrated(price.event),
-            plan_hash=plan_hash,
+            plan_hash=job.hash,
             policy_version=self.policy.version,
             kind="fit",
-            request_id=None if fresh else f"fit {version} {plan_hash}",
+            request_id=None if fresh else f"fit {version} {job.hash}",
             note=said if len(said) <= 200 else f"{said[:196]} …",
             asked=Inquiry(questions=(said,), parameters=("{}",), tables=(plan.table,)),
         )
