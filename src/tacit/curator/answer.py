@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -84,8 +85,12 @@ def measured_columns(plan: Plan, noisy: Noisy) -> Measured:
     def bands(confidence: Fraction) -> list[post.Band]:
         return _bands(plan, noisy, shared_confidence(confidence, 2) if plan.bias else confidence)
 
-    pairs = zip(plan.measurements, noisy.columns, strict=True)
-    plain = [None if plan.bias or column.cells > 1 or column.numbers is None else m for m, column in pairs]
+    testing = None if plan.selection is None else plan.selection.measurement
+    pairs = enumerate(zip(plan.measurements, noisy.columns, strict=True))
+    plain = [
+        None if plan.bias or index == testing or column.cells > 1 or column.numbers is None else m
+        for index, (m, column) in pairs
+    ]
     return Measured(bands, [None if m is None else single_term(m) for m in plain], plan.confidence)
 
 
@@ -95,11 +100,41 @@ def _bands(plan: Plan, noisy: Noisy, confidence: Fraction) -> list[post.Band]:
     one_sided = {excess.measurement: excess.one_sided for excess in plan.bias}
     for index, (column, value) in enumerate(zip(noisy.columns, shown_values(noisy), strict=True)):
         band = post.around(value, _width(plan, index, column, confidence))
+        if plan.selection is not None and index == plan.selection.measurement:
+            reach = partial(_excess_reach, plan.measurements[index], confidence)
+            band = _given_shown(band, column, plan.selection.threshold, plan.once(("excess", confidence), reach))
         if column.cut is not None:
             below, above = taken_by_bounds(column.cut, confidence, one_sided=one_sided[index])
             band = post.Band(band.value, band.low + below, band.high + above)
         bands.append(band)
     return bands
+
+
+def _given_shown(band: post.Band, column: NoisyColumn, threshold: int, reach: int) -> post.Band:
+    """The interval of the very number that a key is shown for, given that it is shown.
+
+    Of a key with fewer units than the threshold only a number that noise has raised is ever seen. How far above the
+    threshold that lies says nothing of how far below it the truth is (exactly nothing, with Laplace noise): so it may
+    be anything down to none, unless the number lies further above than noise goes (`_excess_reach`). A key whose truth
+    reaches the threshold is shown at least every other time, which is why its interval holds as it is: of what noise
+    above zero may do, half as much goes wrong.
+    """
+    if column.numbers is None:
+        return band
+    near = (column.numbers < threshold + reach).astype(bool)
+    return post.Band(band.value, np.where(near, np.minimum(band.low, 0.0), band.low), band.high)
+
+
+def _excess_reach(measurement: Measurement, confidence: Fraction) -> int:
+    """A g that noise which has come to some m ≥ 1 comes to m + g as well with no more chance than 1 − confidence.
+
+    Both laws are log-concave, so that chance is largest at m = 1: P(noise > g) / P(noise > 0).
+    """
+    noise = measurement.added
+    if noise is None or noise.law.moments is None:
+        return 1 << 62  # nothing is known: however far above, it may be noise
+    ever = 1 - Fraction(float(noise.law.moments.cells(1, 64)[64]))
+    return noise.error(1 - (1 - confidence) * max(ever, Fraction(1, 10**12))) + 1
 
 
 def _width(plan: Plan, index: int, column: NoisyColumn, confidence: Fraction) -> float | NDArray[np.float64]:

@@ -171,7 +171,7 @@ def nominal_notes(plans: Sequence[Plan]) -> tuple[str, ...]:
 
 def explain(plan: Plan, dialect: str) -> Explanation:
     """What `plan` will do."""
-    notes = [*plan.notes, *nominal_notes([plan]), *accuracy_notes(plan)]
+    notes = [*plan.notes, *nominal_notes([plan]), *accuracy_notes(plan), *_threshold_notes(plan)]
     if plan.bias:
         notes.append("the ± of the answer will be wider: it covers what the bounds cut, which is measured with it")
     return Explanation(
@@ -210,6 +210,15 @@ def selection_text(plan: Plan) -> str | None:
     threshold = float(plan.selection.threshold * step)
     chance = f"δ = {decimal_text(plan.selection.delta)}"
     return f"private: a key is shown when its noisy number of units reaches {threshold:,.6g} ({chance})"
+
+
+def _threshold_notes(plan: Plan) -> list[str]:
+    """What must be said where the number that keys are shown for is itself an answer."""
+    read = {ref for out in plan.outputs if out.value is not None for ref in post.refs(out.value)}
+    if plan.selection is None or plan.selection.measurement not in read:
+        return []
+    label = plan.measurements[plan.selection.measurement].measure.label
+    return [f"the ± of a {label} that noise may have carried over the threshold reaches down to 0"]
 
 
 def bounding_text(plan: Plan) -> str:
