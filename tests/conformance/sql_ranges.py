@@ -465,7 +465,7 @@ class _Walk:
         return replace(self._either(branches), sure=sure)
 
     def _is_sure(self, node: exp.Expression, branches: Sequence[Value]) -> bool:
-        """Whether a CASE is never NULL: what it falls back on was asked for NULL first, and the others are constants."""
+        """Whether a CASE is never NULL: what it falls back on was asked for NULL first, the others are constants."""
         default, asked = node.args.get("default"), _bare(node.args["ifs"][0].this)
         if default is None or not isinstance(asked, exp.Is) or not isinstance(asked.expression, exp.Null):
             return False

@@ -1,4 +1,4 @@
-"""What may stand in the place of the table `t` in a question: windows within a unit, set operations, patterns, pivots."""
+"""What may stand in the place of the table `t` in a question: windows within a unit, unions, patterns, pivots."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def questions(rng: random.Random, kinds: dict[str, tuple[str, ...]]) -> Iterator
         signs["†"] = rng.choice(sql_questions.EDGES)
         text = re.sub("[#°§¢†@]", lambda sign, signs=signs: signs[sign.group()], form)
         parts = re.split(r"('(?:[^']|'')*')", text)
-        named = [part if at % 2 else re.sub(r"\b[xbmnyq]\b", lambda name: _named(name, place), part)
+        named = [part if at % 2 else re.sub(r"\b[xbmnyq]\b", lambda name, place=place: _named(name, place), part)
                  for at, part in enumerate(parts)]  # fmt: skip
         yield "".join(named)
 

@@ -1,0 +1,232 @@
+"""Published counts and synthetic tables: charged what the accountant says of them, and kept under all that shapes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from conformance.charges import overheard
+from support.places import COLUMNS, people, policy
+from support.sources import Seeded
+from support.synthetic import opened
+from tacit.accounting import range_rho, rho_for, zcdp_of, zcdp_to_dp
+from tacit.core import Budget, GaussianEvent, Loss
+from tacit.curator.jobs import pricing
+from tacit.errors import TacitError
+from tacit.mechanisms import Gaussian
+from tacit.policy import BudgetPolicy, ColumnPolicy, Policy
+from tacit.release import publishing
+from tacit.release.distributions import DistributionRequest
+from tacit.release.hierarchies import HierarchyRequest
+from tacit.release.maps import HeatmapRequest
+from tacit.release.publishing import Publisher
+from tacit.release.synthesise import Synthesiser, SynthesisRequest
+from tacit.release.synthesise import door as synthesis_door
+from tacit.release.synthesise.measuring import Meter
+
+DELTA = Fraction(1, 10**6)
+EPSILONS = st.fractions(Fraction(1, 10), 5, max_denominator=100)
+WHO = ColumnPolicy("who", type="integer", lower=0, upper=63)
+QUIET = settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+Wish = tuple[type, dict[str, Any]]
+WISHES: dict[str, Wish] = {
+    "heatmap": (HeatmapRequest, {"table": "people", "x": "who", "y": "age", "depth": 2}),
+    "histogram": (DistributionRequest, {"table": "people", "column": "age"}),
+    "hierarchy": (HierarchyRequest, {"table": "people", "place": "town", "levels": ("country", "region")}),
+    "synthesise": (SynthesisRequest, {"table": "people", "columns": ("town", "age", "sex"), "method": "tree"}),
+}
+
+
+def declared(base: Path, *, columns: Sequence[ColumnPolicy] = (WHO, *COLUMNS[1:]), **more: Any) -> Policy:
+    """People whose numbers have bounds, so that they may be drawn on a map."""
+    budget = BudgetPolicy(10_000, "1e-1", default_delta=DELTA, accounting=more.pop("accounting", None))
+    return policy(base, people(60), columns=columns, budget=budget, **more)
+
+
+def published(over: Policy, wish: Wish, *, epsilon: object = 1, fresh: bool = True) -> tuple[bytes, bool]:
+    """What a wish is given, with noise from one seed, and whether it was there already."""
+    kind, fields = wish
+    request = kind(**{"epsilon": epsilon, "delta": DELTA, "fresh": fresh, **fields})
+    with opened(over) as (engine, ledger):
+        if isinstance(request, SynthesisRequest):
+            model = Synthesiser(over, engine, ledger, Seeded(7)).synthesise(request, over.analyst("ana"))
+            return model.model.to_bytes(), model.reused
+        found = Publisher(over, engine, ledger, Seeded(7)).publish(request, over.analyst("ana"))
+        return request.plan(over, engine).pack(found.value), found.reused
+
+
+# ── what is charged ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def is_charged(over: Policy, wish: Wish, epsilon: Fraction, patch: pytest.MonkeyPatch) -> None:
+    """The charge is the loss that was typed, and in rho what an accountant says of the noise that was drawn."""
+    far: set[Fraction] = set()
+    honest = Meter.measure
+
+    def listening(self: Meter, *args: Any) -> Any:
+        far.add(Fraction(self.sensitivity if self.l2 is None else self.l2))
+        return honest(self, *args)
+
+    patch.setattr(Meter, "measure", listening)
+    with overheard() as heard:
+        published(over, wish, epsilon=epsilon)
+    patch.setattr(Meter, "measure", honest)
+    (paid,), (l2,) = heard, far
+    drawn = Fraction(0)
+    for mechanism in paid.drawn:
+        if isinstance(mechanism, Gaussian):
+            drawn += zcdp_of(GaussianEvent(l2**2 / (2 * mechanism.sigma**2))).rho
+        else:
+            drawn += range_rho(2 * mechanism.rate * l2)
+    assert paid.charge.zcdp is not None
+    assert paid.charge.loss == Loss(epsilon, DELTA)
+    assert paid.charge.zcdp.rho == zcdp_of(GaussianEvent(rho_for(Budget(epsilon, DELTA)))).rho
+    assert paid.charge.zcdp.delta == 0
+    assert zcdp_to_dp(paid.charge.zcdp.rho, DELTA).epsilon <= epsilon
+    assert paid.charge.zcdp.rho * (1 - Fraction(1, 10**6)) < drawn <= paid.charge.zcdp.rho
+
+
+@pytest.mark.parametrize("name", WISHES)
+@pytest.mark.parametrize("accounting", ["approximate", "zcdp"])
+@pytest.mark.parametrize("adjacency", ["add/remove", "replace"])
+def test_what_is_published_is_charged_what_its_noise_costs(tmp_path, monkeypatch, name, accounting, adjacency):
+    over = declared(tmp_path, adjacency=adjacency, accounting=accounting)
+    is_charged(over, WISHES[name], Fraction(2, 3), monkeypatch)
+
+
+@pytest.mark.parametrize("name", WISHES)
+@QUIET
+@given(epsilon=EPSILONS, max_rows=st.integers(1, 3))
+def test_at_any_price_and_for_any_unit(tmp_path, name, epsilon, max_rows):
+    unit = {} if name == "heatmap" else {"columns": COLUMNS, "unit": "who", "max_rows": max_rows}
+    with pytest.MonkeyPatch.context() as patch:
+        is_charged(declared(tmp_path, **unit), WISHES[name], epsilon, patch)
+
+
+def a_tenth_of_rho(patch):
+    whole = pricing.concentrated
+    for module in (publishing, synthesis_door):
+        patch.setattr(module, "concentrated", lambda event: whole(GaussianEvent(event.rho / 10)))
+
+
+def a_charge_of_half_the_loss(patch):
+    for module in (publishing, synthesis_door):
+        whole = module._charge
+        patch.setattr(module, "_charge", lambda plan, *more, whole=whole, **named: _halved(whole(plan, *more, **named)))
+
+
+def _halved(charge):
+    object.__setattr__(charge, "loss", charge.loss * Fraction(1, 2))
+    return charge
+
+
+@pytest.mark.parametrize("name", WISHES)
+@pytest.mark.parametrize("planted", [a_tenth_of_rho, a_charge_of_half_the_loss])
+def test_a_planted_wrong_charge_is_caught(tmp_path, monkeypatch, name, planted):
+    planted(monkeypatch)
+    with pytest.raises(AssertionError):
+        is_charged(declared(tmp_path), WISHES[name], Fraction(2, 3), monkeypatch)
+
+
+# ── what is kept ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+REQUESTS: tuple[Wish, ...] = (
+    *((HeatmapRequest, {"table": "people", "x": x, "y": y, "depth": depth})
+      for x, y, depth in (("who", "age", 2), ("age", "who", 2), ("who", "age", 3), ("WHO", "age", 2))),
+    *((DistributionRequest, {"table": table, "column": column, "bins": bins})
+      for table, column, bins in (
+          ("people", "age", None), ("people", "age", 2), ("people", "age", 4), ("people", "who", 8), ("people", "who", 16),
+          ("people", "sex", None), ("people", "town", None), ("PEOPLE", "Age", None), ("people", "who", None),
+      )),
+    *((HierarchyRequest, {"table": "people", "place": "town", "levels": levels, "by": by, "shares": shares})
+      for levels, by, shares in (
+          (("country", "region"), (), ()), (("region",), (), ()), ((), (), ()), (("country",), (), ()),
+          (("country", "region"), ("age",), ()), (("country", "region"), ("age", "sex"), ()),
+          (("country", "region"), ("sex", "age"), ()), (("country", "region"), (), (1, 1, 1, 1)),
+          (("country", "region"), (), (2, 2, 2, 2)), (("country", "region"), (), (1, 0, 1, 2)),
+          (("country", "REGION"), (), ()),
+      )),
+    *((SynthesisRequest, {"table": "people", "columns": columns, "method": method})
+      for columns, method in (
+          (("town", "age"), "tree"), (("age", "town"), "tree"), (("town", "age"), "mst"), (("town", "sex"), "tree"),
+          (("TOWN", "age"), "tree"), (("town", "age", "sex"), "tree"),
+      )),
+)  # fmt: skip
+
+
+def differing(base: Path, *, wishes: Sequence[Wish] = REQUESTS) -> tuple[list[Wish], int]:
+    """Wishes that are given something else than a new release, with the same noise; and how many found one there."""
+    for name in ("new", "kept"):  # a ledger of its own for each
+        (base / name).mkdir()
+    new, kept = (declared(base / name) for name in ("new", "kept"))
+    fresh = [published(new, wish)[0] for wish in wishes]
+    found, reused = [], 0
+    for wish, wanted in zip(wishes, fresh, strict=True):
+        try:
+            given, again = published(kept, wish, fresh=False)
+        except TacitError:  # what was kept is of another kind
+            given, again = b"", True
+        reused += again
+        if given != wanted:
+            found.append(wish)
+    return found, reused
+
+
+def test_a_kept_release_is_what_a_new_one_would_be_however_a_wish_is_renamed_reordered_or_rescaled(tmp_path):
+    """With the same seed a release that shares another's key must be that very release."""
+    found, reused = differing(tmp_path)
+    assert found == []
+    assert reused >= 3  # the same wish in other letters, or with shares in proportion
+
+
+def forgotten(count):
+    """A family that leaves out its last parts: the shape, or the shape and the words."""
+
+    def plant(patch):
+        whole = publishing._digest
+        patch.setattr(publishing, "_digest", lambda *parts: whole(*(parts if len(parts) < 4 else parts[:-count])))
+
+    return plant
+
+
+def columns_in_any_order(patch):
+    whole = Synthesiser._kept
+
+    def unordered(self, plan, who, version):
+        names = tuple(reversed(plan.names)) if len(plan.names) == 2 else plan.names
+        yield from whole(self, plan, who, version)
+        patch.setattr(synthesis_door.SynthesisPlan, "names", property(lambda _: names))
+        yield from whole(self, plan, who, version)
+
+    patch.setattr(Synthesiser, "_kept", unordered)
+
+
+@pytest.mark.parametrize(
+    ("planted", "kind"),
+    [
+        (forgotten(1), HierarchyRequest),
+        (forgotten(2), DistributionRequest),
+        (columns_in_any_order, SynthesisRequest),
+    ],
+)
+def test_a_key_that_forgets_what_shapes_a_release_is_noticed(tmp_path, monkeypatch, planted, kind):
+    planted(monkeypatch)
+    found, _ = differing(tmp_path, wishes=[wish for wish in REQUESTS if wish[0] is kind])
+    assert found
+
+
+def test_no_release_is_kept_for_another_policy(tmp_path):
+    """Bounds that are moved, or scaled, make another grid."""
+    others = ({"lower": 1, "upper": 4}, {"lower": 0, "upper": 30}, {"lower": 0, "upper": 3, "null": 1})
+    policies = [declared(tmp_path, columns=(WHO, COLUMNS[1], ColumnPolicy("age", type="integer", **each), COLUMNS[3]))
+                for each in ({"lower": 0, "upper": 3}, *others)]  # fmt: skip
+    wish = WISHES["histogram"]
+    assert [published(over, wish, fresh=False)[1] for over in policies] == [False] * len(policies)
+    assert published(policies[0], wish, fresh=False)[1]
