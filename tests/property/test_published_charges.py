@@ -1,4 +1,4 @@
-"""Published counts and synthetic tables: charged what the accountant says of them, and kept under all that shapes them."""
+"""Published counts and synthetic tables: charged what the accountant says, and kept under all that shapes them."""
 
 from __future__ import annotations
 
@@ -142,8 +142,9 @@ REQUESTS: tuple[Wish, ...] = (
       for x, y, depth in (("who", "age", 2), ("age", "who", 2), ("who", "age", 3), ("WHO", "age", 2))),
     *((DistributionRequest, {"table": table, "column": column, "bins": bins})
       for table, column, bins in (
-          ("people", "age", None), ("people", "age", 2), ("people", "age", 4), ("people", "who", 8), ("people", "who", 16),
-          ("people", "sex", None), ("people", "town", None), ("PEOPLE", "Age", None), ("people", "who", None),
+          ("people", "age", None), ("people", "age", 2), ("people", "age", 4), ("people", "who", 8),
+          ("people", "who", 16), ("people", "sex", None), ("people", "town", None), ("PEOPLE", "Age", None),
+          ("people", "who", None),
       )),
     *((HierarchyRequest, {"table": "people", "place": "town", "levels": levels, "by": by, "shares": shares})
       for levels, by, shares in (

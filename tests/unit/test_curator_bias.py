@@ -10,7 +10,7 @@ import pytest
 from conformance.sql_clinic import clinic, row_clinic
 from conformance.sql_noiseless import switch_off
 from tacit.curator import Session, reading
-from tacit.curator.measuring.bias import level_scores, taken_by_bounds
+from tacit.curator.measuring.bias import LEFT_OUT, level_scores, taken_by_bounds
 from tacit.curator.measuring.noisy import Noisy
 from tacit.errors import QueryRefused, QuerySyntaxError
 from tacit.policy import ColumnPolicy
@@ -170,3 +170,17 @@ def test_bounds_that_cannot_be_wider_leave_clamping_uncovered_and_say_so(tmp_pat
     answer = clinic(columns=columns).curator(tmp_path).ask("DP-SELECT 1 WITH BIAS SUM(age) FROM visits", session=ANA)
     assert "± does not cover what clamping does" in answer.notes
     assert any(note.startswith("± of SUM(age)") for note in answer.notes)
+
+
+def test_error_bars_that_cover_the_bounds_say_that_a_join_left_rows_out(tmp_path):
+    """A row meets a hundred rows of its own unit: what is cut so is in no ±, and that is said where ± is explained."""
+    curator = clinic(max_rows=5).curator(tmp_path)
+    joined = "COUNT(*) FROM visits a JOIN visits b ON a.patient_id = b.patient_id"
+    answer = curator.ask(f"DP-SELECT 1 WITH BIAS {joined}", session=ANA)
+    assert answer.covers == f"the noise and what the bounds cut{LEFT_OUT}"
+    assert LEFT_OUT in str(answer)
+    assert LEFT_OUT in str(curator.explain(f"DP-SELECT 1 WITH BIAS {joined}", session=ANA))
+    assert curator.ask(f"DP-SELECT 1 {joined}", session=ANA).covers == "the noise alone"
+    alone = curator.ask("DP-SELECT 1 WITH BIAS COUNT(*) FROM visits", session=ANA)
+    assert LEFT_OUT not in str(alone)
+    curator._ledger.close()

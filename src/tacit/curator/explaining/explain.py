@@ -12,6 +12,7 @@ import numpy as np
 from tacit.core import Loss, decimal_text
 from tacit.curator.forms.release import NOISE, covering, in_one_text
 from tacit.curator.forms.shape import ColumnShape, plan_shapes
+from tacit.curator.measuring.bias import LEFT_OUT
 from tacit.curator.measuring.ranks import rank_error
 from tacit.mechanisms.protocol import L2
 from tacit.sql import Histogram, Measurement, Mode, Output, Plan, Quantile
@@ -173,7 +174,8 @@ def explain(plan: Plan, dialect: str) -> Explanation:
     """What `plan` will do."""
     notes = [*plan.notes, *nominal_notes([plan]), *accuracy_notes(plan), *_threshold_notes(plan)]
     if plan.bias:
-        notes.append("the ± of the answer will be wider: it covers what the bounds cut, which is measured with it")
+        beside = LEFT_OUT if plan.rows_left_out else ""
+        notes.append(f"the ± of the answer will be wider: it covers what the bounds cut, measured with it{beside}")
     return Explanation(
         loss=plan.loss,
         outputs=tuple(out.name for out in plan.outputs),

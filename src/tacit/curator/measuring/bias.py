@@ -40,6 +40,7 @@ from tacit.sql.planning.excess import CELL, COUNT, SHARES, SUM
 from tacit.sql.planning.plan import Excess
 
 COVERED = "the noise and what the bounds cut"
+LEFT_OUT = ", but no rows that a join left out"
 _NEAR = 4  # levels: up to about what the answer itself allows a unit, where most tables lie
 _STEP, _FAR_STEP = Fraction(6, 5), Fraction(3, 5)  # near, each level above everybody is a third as likely as the last
 _SPARE = 6  # units above the level, over the rate at which they are missed: what a tail like 1/x has there
@@ -132,7 +133,7 @@ def taken_by_bounds(cut: Cut, confidence: Fraction, *, one_sided: bool) -> tuple
 
 def covered(plan: Plan) -> str:
     """What the error bars of its answer cover."""
-    return COVERED if plan.bias else NOISE
+    return (COVERED if plan.bias else NOISE) + (LEFT_OUT if plan.rows_left_out and plan.bias else "")
 
 
 def bias_notes(plan: Plan, noisy: Noisy) -> list[str]:

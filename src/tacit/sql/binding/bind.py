@@ -70,6 +70,7 @@ class BoundQuery:
     sets: Places | None = None  # ROLLUP, CUBE, GROUPING SETS: the places of each set's keys among `keys`
     total_rows: int | None = None  # how many rows of a unit count over all groups, where that is what bounds it
     wider: BoundQuery | None = None  # WITH BIAS: the same question, its columns clamped far more widely
+    rows_left_out: bool = False  # whether a join meets only some of a unit's rows, which no error bar covers
 
     @property
     def table(self) -> TablePolicy:
@@ -120,7 +121,8 @@ def _bind(query: Query, policy: Policy, schema: Schema) -> BoundQuery:
     filtered = None if relation.remaining is None else predicate(relation.remaining, scope)
     refuse_unmatched(relation.remaining, scope)
     bound = _Binder(query, scope, relation).bound(filtered)
-    return replace(bound, query=asked, notes=(*bound.notes, *dict.fromkeys(reading.work.notes)))
+    left_out = tuple(dict.fromkeys(reading.work.notes))
+    return replace(bound, query=asked, notes=(*bound.notes, *left_out), rows_left_out=bool(left_out))
 
 
 def signature(node: exp.Expression, scope: Scope) -> str:

@@ -163,6 +163,7 @@ class Plan:
     policy_version: str
     size: int = NOMINAL_ROWS  # about how many rows a group has: what stated errors are stated for
     bias: tuple[Excess, ...] = ()  # WITH BIAS: for each measurement that bounds can change, by how much they do
+    rows_left_out: bool = False  # whether a join meets only some of a unit's rows, which no error bar covers
     _digests: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # each made once
     _derived: dict[Hashable, object] = field(default_factory=dict, init=False, repr=False, compare=False)  # by `once`
 

@@ -265,6 +265,7 @@ class _Maker:
             notes=base.notes,
             policy_version=self.policy.version,
             size=base.size,
+            rows_left_out=bound.rows_left_out,
         )
 
     def _noises(self) -> list[Noise]:
