@@ -43,7 +43,7 @@ from mutate_faults import SOURCES, Fault, faults, plant
 
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 60  # seconds of tests, as they took without a fault, for one fault
-HANGS = 600  # seconds after which a fault is given up
+HANGS = 90  # seconds besides, after which a fault is given up
 
 ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated, and what should notice
     "curator": (
@@ -168,7 +168,7 @@ class Campaign:
         if child == 0:
             os.setpgid(0, 0)
             os._exit(_child(fault, items, report))
-        status = _wait(child, HANGS)
+        status = _wait(child, HANGS + self.patience)
         shutil.rmtree(temporary, ignore_errors=True)
         if status is None:
             return "out of time"
@@ -298,7 +298,9 @@ def _anew(fault: Fault, tests: list[str]) -> str:
         environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider", *tests]
         try:
-            done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=HANGS, check=False)
+            done = subprocess.run(
+                command, cwd=ROOT, env=environment, capture_output=True, timeout=HANGS + PATIENCE, check=False
+            )
         except subprocess.TimeoutExpired:
             return "out of time"
     return "killed" if done.returncode else "survives"

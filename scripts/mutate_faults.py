@@ -41,7 +41,7 @@ class Fault:
 
     path: Path
     line: int
-    column: int
+    columns: tuple[int, int]
     what: str
     tree: ast.Module
     lines: range
@@ -50,7 +50,8 @@ class Fault:
     @property
     def key(self) -> str:
         """What tells it from every other fault of these sources."""
-        return f"{self.path.relative_to(SOURCES)}:{self.line}:{self.column}: {self.what}"
+        first, last = self.columns
+        return f"{self.path.relative_to(SOURCES)}:{self.line}:{first}-{last}: {self.what}"
 
     def code(self) -> CodeType:
         """The mutated module, whose lines are the original's."""
@@ -71,7 +72,15 @@ def faults(path: Path) -> Iterator[Fault]:
             place: Any = node.test if isinstance(node, ast.If | ast.IfExp) else node
             lines = range(place.lineno, (place.end_lineno or place.lineno) + 1)
             around = [one.lineno for one in outer if one.body[0].lineno <= lines[0] <= (one.end_lineno or 0)]
-            yield Fault(path, place.lineno, place.col_offset, what, mutant, lines, min(around, default=None))
+            yield Fault(
+                path,
+                place.lineno,
+                (place.col_offset, place.end_col_offset),
+                what,
+                mutant,
+                lines,
+                min(around, default=None),
+            )
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[str, _Change]]:

@@ -222,3 +222,13 @@ def test_what_is_no_amount_of_grains_is_refused(grain, count, delta):
 def test_grains_of_different_sizes_are_not_added():
     with pytest.raises(InvalidParameter, match="different sizes"):
         Grains("0.1", 1) + Grains("0.2", 1)
+
+
+def test_a_delta_that_no_double_holds_is_more_than_none():
+    """Four lies at most of two thousand: about 1e-560."""
+    assert delta_above(Fraction(1, 10), 2000, epsilon=Fraction(199)) > 0
+
+
+def test_a_budget_in_grains_needs_a_delta_besides_that_of_the_events():
+    with pytest.raises(InvalidParameter, match="needs a delta beside that of the events"):
+        GrainFilter.within(Budget(1, "1e-6"), "0.05", own="1e-6")

@@ -381,3 +381,16 @@ def test_caps_of_different_size_do_not_share_a_histogram():
     kinds = {workload.fitting(made.bound(f"SELECT {options.format(n)} COUNT(*) FROM visits")).kind for n in (1, 2)}
     assert len(kinds) == 2
     assert visits().max_rows == 3
+
+
+def test_a_delta_of_the_policy_pays_for_the_keys_of_those_questions_that_have_private_ones(tmp_path):
+    budget = BudgetPolicy(10, Fraction(1, 100), default_delta=Fraction(1, 10**6))
+    curator = row_clinic(dataset={"budget": budget}).curator(tmp_path)
+    texts = ["SELECT COUNT(*) FROM visits", "SELECT city, COUNT(*) FROM visits GROUP BY city"]
+    curator.batch(texts, session=ANA, epsilon=1)
+    assert (spent(curator).epsilon, spent(curator).delta) == (1, Fraction(1, 10**6))
+
+
+def test_an_epsilon_beyond_all_bounds_is_refused(by_row):
+    with pytest.raises(InvalidParameter, match="epsilon is too large a number"):
+        by_row.batch(RANGES[:2], session=ANA, epsilon=10**300)

@@ -15,7 +15,7 @@ from conformance.sql_world import ANALYSTS, policy_of
 from tacit.core import Loss
 from tacit.curator import Session
 from tacit.curator.jobs.pieces import Joint, Lone
-from tacit.errors import BudgetExceeded, EngineError, QueryRefused
+from tacit.errors import BudgetExceeded, EngineError, QueryRefused, RequestConflict
 from tacit.mechanisms import Gaussian
 from tacit.mechanisms.strategy import flat
 from tacit.mechanisms.strategy.blocks import added_up, padded
@@ -294,3 +294,21 @@ def test_a_public_tables_values_are_keys_of_sets(monkeypatch, tmp_path):
 )
 def test_bars_are_held_at_the_ends_of_64_bits(cells, total):
     assert added_up(padded(np.array(cells, dtype=np.int64), [flat(4)]), (1,)).tolist() == [total]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        " ORDER BY n",
+        " ORDER BY n DESC LIMIT 3",
+        " ORDER BY n DESC LIMIT 2 OFFSET 1",
+        " HAVING COUNT(*) > 5 ORDER BY n DESC",
+    ],
+)
+def test_an_id_stands_for_the_order_and_the_rows_that_are_shown_too(by_row, other):
+    text = f"DP-SELECT 1 FRESH {ROLLUP}"
+    ask(by_row, f"{text} ORDER BY n DESC LIMIT 2", request_id="r")
+    before = spent(by_row)
+    with pytest.raises(RequestConflict):
+        ask(by_row, text + other, request_id="r")
+    assert spent(by_row) == before

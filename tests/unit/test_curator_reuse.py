@@ -10,6 +10,7 @@ from conformance.sql_clinic import VISITS, clinic, row_clinic, visits
 from conformance.sql_world import ANALYSTS, World, policy_of, world
 from tacit.core import Loss
 from tacit.curator import Curator, Session
+from tacit.curator.reusing import reuse
 from tacit.ledger import SqliteLedger
 from tacit.policy import BudgetPolicy, TablePolicy
 
@@ -233,3 +234,11 @@ def test_the_noise_of_another_question_is_never_reused(curator):
     assert other.reused is None
     assert spent(curator) == 2
     assert one.receipt.entry != other.receipt.entry
+
+
+@pytest.mark.parametrize(
+    ("seconds", "age"), [(0, "0 seconds"), (61, "1 minute"), (7_300, "2 hours"), (86_400 * 12 + 9, "12 days")]
+)
+def test_the_age_of_an_answer_is_told_in_the_largest_unit_it_fills(monkeypatch, seconds, age):
+    monkeypatch.setattr(reuse.time, "time", lambda: 1_700_000_000.0)
+    assert f"given {age} ago" in reuse.age_note(1_700_000_000.0 - seconds, watched=True)
