@@ -299,10 +299,11 @@ def test_bars_are_held_at_the_ends_of_64_bits(cells, total):
 @pytest.mark.parametrize(
     "other",
     [
-        " ORDER BY n",
-        " ORDER BY n DESC LIMIT 3",
-        " ORDER BY n DESC LIMIT 2 OFFSET 1",
-        " HAVING COUNT(*) > 5 ORDER BY n DESC",
+        "ORDER BY n LIMIT 2",
+        "ORDER BY dept DESC LIMIT 2",
+        "ORDER BY n DESC LIMIT 3",
+        "ORDER BY n DESC LIMIT 2 OFFSET 1",
+        "HAVING COUNT(*) > 5 ORDER BY n DESC LIMIT 2",
     ],
 )
 def test_an_id_stands_for_the_order_and_the_rows_that_are_shown_too(by_row, other):
@@ -310,5 +311,5 @@ def test_an_id_stands_for_the_order_and_the_rows_that_are_shown_too(by_row, othe
     ask(by_row, f"{text} ORDER BY n DESC LIMIT 2", request_id="r")
     before = spent(by_row)
     with pytest.raises(RequestConflict):
-        ask(by_row, text + other, request_id="r")
+        ask(by_row, f"{text} {other}", request_id="r")
     assert spent(by_row) == before
