@@ -42,7 +42,8 @@ def answer(plan: Plan, noisy: Noisy) -> AnswerTable:
     """The rows an analyst sees: of public keys, those that WHERE leaves."""
     noisy = possible(plan, noisy)
     count = len(noisy.keys)
-    bands = measured_columns(plan, noisy).bands(plan.confidence) if plan.having is not None or plan.order else []
+    measured = measured_columns(plan, noisy)
+    bands = measured.bands(plan.confidence) if plan.having is not None or plan.order else []
     indices = np.arange(count)
     if plan.having is not None:
         indices = np.flatnonzero(np.broadcast_to(plan.having.holds(bands), (count,)))
@@ -50,7 +51,7 @@ def answer(plan: Plan, noisy: Noisy) -> AnswerTable:
         indices = in_order(indices, _sort_values(item.output, plan, noisy, bands), descending=item.descending)
     end = None if plan.limit is None else plan.offset + plan.limit
     indices = indices[plan.offset : end]
-    columns = [_column(out, plan, noisy) for out in plan.outputs]
+    columns = [_column(out, plan, noisy, measured=measured) for out in plan.outputs]
     rows = tuple(tuple(column[0][index] for column in columns) for index in indices.tolist())
     errors = tuple(tuple(column[1][index] for column in columns) for index in indices.tolist())
     return AnswerTable(tuple(out.name for out in plan.outputs), rows, errors, keys_among(plan.outputs))
@@ -81,9 +82,12 @@ def shown_values(noisy: Noisy) -> list[NDArray[np.float64]]:
 
 def measured_columns(plan: Plan, noisy: Noisy) -> Measured:
     """The noisy columns, for outputs made of them; with the bias of each measured, it has half of what may fail."""
+    known: dict[Fraction, list[post.Band]] = {}  # outputs of as many measurements share them
 
     def bands(confidence: Fraction) -> list[post.Band]:
-        return _bands(plan, noisy, shared_confidence(confidence, 2) if plan.bias else confidence)
+        if confidence not in known:
+            known[confidence] = _bands(plan, noisy, shared_confidence(confidence, 2) if plan.bias else confidence)
+        return known[confidence]
 
     testing = None if plan.selection is None else plan.selection.measurement
     pairs = enumerate(zip(plan.measurements, noisy.columns, strict=True))
@@ -160,7 +164,9 @@ def estimate_width(measurement: Measurement, spread: EstimateSpread, confidence:
     return spread.half_widths(measurement.added, confidence, step=float(measurement.step))
 
 
-def _column(out: Output, plan: Plan, noisy: Noisy) -> tuple[Sequence[Cell], Sequence[float | None]]:
+def _column(
+    out: Output, plan: Plan, noisy: Noisy, *, measured: Measured
+) -> tuple[Sequence[Cell], Sequence[float | None]]:
     count = len(noisy.keys)
     if out.key is not None or out.value is None:
         return [key[out.key or 0] for key in noisy.keys], [None] * count
@@ -168,7 +174,7 @@ def _column(out: Output, plan: Plan, noisy: Noisy) -> tuple[Sequence[Cell], Sequ
     chosen = noisy.columns[out.value.measure].choices if isinstance(out.value, post.Ref) else None
     if chosen is not None:
         return [_picked(row) for row in chosen], [None] * count
-    band = measured_columns(plan, noisy).band(out.value)
+    band = measured.band(out.value)
     value = np.broadcast_to(band.value, (count,))
     error = np.broadcast_to(band.error, (count,))
     shown: Sequence[Cell] = _whole(value) if _is_count(out.value, plan) else _cells(value)

@@ -172,7 +172,7 @@ def nominal_notes(plans: Sequence[Plan]) -> tuple[str, ...]:
 
 def explain(plan: Plan, dialect: str) -> Explanation:
     """What `plan` will do."""
-    notes = [*plan.notes, *nominal_notes([plan]), *accuracy_notes(plan), *_threshold_notes(plan)]
+    notes = [*plan.notes, *nominal_notes([plan]), *accuracy_notes(plan)]
     if plan.bias:
         beside = LEFT_OUT if plan.rows_left_out else ""
         notes.append(f"the ± of the answer will be wider: it covers what the bounds cut, measured with it{beside}")
@@ -238,7 +238,8 @@ def bounding_text(plan: Plan) -> str:
 
 def accuracy_notes(plan: Plan) -> list[str]:
     """How accurate choices are: their errors are ranks or counts, not half-widths of the value itself."""
-    return [note for m in plan.measurements if (note := _accuracy_note(m, plan)) is not None]
+    notes = [note for m in plan.measurements if (note := _accuracy_note(m, plan)) is not None]
+    return [*notes, *_threshold_notes(plan)]
 
 
 def _accuracy_note(measurement: Measurement, plan: Plan) -> str | None:

@@ -12,6 +12,7 @@ import numpy as np
 from tacit.core import ComposedEvent, Event, GaussianEvent, Number, positive, sqrt_above
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.laplace import Laplace
+from tacit.mechanisms.protocol import L1
 from tacit.mechanisms.strategy.blocks import added_up, expanded, less_parents, padded, residuals, scaled
 from tacit.mechanisms.strategy.law import LEAST
 from tacit.mechanisms.strategy.picks import Floats
@@ -73,7 +74,7 @@ class StrategyNoise:
         """How far one row moves the numbers of each part, in the norm of their noise: 1, for a plain histogram."""
         return [
             float(self.strategy.absolute_norm(part))
-            if isinstance(noise, Laplace)
+            if noise.law.norm == L1
             else math.sqrt(self.strategy.squared_norm(part))
             for noise, part in zip(self.noises, self.strategy.parts, strict=True)
         ]
