@@ -221,3 +221,24 @@ def test_sql_types_are_recognised(names, kind):
     for name in names.split():
         spoken = name if name.startswith("TIMESTAMP_NS") else name.replace("_", " ")
         assert ColumnType.from_sql(spoken) is kind, spoken
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        ColumnPolicy("a", lower=0, upper=10, step="0.5", domain="range", null=0, nan="0.5", description="how much"),
+        ColumnPolicy("a", domain=["x", "y"], null="x", hidden=True),
+        ColumnPolicy("a", type="date", lower="2024-01-01", upper="2024-02-01"),
+        ColumnPolicy("a"),
+    ],
+)
+def test_a_column_under_another_name_is_the_same_in_all_else(column):
+    renamed = column.named("B c")
+    anew = replace(column, name="B c")
+    assert renamed == anew
+    assert {field.name: getattr(renamed, field.name) for field in fields(anew)} == {
+        field.name: getattr(anew, field.name) for field in fields(anew)
+    }
+    assert column.name == "a"
+    with pytest.raises(PolicyError):
+        column.named("")

@@ -75,6 +75,14 @@ class ColumnPolicy:
         hold(self, at, {}, null=_null(null, (name, "null"), column=self))
         self._agree()
 
+    def named(self, name: str) -> ColumnPolicy:
+        """The same column under another name: what its values may be was judged when it was made."""
+        column_name(name, (name,))
+        renamed = object.__new__(ColumnPolicy)
+        for key in self.__slots__:
+            object.__setattr__(renamed, key, name if key == "name" else getattr(self, key))
+        return renamed
+
     @property
     def nan_value(self) -> Fraction | None:
         """What NaN counts as: `nan`, else the value in range closest to zero, which adds least to a sum."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tacit.policy.reading.fault import Fault, KeyPath, shown
 from tacit.policy.reading.names import column_name, table_name
@@ -23,6 +24,7 @@ class Link:
         return f"{self.column} -> {self.table}.{self.key}"
 
 
+@lru_cache(maxsize=1024)
 def link_of(unit: str) -> Link | None:
     """The link that a unit is written as; None if it is a plain column or "row"."""
     sides = _ARROW.split(unit)

@@ -351,7 +351,7 @@ def _described(parts: Sequence[Named]) -> tuple[TablePolicy, dict[str, str]]:
         types = {fold(name): kind for name, kind in named.part.types.items()}
         for column in named.part.columns:
             name = named.columns[fold(column.name)]
-            columns.append(replace(column, name=name))
+            columns.append(column.named(name))
             sql_types[name.casefold()] = types.get(fold(column.name), "")
     name = unlike(", ".join(dict.fromkeys(named.part.table.name for named in parts)), lambda _: False)
     if not private:

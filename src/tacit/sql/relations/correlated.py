@@ -184,7 +184,7 @@ class Correlated:
 
     def _described(self, part: NamedTable) -> tuple[TablePolicy, dict[str, str]]:
         outside = self.asker.scope.table
-        inside = tuple(replace(column, name=self.called(column.name)) for column in part.columns)
+        inside = tuple(column.named(self.called(column.name)) for column in part.columns)
         types = {self.called(name).casefold(): kind for name, kind in part.types.items()}
         table = replace(outside, columns=(*outside.columns, *inside))
         return table, {**self.asker.scope.sql_types, **types}

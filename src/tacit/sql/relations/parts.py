@@ -71,7 +71,8 @@ def base(node: exp.Expression, policy: Policy, *, schema: Schema) -> NamedTable:
         raise UnknownName(f"there is no table {node.sql()[:60]}", hint="write the table's name alone")
     table = policy.table(node.name)
     # identifiers have one spelling, which is declared where the links end
-    table = replace(table, unit_form=root_of(policy.tables, table).unit_form)
+    root = root_of(policy.tables, table)
+    table = table if root is table else replace(table, unit_form=root.unit_form)
     types = _of_table(schema, table)
     keys = {} if table.public else _keys(policy, table, schema)
     hops = 0 if table.public else len(lookups(policy.tables, table))

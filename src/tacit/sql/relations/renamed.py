@@ -21,7 +21,7 @@ def renamed(part: NamedTable, names: Sequence[str]) -> NamedTable:
     if len({fold(name) for name in names}) < len(names) or not all(map(is_column_name, names)):
         raise QueryRefused(f"{part.alias}(…) needs plain names that differ", hint="write AS t (a, b)")
     new = dict(zip(part.listed, names, strict=True))
-    columns = tuple(replace(column, name=new[fold(column.name)]) for column in part.columns)
+    columns = tuple(column.named(new[fold(column.name)]) for column in part.columns)
     listed: list[exp.Expression] = [_named(OWNER, OWNER)] if part.is_private else []
     listed += [_named(key_column(old), key_column(new[old])) for old in part.keys]
     listed += [_named(column.name, new[fold(column.name)]) for column in part.columns]

@@ -9,6 +9,7 @@ from sqlglot import exp
 from tacit.policy import ColumnType
 from tacit.sql.expressions.cells import clampable
 from tacit.sql.expressions.dates.moments import moment
+from tacit.sql.expressions.names.printing import calls
 from tacit.sql.expressions.numeric import numerics
 from tacit.sql.expressions.numeric.arithmetic import integer
 from tacit.sql.expressions.numeric.doubles import beside_double
@@ -28,7 +29,7 @@ def clamp(tree: exp.Select, facts: Facts) -> exp.Select:
               timestamp, is clamped likewise and stays one.
     Refuses:  nothing: a column without bounds never becomes a GRID.
     """
-    for mark in list(tree.find_all(exp.Anonymous)):
+    for mark in calls(tree):
         if mark.this == "GRID":
             column = mark.expressions[0]
             mark.set("expressions", [_clamped(column, facts.grids[column.name.casefold()]), column.copy()])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tacit.policy import ColumnType
+from tacit.sql.expressions.names.printing import calls
 from tacit.sql.expressions.numeric import arithmetic, doubles
 from tacit.sql.expressions.numeric.arithmetic import Whole, Width, integer
 from tacit.sql.rules.facts import Facts, GridFacts
@@ -21,7 +22,7 @@ def snap(tree: exp.Select, facts: Facts) -> exp.Select:
               because it was clamped before it was rounded (and again after, where doubles are coarser than steps).
     Refuses:  nothing.
     """
-    for mark in list(tree.find_all(exp.Anonymous)):
+    for mark in calls(tree):
         if mark.this == "GRID":
             inner, column = mark.expressions
             mark.replace(_snapped(inner, facts.grids[column.name.casefold()]))

@@ -29,10 +29,10 @@ def text_of(tree: exp.Expr, *, comments: bool = True, pretty: bool = False) -> s
     The generator rewrites some nodes in place, and writes others by what stands around them. A whole tree of nodes of
     which it does neither needs no copy: copying takes as long as all the rest.
     """
-    copy = tree.parent is not None or not _stays(tree)
+    written = copied(tree) if tree.parent is not None or not _stays(tree) else tree
     try:
-        return tree.sql(
-            dialect=_DUCKDB, comments=comments, pretty=pretty, copy=copy, unsupported_level=ErrorLevel.IGNORE
+        return written.sql(
+            dialect=_DUCKDB, comments=comments, pretty=pretty, copy=False, unsupported_level=ErrorLevel.IGNORE
         )
     except (
         SqlglotError,
@@ -44,6 +44,54 @@ def text_of(tree: exp.Expr, *, comments: bool = True, pretty: bool = False) -> s
         raise QueryRefused(
             "the question holds a call that cannot be written down: its arguments are none that it takes"
         ) from None
+
+
+def copied(tree: exp.Expr) -> exp.Expr:
+    """A copy to be written down, whose nodes may be changed and exchanged; faster than sqlglot's, which is deep."""
+    root = tree.__class__()
+    waiting = [(tree, root)]
+    while waiting:
+        node, copy = waiting.pop()
+        copy._type = node._type  # noqa: SLF001 - `type` is another node's where this is None
+        copy.comments = None if node.comments is None else list(node.comments)
+        if node._meta:  # noqa: SLF001 - to ask for `meta` is to make one
+            copy.meta.update(node.meta)
+        arguments = copy.args
+        for name, value in node.args.items():
+            if isinstance(value, exp.Expr):
+                arguments[name] = _below(copy, value, name, None, waiting)
+            elif type(value) is list:
+                arguments[name] = [
+                    _below(copy, each, name, index, waiting) if isinstance(each, exp.Expr) else each
+                    for index, each in enumerate(value)
+                ]
+            else:
+                arguments[name] = value
+    return root
+
+
+def calls(tree: exp.Expr) -> list[exp.Anonymous]:
+    """Every call of a function that sqlglot has no class for, from the top down."""
+    waiting: list[exp.Expr] = [tree]
+    found: list[exp.Anonymous] = []
+    for node in waiting:  # which grows as it goes
+        if isinstance(node, exp.Anonymous):
+            found.append(node)
+        for value in node.args.values():
+            if isinstance(value, exp.Expr):
+                waiting.append(value)
+            elif type(value) is list:
+                waiting += [each for each in value if isinstance(each, exp.Expr)]
+    return found
+
+
+def _below(
+    parent: exp.Expr, node: exp.Expr, name: str, index: int | None, waiting: list[tuple[exp.Expr, exp.Expr]]
+) -> exp.Expr:
+    copy = node.__class__()
+    copy.parent, copy.arg_key, copy.index = parent, name, index
+    waiting.append((node, copy))
+    return copy
 
 
 def _stays(tree: exp.Expr) -> bool:

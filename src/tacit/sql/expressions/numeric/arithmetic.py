@@ -255,7 +255,7 @@ def truth(condition: exp.Expression) -> exp.Expression:
 
 def operand(sql: exp.Expression) -> exp.Expression:
     """A copy that may stand on either side of an operator."""
-    return exp.paren(sql.copy()) if isinstance(sql, (exp.Binary, exp.Neg)) else sql.copy()
+    return exp.paren(sql.copy(), copy=False) if isinstance(sql, (exp.Binary, exp.Neg)) else sql.copy()
 
 
 # ── dates ────────────────────────────────────────────────────────────────────────────────────────────────────────────
