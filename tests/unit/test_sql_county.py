@@ -1,4 +1,4 @@
-"""A hundred questions as five analysts type them: written before any was tried, and kept as they were written.
+"""A hundred questions as five analysts type them, and forty more: written before any was tried, and kept as they were.
 
 All are answered, and with the noise switched off the answer is that of plain DuckDB; or they are refused, and say why.
 """

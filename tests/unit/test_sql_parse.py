@@ -346,3 +346,24 @@ def test_times_of_day_are_compared_in_seconds(written, read):
 def test_what_is_no_time_of_day_is_refused(time):
     with pytest.raises(QueryRefused, match="time of day"):
         parse(f"SELECT 1 FROM t WHERE ts::TIME > '{time}'")
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("LAG(a) OVER w", "LAG(a) OVER (PARTITION BY u ORDER BY d)"),
+        (
+            "SUM(a) OVER (w ROWS 1 PRECEDING)",
+            "SUM(a) OVER (PARTITION BY u ORDER BY d ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)",
+        ),
+        ("SUM(a) OVER (PARTITION BY v)", "SUM(a) OVER (PARTITION BY v)"),
+    ],
+)
+def test_a_window_that_is_named_is_what_its_name_means(written, read):
+    select = parse(f"SELECT {written} AS x FROM t WINDOW W AS (PARTITION BY u ORDER BY d)").select
+    assert select.sql("duckdb") == f"SELECT {read} AS x FROM t"
+
+
+def test_a_window_that_nobody_named_is_refused():
+    with pytest.raises(QueryRefused, match="there is no WINDOW v"):
+        parse("SELECT LAG(a) OVER v AS x FROM t WINDOW w AS (PARTITION BY u)")

@@ -316,3 +316,126 @@ SELECT AVG(LEAST(LENGTH(page), 100)) AS mean_url, AVG(amount) FILTER (WHERE amou
 -- product: ninetieth percentile of the time on site
 -- about: 0.05
 SELECT device, APPROX_QUANTILE(DATE_DIFF('second', started_at, ended_at), 0.9) AS p90 FROM sessions GROUP BY device
+
+-- epidemiologist: attack rate by school-age child
+SELECT CASE WHEN EXTRACT(YEAR FROM AGE(DATE '2024-06-30', born)) BETWEEN 6 AND 17 THEN 'school age' ELSE 'other' END AS grp, AVG(CASE WHEN EXISTS (SELECT 1 FROM stays s WHERE s.person_id = persons.id AND s.icd LIKE 'J%') THEN 1.0 ELSE 0.0 END) AS attack_rate FROM persons GROUP BY 1
+
+-- epidemiologist: odds ratio
+WITH cells AS (SELECT COUNT(*) FILTER (WHERE p.sex = 'M' AND s.emergency) AS a, COUNT(*) FILTER (WHERE p.sex = 'M' AND NOT s.emergency) AS b, COUNT(*) FILTER (WHERE p.sex = 'F' AND s.emergency) AS c, COUNT(*) FILTER (WHERE p.sex = 'F' AND NOT s.emergency) AS d FROM stays s JOIN persons p ON p.id = s.person_id) SELECT (a * d) * 1.0 / (b * c) AS odds_ratio, EXP(LN(a * d * 1.0 / (b * c)) - 1.96 * SQRT(1.0/a + 1.0/b + 1.0/c + 1.0/d)) AS lower FROM cells
+
+-- epidemiologist: time from the last dose to admission
+SELECT AVG(days) AS mean_days FROM (SELECT s.id, MIN(DATE_DIFF('day', v.given, CAST(s.admitted_at AS DATE))) AS days FROM stays s JOIN vaccinations v ON v.person_id = s.person_id AND v.given <= CAST(s.admitted_at AS DATE) GROUP BY s.id) t
+
+-- epidemiologist: five year age bands by sex
+-- plain: SELECT sex, CONCAT((2024 - YEAR(born)) // 5 * 5, '-', (2024 - YEAR(born)) // 5 * 5 + 4) AS band, COUNT(*) AS n FROM persons GROUP BY 1, 2 HAVING COUNT(*) > 12
+SELECT sex, CONCAT(FLOOR((2024 - YEAR(born)) / 5) * 5, '-', FLOOR((2024 - YEAR(born)) / 5) * 5 + 4) AS band, COUNT(*) AS n FROM persons GROUP BY 1, 2
+
+-- epidemiologist: cumulative incidence
+SELECT month, SUM(n) OVER (ORDER BY month) AS cumulative FROM (SELECT DATE_TRUNC('month', first_admission) AS month, COUNT(*) AS n FROM (SELECT person_id, MIN(admitted_at) AS first_admission FROM stays WHERE icd LIKE 'I%' GROUP BY person_id) f GROUP BY 1) m ORDER BY month
+
+-- epidemiologist: charlson-like score
+SELECT score, COUNT(*) AS patients FROM (SELECT person_id, MAX(CASE WHEN icd LIKE 'I21%' THEN 1 ELSE 0 END) + MAX(CASE WHEN icd LIKE 'E11%' THEN 1 ELSE 0 END) + 2 * MAX(CASE WHEN icd LIKE 'C%' THEN 1 ELSE 0 END) AS score FROM stays GROUP BY person_id) x GROUP BY score ORDER BY score
+
+-- epidemiologist: abnormal labs per stay
+SELECT ward, AVG(abnormal) AS mean_abnormal FROM (SELECT s.id, ANY_VALUE(s.ward) AS ward, SUM(CASE WHEN l.test = 'crp' AND l.value > 100 OR l.test = 'hb' AND l.value < 120 THEN 1 ELSE 0 END) AS abnormal FROM stays s LEFT JOIN labs l ON l.stay_id = s.id GROUP BY s.id) q GROUP BY ward
+
+-- epidemiologist: deaths in the half year after discharge, by quarter of discharge
+SELECT CONCAT(YEAR(s.discharged_at), 'Q', QUARTER(s.discharged_at)) AS q, COUNT(*) AS n, COUNT(p.died) FILTER (WHERE p.died < s.discharged_at::DATE + INTERVAL 6 MONTH) AS deaths FROM stays s JOIN persons p ON s.person_id = p.id WHERE s.discharged_at IS NOT NULL GROUP BY 1 ORDER BY 1
+
+-- controller: cost per bed day
+SELECT ward, SUM(cost) / NULLIF(SUM(GREATEST(DATE_DIFF('day', admitted_at, discharged_at), 1)), 0) AS cost_per_day FROM stays GROUP BY ward ORDER BY 2 DESC
+
+-- controller: deviation from the ward mean
+SELECT ward, AVG(cost) AS mean, AVG(cost) - (SELECT AVG(cost) FROM stays) AS deviation FROM stays GROUP BY ward
+
+-- controller: budget variance with traffic light
+SELECT w.ward, w.budget, SUM(s.cost) AS actual, CASE WHEN SUM(s.cost) > w.budget * 1.05 THEN 'red' WHEN SUM(s.cost) > w.budget THEN 'amber' ELSE 'green' END AS light FROM wards w JOIN stays s ON s.ward = w.ward GROUP BY w.ward, w.budget
+
+-- controller: same day readmissions
+SELECT COUNT(*) AS n FROM stays a JOIN stays b ON a.person_id = b.person_id AND a.id <> b.id AND CAST(b.admitted_at AS DATE) = CAST(a.discharged_at AS DATE)
+
+-- controller: monthly report with previous year
+WITH m AS (SELECT DATE_TRUNC('month', admitted_at) AS mon, COUNT(*) AS cases, SUM(cost) AS cost FROM stays GROUP BY 1) SELECT a.mon, a.cases, b.cases AS cases_ly, ROUND(100.0 * (a.cost - b.cost) / NULLIF(b.cost, 0), 1) AS change_pct FROM m a LEFT JOIN m b ON b.mon = a.mon - INTERVAL 1 YEAR ORDER BY a.mon
+
+-- controller: drg league
+SELECT drg, COUNT(*) AS cases, AVG(cost) AS avg_cost, RANK() OVER (ORDER BY AVG(cost) DESC) AS rnk FROM stays GROUP BY drg HAVING COUNT(*) >= 50
+
+-- controller: midnight census on a day
+SELECT COUNT(*) AS census FROM stays WHERE admitted_at < TIMESTAMP '2023-06-01 00:00:00' AND (discharged_at IS NULL OR discharged_at >= '2023-06-01')
+
+-- controller: average daily census by ward over a calendar of holidays
+SELECT h.day, COUNT(*) AS in_house FROM holidays h JOIN stays s ON CAST(s.admitted_at AS DATE) <= h.day AND CAST(s.discharged_at AS DATE) > h.day GROUP BY h.day ORDER BY h.day
+
+-- statistician: quintile shares
+-- refused: it would look at many units
+SELECT NTILE(5) OVER (ORDER BY income) AS quintile, SUM(income) AS total FROM persons GROUP BY 1
+
+-- statistician: weighted mean
+SELECT SUM(income * household_size) * 1.0 / SUM(household_size) AS weighted_mean FROM persons
+
+-- statistician: crosstab with totals
+SELECT education, sex, COUNT(*) AS n FROM persons GROUP BY CUBE (education, sex) ORDER BY education, sex
+
+-- statistician: share of single households by district
+SELECT z.district, AVG((p.household_size = 1)::INT) AS single_share FROM persons p JOIN zones z USING (zone_id) GROUP BY z.district
+
+-- statistician: income histogram with labels
+SELECT CAST(FLOOR(income / 10000) * 10 AS INTEGER) || 'k' AS bracket, COUNT(*) AS n FROM persons GROUP BY 1
+
+-- statistician: mean age in completed years
+SELECT sex, AVG(DATEDIFF('year', born, DATE '2024-12-31') - CASE WHEN STRFTIME(born, '%m%d') > '1231' THEN 1 ELSE 0 END) AS mean_age FROM persons GROUP BY sex
+
+-- statistician: top coded income
+SELECT AVG(LEAST(income, 80000)) AS topcoded, AVG(LN(income + 1)) AS log_income FROM persons WHERE employed IS TRUE
+
+-- statistician: dependency ratio
+SELECT (SUM(CASE WHEN 2024 - YEAR(born) < 15 THEN 1 ELSE 0 END) + SUM(CASE WHEN 2024 - YEAR(born) >= 65 THEN 1 ELSE 0 END))::FLOAT / SUM(CASE WHEN 2024 - YEAR(born) BETWEEN 15 AND 64 THEN 1 ELSE 0 END) * 100 AS dependency FROM persons
+
+-- planner: average occupancy of a slot by weekday and hour
+SELECT ISODOW(started_at) AS wd, HOUR(started_at) AS h, COUNT(*) / 156.0 AS per_week FROM trips GROUP BY ALL ORDER BY ALL
+
+-- planner: speed bands
+SELECT CASE WHEN kmh < 10 THEN '<10' WHEN kmh < 30 THEN '10-30' WHEN kmh < 60 THEN '30-60' ELSE '60+' END AS band, COUNT(*) AS trips FROM (SELECT id, km / NULLIF(DATE_DIFF('second', started_at, ended_at) / 3600.0, 0) AS kmh FROM trips) s GROUP BY band
+
+-- planner: trip chains home work home
+SELECT COUNT(*) AS chains FROM (SELECT person_id, LAG(purpose) OVER w AS prev, purpose, LEAD(purpose) OVER w AS nxt FROM trips WINDOW w AS (PARTITION BY person_id ORDER BY started_at)) c WHERE TRIM(LOWER(purpose)) = 'work' AND prev <> purpose
+
+-- planner: longest gap between pings
+SELECT MAX(gap) AS longest, AVG(gap) AS mean FROM (SELECT trip_id, DATE_DIFF('second', LAG(pinged_at) OVER (PARTITION BY trip_id ORDER BY pinged_at), pinged_at) AS gap FROM pings) g WHERE gap IS NOT NULL
+
+-- planner: share of trips by public transport per district of origin
+SELECT z.district, 100.0 * SUM(CASE WHEN t.mode IN ('bus', 'rail') THEN 1 ELSE 0 END) / COUNT(*) AS pt_share FROM trips t JOIN zones z ON z.zone_id = t.origin GROUP BY z.district ORDER BY pt_share DESC
+
+-- planner: trips that cross midnight
+SELECT COUNT(*) AS n FROM trips WHERE CAST(started_at AS DATE) <> CAST(ended_at AS DATE)
+
+-- planner: number of distinct modes used by a person
+SELECT modes, COUNT(*) AS persons FROM (SELECT person_id, COUNT(DISTINCT mode) AS modes FROM trips GROUP BY person_id) m GROUP BY modes ORDER BY modes
+
+-- planner: daily distance by person
+-- about: 0.05
+SELECT QUANTILE_CONT(daily, 0.5) AS median_km, QUANTILE_CONT(daily, 0.95) AS p95 FROM (SELECT person_id, DATE(started_at) AS day, SUM(km) AS daily FROM trips GROUP BY person_id, DATE(started_at)) d
+
+-- product: sessions per user distribution
+SELECT LEAST(n, 10) AS sessions, COUNT(*) AS users FROM (SELECT person_id, COUNT(*) AS n FROM sessions GROUP BY person_id) u GROUP BY 1 ORDER BY 1
+
+-- product: first touch source
+SELECT first_source, COUNT(*) AS users FROM (SELECT person_id, FIRST_VALUE(source) OVER (PARTITION BY person_id ORDER BY started_at) AS first_source, ROW_NUMBER() OVER (PARTITION BY person_id ORDER BY started_at) AS rn FROM sessions) x WHERE rn = 1 GROUP BY first_source
+
+-- product: add to cart rate by day of week
+SELECT DAYNAME(clicked_at) AS dow, SUM(action = 'add') / COUNT(*) AS rate FROM clicks GROUP BY 1
+
+-- product: seven day retention
+SELECT COUNT(DISTINCT CASE WHEN s2.person_id IS NOT NULL THEN s1.person_id END) * 1.0 / COUNT(DISTINCT s1.person_id) AS d7 FROM (SELECT person_id, MIN(CAST(started_at AS DATE)) AS d0 FROM sessions GROUP BY person_id) s1 LEFT JOIN sessions s2 ON s2.person_id = s1.person_id AND CAST(s2.started_at AS DATE) BETWEEN s1.d0 + 1 AND s1.d0 + 7
+
+-- product: lift of the test with a z score
+WITH r AS (SELECT variant, COUNT(DISTINCT s.person_id) AS n, COUNT(DISTINCT CASE WHEN c.action = 'purchase' THEN s.person_id END) AS k FROM sessions s JOIN clicks c ON c.session_id = s.id GROUP BY variant) SELECT t.k * 1.0 / t.n - c.k * 1.0 / c.n AS lift, (t.k * 1.0 / t.n - c.k * 1.0 / c.n) / SQRT((t.k + c.k) * 1.0 / (t.n + c.n) * (1 - (t.k + c.k) * 1.0 / (t.n + c.n)) * (1.0 / t.n + 1.0 / c.n)) AS z FROM r t, r c WHERE t.variant = 'test' AND c.variant = 'control'
+
+-- product: top pages that are not the shop
+SELECT page, COUNT(*) AS hits FROM clicks WHERE page NOT LIKE '/shop/%' GROUP BY page ORDER BY hits DESC LIMIT 5
+
+-- product: query parameter
+SELECT SPLIT_PART(SPLIT_PART(page, 'id=', 2), '&', 1) AS product_id, COUNT(*) AS n FROM clicks WHERE page LIKE '%id=%' GROUP BY 1
+
+-- product: rolling seven day revenue
+SELECT day, SUM(revenue) OVER (ORDER BY day RANGE BETWEEN INTERVAL 6 DAY PRECEDING AND CURRENT ROW) AS rolling FROM (SELECT CAST(clicked_at AS DATE) AS day, SUM(amount) AS revenue FROM clicks WHERE action = 'purchase' GROUP BY 1) d ORDER BY day

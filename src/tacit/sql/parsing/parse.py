@@ -16,6 +16,7 @@ from tacit.errors import InvalidParameter, QueryRefused, QuerySyntaxError
 from tacit.policy.reading.names import RESERVED, is_reserved
 from tacit.sql.expressions.names.typed import tokens_of, trees_of
 from tacit.sql.parsing.clock import in_seconds
+from tacit.sql.parsing.named_windows import written_out
 from tacit.sql.parsing.pivots import without_pivots
 from tacit.sql.parsing.price import PriceTag, google_options, written_price
 from tacit.sql.parsing.query import Query
@@ -166,7 +167,7 @@ def _select(tokens: list[Token], text: str) -> exp.Select | exp.SetOperation:
     tree = trees[0] if len(trees) == 1 else None
     if not isinstance(tree, (exp.Select, exp.SetOperation)):
         raise QuerySyntaxError("the query is not a SELECT", hint=_FORM)
-    return in_seconds(without_pivots(tree))
+    return in_seconds(written_out(without_pivots(tree)))
 
 
 def _where(error: SqlglotError, text: str) -> str:
