@@ -11,6 +11,7 @@ import pytest
 from conformance.engine_pairs import Script
 from conformance.engine_sources import in_postgres
 from conformance.sql_analysts import analysts_hospital
+from conformance.sql_county import county
 from conformance.sql_neighbours import Forgetful, Rng, pair, recorded, told
 from conformance.sql_questions import question
 from tacit.curator import Curator
@@ -20,6 +21,7 @@ from tacit.engines.duckdb import DuckDB
 from tacit.errors import EngineError
 from tacit.ledger import SqliteLedger
 from unit.test_sql_analysts import CASES
+from unit.test_sql_county import CASES as TYPED_BLIND
 
 QUESTIONS = 30  # of each pair of tables
 PRICE = re.compile(r"^(DP-SELECT \S+)")
@@ -85,6 +87,15 @@ def test_what_leaves_is_the_same_without_somebody_on_postgresql(tmp_path):
 
 TIGHT = {"max_groups": 2, "max_rows": 2, "max_distinct": 2}
 SOMEBODY = 137
+NEW_WORDS = (
+    "PIVOT stays ON ward IN ('ICU', 'Surgery') USING SUM(cost), COUNT(*) GROUP BY emergency",
+    "SELECT REGEXP_REPLACE(icd, '\\..*$', '') AS code, COUNT(*) AS n FROM stays GROUP BY 1",
+    "SELECT AVG(LEAST(LENGTH(purpose), 9)) AS mean, COUNT(*) AS n FROM trips WHERE started_at::TIME < '06:30'",
+    "SELECT CAST(given + dose * INTERVAL 1 MONTH AS VARCHAR) AS next, COUNT(*) AS n FROM vaccinations GROUP BY 1",
+    "SELECT s.ward, SUM(s.cost) / ANY_VALUE(w.beds) AS per_bed FROM stays s JOIN wards w USING (ward) GROUP BY s.ward",
+    "SELECT COUNT(*) AS n FROM trips t WHERE (SELECT district FROM zones WHERE zone_id = t.origin) = 'North'",
+    "SELECT YEAR(given) AS y, DATE_TRUNC('month', given) AS m, COUNT(*) AS n FROM vaccinations GROUP BY 1, 2",
+)
 EVERY = 5  # of the analysts' questions one in so many, unless there is time
 
 
@@ -106,6 +117,26 @@ def test_what_analysts_are_told_is_the_same_without_a_patient(hospitals):
 @pytest.mark.heavy
 def test_what_analysts_are_told_is_the_same_without_a_patient_whatever_they_ask(hospitals):
     assert differences(hospitals, [case.text for case in CASES])[0] == []
+
+
+@pytest.fixture(scope="module")
+def counties(tmp_path_factory):
+    """The county as it is, and without a person."""
+    places = [tmp_path_factory.mktemp(name) for name in ("all", "but_one")]
+    worlds = [county(caps=TIGHT), county(caps=TIGHT, without=SOMEBODY)]
+    return tuple(world.curator(place) for world, place in zip(worlds, places, strict=True))
+
+
+def test_what_five_analysts_are_told_is_the_same_without_a_person(counties):
+    texts = [case.text for case in TYPED_BLIND][:: 2 * EVERY]
+    found, answered = differences(counties, [*texts, *NEW_WORDS])
+    assert found == []
+    assert answered >= (len(texts) + len(NEW_WORDS)) * 0.8
+
+
+@pytest.mark.heavy
+def test_what_five_analysts_are_told_is_the_same_without_a_person_whatever_they_ask(counties):
+    assert differences(counties, [case.text for case in TYPED_BLIND])[0] == []
 
 
 # ── it is heard ──────────────────────────────────────────────────────────────────────────────────────────────────────
