@@ -11,6 +11,7 @@ from conformance.sql_clinic import clinic
 from conformance.sql_noiseless import switch_off
 from tacit.curator import Session
 from tacit.curator.answer import answer as answered
+from tacit.curator.answer import cut_notes
 from tacit.curator.measuring.noisy import Noisy, NoisyColumn
 from tacit.mechanisms.sums import sum_reach
 from tacit.sql.binding import post
@@ -135,3 +136,18 @@ def test_the_widths_a_plan_remembers_are_those_of_each_number_and_of_its_share(t
         else:
             assert errors[2] == pytest.approx(apart, rel=1e-12)
         assert len({width(0, 1), width(1, 1), width(0, 2), width(1, 2)}) == 4
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"), [((900, 500, 100), "farther apart than their ±"), ((900, 500, 499), "is not sure")]
+)
+def test_an_answer_that_is_cut_says_how_sure_its_first_rows_are(numbers, said):
+    plan = clinic().plan("DP-SELECT 1 dept, COUNT(*) AS n FROM visits GROUP BY dept ORDER BY n DESC LIMIT 2")
+    signature = plan.measurements[0].measure.signature
+    column = NoisyColumn(signature, Fraction(1), numbers=np.array(numbers, dtype=np.int64))
+    noisy = Noisy((("CS",), ("Econ",), ("Bio",)), (column,), private_keys=False)
+    (note,) = cut_notes(plan, noisy)
+    assert said in note
+    whole = clinic().plan("DP-SELECT 1 dept, COUNT(*) AS n FROM visits GROUP BY dept ORDER BY n DESC LIMIT 3")
+    by_key = clinic().plan("DP-SELECT 1 dept, COUNT(*) AS n FROM visits GROUP BY dept ORDER BY dept LIMIT 2")
+    assert cut_notes(whole, noisy) == cut_notes(by_key, noisy) == ()

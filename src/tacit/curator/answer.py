@@ -41,20 +41,48 @@ class AnswerTable:
 def answer(plan: Plan, noisy: Noisy) -> AnswerTable:
     """The rows an analyst sees: of public keys, those that WHERE leaves."""
     noisy = possible(plan, noisy)
-    count = len(noisy.keys)
     measured = measured_columns(plan, noisy)
+    end = None if plan.limit is None else plan.offset + plan.limit
+    indices = _in_their_order(plan, noisy, measured)[plan.offset : end]
+    columns = [_column(out, plan, noisy, measured=measured) for out in plan.outputs]
+    rows = tuple(tuple(column[0][index] for column in columns) for index in indices.tolist())
+    errors = tuple(tuple(column[1][index] for column in columns) for index in indices.tolist())
+    return AnswerTable(tuple(out.name for out in plan.outputs), rows, errors, keys_among(plan.outputs))
+
+
+def _in_their_order(plan: Plan, noisy: Noisy, measured: Measured) -> NDArray[np.int64]:
+    """The indices of the groups that HAVING keeps, as ORDER BY has them."""
+    count = len(noisy.keys)
     bands = measured.bands(plan.confidence) if plan.having is not None or plan.order else []
     indices = np.arange(count)
     if plan.having is not None:
         indices = np.flatnonzero(np.broadcast_to(plan.having.holds(bands), (count,)))
     for item in reversed(plan.order):
         indices = in_order(indices, _sort_values(item.output, plan, noisy, bands), descending=item.descending)
-    end = None if plan.limit is None else plan.offset + plan.limit
-    indices = indices[plan.offset : end]
-    columns = [_column(out, plan, noisy, measured=measured) for out in plan.outputs]
-    rows = tuple(tuple(column[0][index] for column in columns) for index in indices.tolist())
-    errors = tuple(tuple(column[1][index] for column in columns) for index in indices.tolist())
-    return AnswerTable(tuple(out.name for out in plan.outputs), rows, errors, keys_among(plan.outputs))
+    return indices
+
+
+def cut_notes(plan: Plan, noisy: Noisy) -> tuple[str, ...]:
+    """How sure it is that the rows before LIMIT are the first: by the released numbers on both sides of the cut."""
+    out = plan.order[0].output if plan.order else None
+    if plan.limit is None or out is None or out.value is None or not post.refs(out.value):
+        return ()
+    noisy = possible(plan, noisy)
+    measured = measured_columns(plan, noisy)
+    end = plan.offset + plan.limit
+    indices = _in_their_order(plan, noisy, measured)
+    cells, widths = _column(out, plan, noisy, measured=measured)
+    if not 0 < end < len(indices):
+        return ()
+    last, following = int(indices[end - 1]), int(indices[end])
+    numbers = [value for value in (cells[last], cells[following]) if isinstance(value, (int, float))]
+    reach = sum(widths[index] or 0 for index in (last, following))
+    if len(numbers) < 2 or not reach:
+        return ()
+    first = f"the first {end:,}"
+    if abs(numbers[0] - numbers[1]) < reach:
+        return (f"which rows are {first} is not sure: the last of them and the next differ by less than their ±",)
+    return (f"the last of {first} rows and the next are farther apart than their ±",)
 
 
 def possible(plan: Plan, noisy: Noisy) -> Noisy:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import cast
 
 from tacit.core import NOTHING, Budget, Loss
-from tacit.curator.answer import AnswerTable, answer
+from tacit.curator.answer import AnswerTable, answer, cut_notes
 from tacit.curator.answering import Answered, Given
 from tacit.curator.computing.computing import Computing
 from tacit.curator.explaining.explain import describe
@@ -153,7 +153,7 @@ def _question(given: Given, answered: Answered) -> Release:
         cost=answered.cost,
         left=None,
         reused=given.reused,
-        notes=(*plan.once("notes", lambda: plan_notes(plan)), *bias_notes(plan, noisy)),
+        notes=(*plan.once("notes", lambda: plan_notes(plan)), *bias_notes(plan, noisy), *cut_notes(plan, noisy)),
         receipt=receipt,
         covers=covered(plan),
         keys=table.keys,
