@@ -136,7 +136,7 @@ class JobRunner:
         Raises RequestConflict where it stands for another one, or for this one at a price.
         """
         if wish.request_id is not None:
-            free = replace(self._charge(job, wish), loss=NOTHING, zcdp=Zcdp(0, 0), kind="kept", asked=None, note=None)
+            free = replace(self._charge(job, wish), loss=NOTHING, zcdp=Zcdp(0, 0), kind="kept")
             payment = Payment(
                 charge=free,
                 caps=caps(self.policy, wish.analyst),

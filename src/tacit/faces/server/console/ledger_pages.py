@@ -78,7 +78,7 @@ async def budget(console: Console, visit: Visit) -> Response:
         left=status.left,
         burn_down=drawn if isinstance(drawn, BurnDown) else None,
         days=placed_bars("ε charged", _by_day(entries)),
-        charges=sum(entry.act == "charge" for entry in entries),
+        charges=sum(entry.act == "charge" and entry.kind != "kept" for entry in entries),
         here="/budget",
     )
 

@@ -72,7 +72,7 @@ class PageMaker:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._made.filters |= {"line": in_one_line, "when": _when, "exact": decimal_text, "share": _share}
+        self._made.filters |= {"line": in_one_line, "when": _when, "exact": decimal_text, "share": _share, "whole": _whole}
         self._made.globals["static"] = lambda name: f"/static/{name}?v={static[name].mark}"
 
     def page(
@@ -95,6 +95,11 @@ def _more(surveys: object) -> tuple[tuple[str, str], ...]:
 
 def _when(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def _whole(amount: object) -> str:
+    """An amount whose name and number no line end parts."""
+    return str(amount).replace(" = ", "\u00a0=\u00a0")
 
 
 def _share(value: float) -> str:
