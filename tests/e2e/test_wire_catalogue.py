@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
+import sqlalchemy
 
 from e2e.test_wire_clients import COLUMNS, TABLES, VISITS
 from e2e.test_wire_psycopg import rich
@@ -176,3 +177,32 @@ def test_odd_names_reach_the_twin_as_they_are(tmp_path_factory: pytest.TempPathF
     with serving(path, twin=True) as wire, psycopg.connect(wire.dsn()) as client:
         told = client.execute("SELECT obj_description('visits'::regclass)").fetchone() or ("",)
         assert told[0].startswith('it\'s; "odd" \\ $$ text; hides')
+
+
+@pytest.mark.parametrize("driver", ["psycopg", "psycopg2", "pg8000"])
+def test_without_a_twin_sqlalchemy_connects_and_asks(bare: Wire, driver: str) -> None:
+    """It looks for hstore when it connects; and parameters stand side by side without a space, as typed."""
+    engine = sqlalchemy.create_engine(bare.url(scheme=f"postgresql+{driver}"))
+    try:
+        with engine.connect() as connection:
+            asked = "DP-SELECT 0.01 COUNT(*) AS n FROM visits WHERE dept IN (:one,:two)"
+            rows = connection.execute(sqlalchemy.text(asked), {"one": "CS", "two": "Bio"}).all()
+            assert len(rows) == 1
+    finally:
+        engine.dispose()
+
+
+def test_without_a_twin_types_that_are_looked_up_are_not_there_and_others_are_refused(bare: Wire) -> None:
+    with psycopg.connect(bare.dsn(), autocommit=True) as connection:
+        arrays = """select b.oid, b.typarray from pg_catalog.pg_type a left join pg_catalog.pg_type b
+            on b.oid = a.typelem where a.typcategory = 'A' group by b.oid, b.typarray order by b.oid"""
+        found = connection.execute(arrays)
+        assert found.description is not None
+        assert ([column.name for column in found.description], found.fetchall()) == (["oid", "typarray"], [])
+        for sql in (
+            "SELECT typname FROM pg_type WHERE typcategory = 'N'",
+            "SELECT oid FROM pg_type",
+            "SELECT oid FROM pg_type WHERE typname = 'hstore' UNION SELECT oid FROM pg_type",
+        ):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege, match="few questions"):
+                connection.execute(sql)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from fractions import Fraction
 
 import pytest
+from sqlglot import exp
 from sqlglot.parser import Parser
 
 from tacit.errors import InvalidParameter, QueryRefused, QuerySyntaxError
@@ -367,3 +369,17 @@ def test_a_window_that_is_named_is_what_its_name_means(written, read):
 def test_a_window_that_nobody_named_is_refused():
     with pytest.raises(QueryRefused, match="there is no WINDOW v"):
         parse("SELECT LAG(a) OVER v AS x FROM t WINDOW w AS (PARTITION BY u)")
+
+
+@pytest.mark.parametrize(
+    "where", ["a IN ($1,$2)", "a IN ($1,$2)AND b IN ($1,$2)", "a=$1::text||$2", "f($1,$2,'$1,$')=g($2,$1,$2)"]
+)
+def test_parameters_that_touch_are_parameters_and_no_text_between_dollars(where):
+    query = parse(f"DP-SELECT 1 COUNT(*) FROM t WHERE {where}", ["x", "y"])
+    found = [node.this for node in query.select.find_all(exp.Placeholder)]
+    assert sorted(found) == sorted(re.findall(r"\$(\d)", where.replace("'$1,$'", "")))
+
+
+def test_a_text_between_two_dollars_is_taken_as_it_is():
+    (text,) = parse("DP-SELECT 1 COUNT(*) FROM t WHERE a = $$it''s $1,$2 \\n$$").select.find_all(exp.RawString)
+    assert text.this == "it''s $1,$2 \\n"

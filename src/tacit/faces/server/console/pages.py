@@ -72,7 +72,13 @@ class PageMaker:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._made.filters |= {"line": in_one_line, "when": _when, "exact": decimal_text, "share": _share, "whole": _whole}
+        self._made.filters |= {
+            "line": in_one_line,
+            "when": _when,
+            "exact": decimal_text,
+            "share": _share,
+            "whole": _whole,
+        }
         self._made.globals["static"] = lambda name: f"/static/{name}?v={static[name].mark}"
 
     def page(

@@ -27,9 +27,14 @@ class AsTyped(DuckDB):
     ORIGINAL_NAME_META_KEY = SAID
 
     class Tokenizer(DuckDB.Tokenizer):
-        """The tokenizer that knows the names that MySQL and BigQuery quote."""
+        """The tokenizer that knows the names that MySQL and BigQuery quote, and takes `$1,$2` for parameters.
+
+        Between dollars a text has no tag: `$1,$` would be one, and all that follows its text.
+        """
 
         IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ['"', "`"]
+        HEREDOC_STRINGS: ClassVar[list[str | tuple[str, str]]] = []
+        RAW_STRINGS: ClassVar[list[str | tuple[str, str]]] = [("$$", "$$")]
 
 
 _DIALECT = AsTyped()

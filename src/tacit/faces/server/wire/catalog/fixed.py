@@ -72,6 +72,7 @@ class FixedCatalogue:
             self._constants(statement)
             or answered(statement, self.catalogue, values)
             or psql_queries.answered(statement, self.catalogue)
+            or _no_such_types(statement)
             or self._empty_table(statement)
         )
         if found is None:
@@ -116,3 +117,23 @@ class FixedCatalogue:
         if name not in known or any(not token.says("(", ")") for token in tokens[1:]):
             return None
         return Outcome("SELECT {}", (WireColumn(name, oids.TEXT),), [[known[name]()]])
+
+
+_LOOKED_UP = ({"to_regtype"}, {"typname", "hstore"}, {"typcategory", "typelem", "A"})
+_TEXTS = {"name", "regtype", "delimiter", "typname"}
+
+
+def _no_such_types(statement: Lexed) -> Outcome | None:
+    """What drivers ask when they connect: a type by its name, or the arrays there are; of extensions there are none."""
+    words = [token.value for token in statement.tokens]
+    is_one = statement.word(0) == "select" and words.count("select") == 1 and "pg_type" in words
+    if not is_one or not any(wanted <= set(words) for wanted in _LOOKED_UP):
+        return None
+    columns, last = [], ""
+    for token in statement.tokens[1:]:
+        if token.says(",", "from"):
+            columns.append(WireColumn(last, oids.TEXT if last in _TEXTS else oids.OID))
+        if token.says("from"):
+            return Outcome("SELECT {}", tuple(columns))
+        last = token.value
+    return None
