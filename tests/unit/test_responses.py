@@ -132,8 +132,9 @@ def test_a_condition_that_cuts_a_bin_is_refused_before_it_is_paid(tmp_path: Path
     wide = (COLUMNS[1], ColumnPolicy("age", type="integer", lower=0, upper=500), COLUMNS[3])
     declared = policy(tmp_path, rows(90), unit="row", columns=wide)
     with tacit.open(declared, analyst="ana") as db:
-        with pytest.raises(QueryRefused, match="cuts a bin of age"):
-            db.query(f"DP-SELECT 1 COUNT(*) FROM t WHERE age > 17 {USING}")
+        for cutting in ("age > 17", "age = 12", "age % 7 = 3", "age NOT IN (13)"):
+            with pytest.raises(QueryRefused, match="cuts a bin of age"):
+                db.query(f"DP-SELECT 1 COUNT(*) FROM t WHERE {cutting} {USING}")
         assert spent(db) == 0
         assert db.query(f"DP-SELECT 1 COUNT(*) FROM t WHERE age >= 20 {USING}").cost.epsilon == 1
 

@@ -22,7 +22,7 @@ from tacit.faces.marking import all_marked, marked, no_rehearsal
 from tacit.faces.opening import Rehearsal, as_policy, open_policy
 from tacit.faces.publications import Publications
 from tacit.ledger import Entry
-from tacit.policy import Policy
+from tacit.policy import AnalystPolicy, Policy
 from tacit.sql import Parameters, says_explain
 
 if TYPE_CHECKING:
@@ -148,13 +148,18 @@ class Database(Publications):
             raise QueryRefused("the release has no price", hint="give epsilon=1")
         return price, self.__session.delta if delta is None else delta
 
-    def _published(self, wish: Publishable[T]) -> T:
-        """What was wished for, paid for or kept."""
+    def _publishing(self) -> tuple[Publisher, AnalystPolicy]:
+        """Who publishes, and for whom."""
         self.__check_process()
         if self.__publisher is None:
             raise QueryRefused("nothing is published here", hint="open the database itself, not its dummy")
         publisher = self.__publisher()
-        return publisher.publish(wish, publisher.policy.analyst(self.__session.analyst)).value
+        return publisher, publisher.policy.analyst(self.__session.analyst)
+
+    def _published(self, wish: Publishable[T]) -> T:
+        """What was wished for, paid for or kept."""
+        publisher, who = self._publishing()
+        return publisher.publish(wish, who).value
 
     def fit(
         self,

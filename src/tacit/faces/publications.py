@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, TypeVar
 from tacit.core import Number
 
 if TYPE_CHECKING:
+    from tacit.policy import AnalystPolicy
     from tacit.release.distributions import Distribution
+    from tacit.release.general import Workload
     from tacit.release.hierarchies import HierarchicalCounts
     from tacit.release.maps import Heatmap
-    from tacit.release.publishing import Publishable
+    from tacit.release.publishing import Publishable, Publisher
     from tacit.release.responses import PerturbedTable
 
 T = TypeVar("T")
@@ -26,6 +28,10 @@ class Publications(ABC):
     @abstractmethod
     def _priced(self, epsilon: Number | None, delta: Number | None) -> tuple[Number, Number | None]:
         """What a release costs: what was given, else what the session says."""
+
+    @abstractmethod
+    def _publishing(self) -> tuple[Publisher, AnalystPolicy]:
+        """Who publishes, and for whom."""
 
     @abstractmethod
     def _published(self, wish: Publishable[T]) -> T:
@@ -105,3 +111,26 @@ class Publications(ABC):
         from tacit.release.responses import ResponseRequest
 
         return self._published(ResponseRequest(table, tuple(columns), *self._priced(epsilon, delta), fresh))
+
+    def workload(
+        self,
+        table: str,
+        columns: Sequence[str],
+        *,
+        epsilon: Number | None = None,
+        questions: int = 1_000,
+        corrections: int = 100,
+        threshold: int | None = None,
+    ) -> Workload:
+        """Counts of a table, asked one by one and each in view of the last, for one price that is paid now.
+
+        `workload.count("age < 40 AND ill")` is free. `questions` is for how many its error is stated, `corrections` how
+        often the data may be measured. Raises QueryRefused and BudgetExceeded, at no charge.
+        """
+        from tacit.release.general import WorkloadRequest
+        from tacit.release.general.workload import open_workload
+
+        price, _ = self._priced(epsilon, None)
+        wish = WorkloadRequest(table, tuple(columns), price, questions, corrections, threshold)
+        publisher, who = self._publishing()
+        return open_workload(publisher, wish, who)

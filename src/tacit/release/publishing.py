@@ -106,6 +106,19 @@ class Publisher:
         paid = pay(self.ledger, payment)
         return PublishedCounts(paid.value, Loss(0) if paid.replayed else plan.loss, paid.entry, reused=paid.replayed)
 
+    def hold(self, plan: PricedPlan[T], who: AnalystPolicy) -> PublishedCounts[T]:
+        """What is paid for and read once, and kept nowhere: whoever holds it lets out no more than was paid for."""
+        payment: Payment[T] = Payment(
+            charge=_charge(plan, self.policy, who, key=_digest(plan.said, plan.shape, str(plan.loss)), request_id=None),
+            caps=caps(self.policy, who),
+            what=plan.what,
+            read=lambda: self._read(plan),
+            kept=lambda _: [Answer(plan.said.encode(), None)],  # what was opened, and nothing of what it holds
+            restored=lambda bodies: plan.unpack(bodies[0]),
+        )
+        paid = pay(self.ledger, payment)
+        return PublishedCounts(paid.value, plan.loss, paid.entry, reused=False)
+
     def _read(self, plan: PricedPlan[T]) -> T:
         with one_state(self.engine) as state:
             return plan.read(state, self.source)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.core import Adjacency, ComposedEvent, Loss, Number, positive
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import AboveThreshold, Laplace
 from tacit.noise import SYSTEM, Source
-from tacit.release.general.mwem import corrected
 from tacit.release.general.queries import answers, checked_histogram, checked_queries
 from tacit.release.synthesise.arrays import FloatArray
+
+_FOR_COMPARING = Fraction(4, 5)  # of ε: what is measured errs far less than whether it should be
+_PASSES = 10  # over all that was measured, after each measurement: they cost nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +35,12 @@ class OnlineAnswer:
 class OnlineWeights:
     """Answer counting queries as they come, from a hypothesis that is corrected where it is far off.
 
-    Guarantee:    pure ε-DP however many queries are asked, each in view of all earlier answers: half of ε is one run of
-                  the sparse vector technique, which tells of each query whether the hypothesis is far off, and stops
-                  after `corrections` that are; the other half is their measurements, ε/2c each. What is answered
+    Guarantee:    pure ε-DP however many queries are asked, each in view of all earlier answers: four fifths of ε are
+                  one run of the sparse vector technique, which tells of each query whether the hypothesis is far off,
+                  and stops after `corrections` that are; the rest is their measurements, ε/5c each. What is answered
                   otherwise is the hypothesis', which is made of noisy answers alone.
-    Sensitivity:  1: one row moves a counting query, and so its distance from the hypothesis' answer, by at most one.
+    Sensitivity:  the most that one unit moves a counting query, and so its distance from the hypothesis' answer: 1
+                  where a unit is a row, added, removed or replaced.
     Error:        as long as corrections are left, an answer is off by at most the threshold and the error of the sparse
                   vector (`error`); a measured one by its Laplace noise.
     Exactness:    whole distances, discrete noise; the hypothesis is floating point, after the noise.
@@ -44,21 +49,31 @@ class OnlineWeights:
 
     sparse: AboveThreshold
     noise: Laplace
+    sensitivity: int = 1
 
     @classmethod
-    def costing(cls, loss: Loss, *, threshold: int, corrections: int) -> OnlineWeights:
+    def costing(cls, loss: Loss, *, threshold: int, corrections: int, sensitivity: int = 1) -> OnlineWeights:
         """A whole life of so many corrections, each where the hypothesis is off by about `threshold` rows or more."""
-        half = Loss(positive(loss.epsilon, "epsilon") / 2)
-        sparse = AboveThreshold.costing(half, 1, threshold=threshold, hits=corrections, adjacency=Adjacency.REPLACE)
-        return cls(sparse, Laplace.costing(Loss(half.epsilon / corrections), 1))
+        epsilon = positive(loss.epsilon, "epsilon")
+        sparse = AboveThreshold.costing(
+            Loss(epsilon * _FOR_COMPARING),
+            sensitivity,
+            threshold=threshold,
+            hits=corrections,
+            adjacency=Adjacency.REPLACE,
+        )
+        each = Loss(epsilon * (1 - _FOR_COMPARING) / corrections)
+        return cls(sparse, Laplace.costing(each, sensitivity), sensitivity)
 
     def event(self) -> ComposedEvent:
         """What an accountant needs to know of a whole life."""
-        return ComposedEvent(((self.sparse.event(1), 1), (self.noise.event(1), self.sparse.hits)))
+        moved = self.sensitivity
+        return ComposedEvent(((self.sparse.event(moved), 1), (self.noise.event(moved), self.sparse.hits)))
 
     def loss(self) -> Loss:
         """What a whole life costs, however it is used."""
-        return Loss(self.sparse.loss(1).epsilon + self.sparse.hits * self.noise.loss(1).epsilon)
+        moved = self.sensitivity
+        return Loss(self.sparse.loss(moved).epsilon + self.sparse.hits * self.noise.loss(moved).epsilon)
 
     def error(self, confidence: Number, *, questions: int) -> int:
         """How far, with this confidence, no answer of so many strays, in rows, while corrections are left."""
@@ -82,7 +97,7 @@ class OnlineRun:
         self._weights: FloatArray = np.full(self._data.size, rows / self._data.size)
         self._run = mechanism.sparse.start(source)
         self._queries = np.zeros((0, self._data.size), dtype=np.int8)
-        self._measured: dict[int, list[int]] = {}
+        self._measured: list[int] = []
 
     @property
     def left(self) -> int:
@@ -104,10 +119,25 @@ class OnlineRun:
         if not self._run.ask(abs(true - round(guess))):
             return OnlineAnswer(guess, measured=False, left=self.left)
         noisy = int(self._mechanism.noise.release(true, self._source)[0])
-        self._measured[len(self._queries)] = [noisy]
+        self._measured.append(noisy)
         self._queries = np.concatenate([self._queries, asked])
-        self._weights = corrected(self._weights, self._queries, self._measured, self._rows)
+        self._weights = _fitted(self._weights, self._queries.astype(bool), self._measured, rows=self._rows)
         return OnlineAnswer(float(noisy), measured=True, left=self.left)
 
     def __repr__(self) -> str:
         return f"<online weights, {self.left} corrections left>"
+
+
+def _fitted(weights: FloatArray, asked: NDArray[np.bool_], noisy: list[int], *, rows: int) -> FloatArray:
+    """The weights after a few passes of multiplicative updates, each of which meets one measurement.
+
+    What a query counts is multiplied by one factor and all else by another (iterative proportional fitting): of all
+    weights that meet a measurement these are the nearest, and a far-off hypothesis is corrected at once.
+    """
+    for _ in range(_PASSES):
+        for query, measured in zip(asked, noisy, strict=True):
+            wanted = min(max(float(measured), 1.0), rows - 1.0)
+            counted = min(max(float(weights[query].sum()), 1e-6), rows - 1e-6)
+            weights = weights * np.where(query, wanted / counted, (rows - wanted) / (rows - counted))
+            weights *= rows / weights.sum()
+    return weights

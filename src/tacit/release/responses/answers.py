@@ -17,8 +17,7 @@ from tacit.curator.explaining.explain import Explanation
 from tacit.curator.forms.release import Receipt, Release
 from tacit.curator.forms.shape import ColumnShape
 from tacit.curator.jobs.pricing import Session
-from tacit.engines.answers.process import SHARED, AnswerEngine, CodedTable, Computed, ComputingFailed, HeldTable
-from tacit.engines.columns import SQL_TYPES
+from tacit.engines.answers.process import SHARED, AnswerEngine, CodedTable, Computed, ComputingFailed
 from tacit.errors import QueryRefused
 from tacit.policy import fold, resolve_types
 from tacit.release.publishing import PricedPlan, Publisher
@@ -26,6 +25,7 @@ from tacit.release.responses.perturbed import PerturbedTable
 from tacit.release.responses.request import ResponseRequest
 from tacit.release.synthesise.asking.held_rows import MOST_DRAWN, held_rows, rehearsed_rows
 from tacit.release.synthesise.columns import MOST_CELLS, Attribute, chosen_columns, key_of, refuse_unit
+from tacit.release.synthesise.conditions import cells_meeting
 from tacit.release.synthesise.counting import plan_counts
 from tacit.release.synthesise.table import SyntheticTable
 from tacit.sql import AtEpsilon, DefaultPrice
@@ -33,7 +33,6 @@ from tacit.sql.binding.responses import ResponseCondition, ResponseQuestion
 
 MOST_GROUPS = 10_000
 _TABLE = "responses"
-_INDEX = "_tacit_index"
 _CONFIDENCE = Fraction(95, 100)
 _TOLD = "these rows are told with coins: any cell may be a lie; WHERE, ORDER BY and LIMIT act on what is told"
 
@@ -142,7 +141,7 @@ class ResponseAnswers:
             self._cells(condition, _named(attributes, condition.column))
         return attributes
 
-    def _computed(self, text: str, held: CodedTable | HeldTable) -> Computed:
+    def _computed(self, text: str, held: CodedTable) -> Computed:
         try:
             (found,) = self.engine.compute([text], [held])
         except ComputingFailed as failed:
@@ -188,40 +187,16 @@ class ResponseAnswers:
         return tuple(rows), tuple(errors)
 
     def _cells(self, condition: ResponseCondition, attribute: Attribute) -> set[int]:
-        """The cells that meet a condition: it must not hold for one end of a bin alone."""
-        ends = _ends(attribute)
-        number = attribute.cells
-        held = HeldTable(
-            _TABLE,
-            ((_INDEX, "BIGINT"), (attribute.name, SQL_TYPES[attribute.kind])),
-            (list(range(2 * number)), ends),
-        )
-        found = self._computed(
-            f'SELECT COALESCE(CAST(({condition.sql}) AS BOOLEAN), FALSE) FROM {_TABLE} ORDER BY "{_INDEX}"', held
-        )
-        true = [bool(row[0]) for row in found.rows]
-        if true[:number] != true[number:]:
-            raise QueryRefused(
-                f"a condition cuts a bin of {attribute.name}: responses tell in which bin a value lies, and no more",
-                hint=f"its bins begin at {', '.join(map(str, ends[: min(number, 6)]))} …",
-            )
-        return {index for index in range(number) if true[index]}
-
-
-def _ends(attribute: Attribute) -> list[object]:
-    """The least value of every cell, then the greatest."""
-    codes = np.arange(attribute.cells, dtype=np.int64)
-    widths = np.array([*(attribute.widths or (1,) * len(attribute.values)), 1], dtype=np.int64)
-    widths = widths[: attribute.cells] if attribute.nullable else widths[:-1]
-    ends: list[object] = []
-    for steps in (np.zeros_like(widths), widths - 1):
-        (values,) = SyntheticTable(_TABLE, (attribute,), (codes,), (steps,)).lists()
-        ends += values
-    return ends
+        """The cells that meet a condition."""
+        met = cells_meeting(condition.sql, attribute, engine=self.engine)
+        return set(np.flatnonzero(met).tolist())
 
 
 def _values(attribute: Attribute) -> list[object]:
-    return _ends(attribute)[: attribute.cells]
+    """Of every cell its value, or the least of its bin."""
+    codes = np.arange(attribute.cells, dtype=np.int64)
+    (values,) = SyntheticTable(_TABLE, (attribute,), (codes,), (np.zeros_like(codes),)).lists()
+    return values
 
 
 def _named(attributes: Sequence[Attribute], name: str) -> Attribute:

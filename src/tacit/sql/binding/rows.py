@@ -90,6 +90,21 @@ def row_rule(written: str, table: str) -> RowRule:
     return RowRule(written, tree.sql(dialect="duckdb", comments=False), columns)
 
 
+def conjuncts(rule: RowRule) -> tuple[RowRule, ...]:
+    """The parts that AND joins, each with the columns it reads."""
+    select = parse(f"SELECT * FROM t WHERE {rule.condition}").question
+    tree = select.args["where"].this
+    parts = tree.flatten() if isinstance(tree, exp.And) else (tree,)
+    return tuple(
+        RowRule(
+            rule.written,
+            part.sql(dialect="duckdb", comments=False),
+            tuple(dict.fromkeys(node.name for node in part.find_all(exp.Column))),
+        )
+        for part in parts
+    )
+
+
 def refuse_unpriced(asked: RowQuestion) -> None:
     """Rows have no error bars: what speaks of them makes no sense."""
     if asked.query.bias or asked.query.confidence is not None:
