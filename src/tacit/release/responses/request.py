@@ -115,7 +115,8 @@ def read_responses(plan: ResponsePlan, state: State, source: Source) -> Perturbe
     counted = plan.counted
     (axes,) = counted.plans
     cells, counts = MarginalCounter(counted, state).counted(axes)
-    rows: IntArray = np.repeat(cells, counts)
+    order = np.argsort(cells)  # whatever order an engine has its groups in
+    rows: IntArray = np.repeat(cells[order], counts[order])
     outside = 0 if plan.rows is None else all_rows(plan.rows, state) - rows.size
     return told_rows(plan, rows, outside, source)
 
