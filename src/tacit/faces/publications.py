@@ -11,7 +11,7 @@ from tacit.core import Number
 if TYPE_CHECKING:
     from tacit.policy import AnalystPolicy
     from tacit.release.distributions import Distribution
-    from tacit.release.general import Workload
+    from tacit.release.general import OnlineWorkload
     from tacit.release.hierarchies import HierarchicalCounts
     from tacit.release.maps import Heatmap
     from tacit.release.publishing import Publishable, Publisher
@@ -121,7 +121,7 @@ class Publications(ABC):
         questions: int = 1_000,
         corrections: int = 100,
         threshold: int | None = None,
-    ) -> Workload:
+    ) -> OnlineWorkload:
         """Counts of a table, asked one by one and each in view of the last, for one price that is paid now.
 
         `workload.count("age < 40 AND ill")` is free. `questions` is for how many its error is stated, `corrections` how

@@ -3,6 +3,6 @@
 from tacit.release.general.mwem import Mwem
 from tacit.release.general.net import NetMechanism
 from tacit.release.general.online import OnlineAnswer, OnlineWeights
-from tacit.release.general.workload import Workload, WorkloadAnswer, WorkloadRequest
+from tacit.release.general.workload import OnlineWorkload, WorkloadAnswer, WorkloadRequest
 
-__all__ = ["Mwem", "NetMechanism", "OnlineAnswer", "OnlineWeights", "Workload", "WorkloadAnswer", "WorkloadRequest"]
+__all__ = ["Mwem", "NetMechanism", "OnlineAnswer", "OnlineWeights", "OnlineWorkload", "WorkloadAnswer", "WorkloadRequest"]

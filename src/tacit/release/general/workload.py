@@ -146,7 +146,7 @@ class WorkloadPlan:
         return cells
 
 
-class Workload:
+class OnlineWorkload:
     """A run in progress. It holds the data, so it shows nothing of them but its answers. Safe for many threads."""
 
     __slots__ = ("__lock", "__plan", "__run", "entry")
@@ -192,11 +192,11 @@ class Workload:
         raise TypeError("a workload is neither copied nor pickled: it holds what nobody may see")
 
 
-def open_workload(publisher: Publisher, request: WorkloadRequest, who: AnalystPolicy) -> Workload:
+def open_workload(publisher: Publisher, request: WorkloadRequest, who: AnalystPolicy) -> OnlineWorkload:
     """Charge for a whole run, read the cells, and begin."""
     plan = request.plan(publisher.policy, publisher.engine)
     paid = publisher.hold(plan.priced(), who)
-    return Workload(plan, paid.value, entry=paid.entry, source=publisher.source)
+    return OnlineWorkload(plan, paid.value, entry=paid.entry, source=publisher.source)
 
 
 def universe_meeting(condition: str, table: str, attributes: tuple[Attribute, ...]) -> NDArray[np.bool_]:
