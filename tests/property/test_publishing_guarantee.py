@@ -23,7 +23,7 @@ from tacit.policy import Policy
 from tacit.release.distributions import DistributionRequest
 from tacit.release.hierarchies import HierarchyRequest
 from tacit.release.publishing import Publishable
-from tacit.release.synthesise.measuring import Meter
+from tacit.release.synthesise.fitting.measuring import Meter
 
 PERSON = st.tuples(
     st.integers(0, 2),  # few units, so that they have many rows

@@ -23,7 +23,7 @@ from tacit.mechanisms import Exponential, Gaussian
 from tacit.noise import IntArray
 from tacit.release.synthesise import SynthesisRequest, plan_synthesis
 from tacit.release.synthesise.counting import MarginalCounter
-from tacit.release.synthesise.measuring import Meter, merged, shares_of
+from tacit.release.synthesise.fitting.measuring import Meter, merged, shares_of
 
 ROW = st.tuples(
     st.integers(0, 2),  # few units, so that they have many rows

@@ -25,7 +25,7 @@ from tacit.policy import BudgetPolicy
 from tacit.release.maps import Heatmap, HeatmapRequest
 from tacit.release.maps.quadtree import grown
 from tacit.release.publishing import PublishedCounts
-from tacit.release.synthesise.measuring import Meter
+from tacit.release.synthesise.fitting.measuring import Meter
 
 
 def drawn(

@@ -18,8 +18,8 @@ from tacit.core import Loss
 from tacit.errors import BudgetExceeded, EngineError, InvalidParameter, QueryRefused, TacitError
 from tacit.policy import BudgetPolicy, ColumnPolicy, ColumnType, Policy
 from tacit.release.synthesise import Synthesised, SynthesisRequest, SyntheticModel, SyntheticTable
-from tacit.release.synthesise.chance import Chance
 from tacit.release.synthesise.columns import MOST_CELLS, Attribute
+from tacit.release.synthesise.fitting.chance import Chance
 from tacit.release.synthesise.ruling import keeping
 from tacit.release.synthesise.table import made_table
 

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from support.sources import Seeded
 from tacit.mechanisms.strategy.lbfgs import minimised
-from tacit.release.synthesise.arrays import fitted_to, projected
-from tacit.release.synthesise.chance import Chance
-from tacit.release.synthesise.compression import compression_of, ordered_bins, rare_together
-from tacit.release.synthesise.estimation import fitted_tree
-from tacit.release.synthesise.junction_tree import beliefs, rows_from, spread, summed, tree_of, tree_size
-from tacit.release.synthesise.mixture import fitted_mixture
-from tacit.release.synthesise.shrinkage import shrunk
-from tacit.release.synthesise.swaps import swapped
+from tacit.release.synthesise.fitting.arrays import fitted_to, projected
+from tacit.release.synthesise.fitting.chance import Chance
+from tacit.release.synthesise.fitting.compression import compression_of, ordered_bins, rare_together
+from tacit.release.synthesise.fitting.estimation import fitted_tree
+from tacit.release.synthesise.fitting.junction_tree import beliefs, rows_from, spread, summed, tree_of, tree_size
+from tacit.release.synthesise.fitting.mixture import fitted_mixture
+from tacit.release.synthesise.fitting.shrinkage import shrunk
+from tacit.release.synthesise.fitting.swaps import swapped
 
 SIZES = (2, 3, 4, 2)
 PAIRS = [(0, 1), (1, 2), (2, 3), (0, 3)]

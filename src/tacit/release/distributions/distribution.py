@@ -19,8 +19,8 @@ from tacit.errors import InvalidParameter
 from tacit.noise import IntArray
 from tacit.policy import ColumnType
 from tacit.release.packing import not_whole, packed, unpacked
-from tacit.release.synthesise.arrays import FloatArray
 from tacit.release.synthesise.columns import Attribute
+from tacit.release.synthesise.fitting.arrays import FloatArray
 from tacit.release.synthesise.packed_columns import plain_attribute, read_attribute
 
 if TYPE_CHECKING:

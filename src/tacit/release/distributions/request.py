@@ -21,10 +21,10 @@ from tacit.release.distributions.distribution import Distribution, covariance, f
 from tacit.release.hierarchies.least_squares import fitted_levels
 from tacit.release.hierarchies.whole import whole_levels
 from tacit.release.publishing import PricedPlan, gaussian_price
-from tacit.release.synthesise.arrays import FloatArray
 from tacit.release.synthesise.columns import MOST_CELLS, chosen_columns, grid_key, key_of
 from tacit.release.synthesise.counting import MarginalCounter, TablePlan, plan_counts
-from tacit.release.synthesise.measuring import Meter
+from tacit.release.synthesise.fitting.arrays import FloatArray
+from tacit.release.synthesise.fitting.measuring import Meter
 
 MOST_BINS = 1_024
 _FANS = (2, 3, 4, 6, 8, 16)

@@ -5,4 +5,12 @@ from tacit.release.general.net import NetMechanism
 from tacit.release.general.online import OnlineAnswer, OnlineWeights
 from tacit.release.general.workload import OnlineWorkload, WorkloadAnswer, WorkloadRequest
 
-__all__ = ["Mwem", "NetMechanism", "OnlineAnswer", "OnlineWeights", "OnlineWorkload", "WorkloadAnswer", "WorkloadRequest"]
+__all__ = [
+    "Mwem",
+    "NetMechanism",
+    "OnlineAnswer",
+    "OnlineWeights",
+    "OnlineWorkload",
+    "WorkloadAnswer",
+    "WorkloadRequest",
+]

@@ -12,7 +12,7 @@ from tacit.errors import InvalidParameter
 from tacit.mechanisms import Exponential, Laplace
 from tacit.noise import SYSTEM, Source
 from tacit.release.general.queries import Queries, answers, checked_histogram, checked_queries
-from tacit.release.synthesise.arrays import FloatArray
+from tacit.release.synthesise.fitting.arrays import FloatArray
 
 _REPLAYS = 30  # passes over all that was measured, after each measurement: they cost nothing
 

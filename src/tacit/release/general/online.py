@@ -13,7 +13,7 @@ from tacit.errors import InvalidParameter
 from tacit.mechanisms import AboveThreshold, Laplace
 from tacit.noise import SYSTEM, Source
 from tacit.release.general.queries import answers, checked_histogram, checked_queries
-from tacit.release.synthesise.arrays import FloatArray
+from tacit.release.synthesise.fitting.arrays import FloatArray
 
 _FOR_COMPARING = Fraction(4, 5)  # of ε: what is measured errs far less than whether it should be
 _PASSES = 10  # over all that was measured, after each measurement: they cost nothing

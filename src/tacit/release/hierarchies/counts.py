@@ -16,8 +16,8 @@ from tacit.errors import InvalidParameter
 from tacit.noise import IntArray
 from tacit.policy import ColumnType, Value, fold
 from tacit.release.packing import not_whole, packed, unpacked
-from tacit.release.synthesise.arrays import FloatArray
 from tacit.release.synthesise.columns import Attribute
+from tacit.release.synthesise.fitting.arrays import FloatArray
 from tacit.release.synthesise.packed_columns import plain_attribute, plain_value, read_attribute, read_value
 from tacit.release.synthesise.table import SyntheticTable
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.noise import IntArray
-from tacit.release.synthesise.arrays import FloatArray
+from tacit.release.synthesise.fitting.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -24,9 +24,9 @@ from tacit.release.hierarchies.counts import HierarchicalCounts
 from tacit.release.hierarchies.least_squares import TreeEstimate, fitted_levels
 from tacit.release.hierarchies.tree import PlaceTree
 from tacit.release.hierarchies.whole import whole_levels
-from tacit.release.synthesise.arrays import FloatArray
 from tacit.release.synthesise.counting import MarginalCounter, TablePlan, all_rows
-from tacit.release.synthesise.measuring import Meter
+from tacit.release.synthesise.fitting.arrays import FloatArray
+from tacit.release.synthesise.fitting.measuring import Meter
 from tacit.sql import Plan
 
 _CELLS, _TOTALS = 0, 1

@@ -15,7 +15,7 @@ import numpy as np
 from tacit.curator.forms.extras import needs
 from tacit.errors import EngineError
 from tacit.noise import IntArray
-from tacit.release.synthesise.arrays import FloatArray
+from tacit.release.synthesise.fitting.arrays import FloatArray
 
 _ROUNDS = 200
 _NEAR = 1e-9

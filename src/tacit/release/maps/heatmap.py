@@ -18,7 +18,7 @@ from tacit.errors import InvalidParameter
 from tacit.release.maps.page import GROUPS, MapFacts, MapSquare, page, squares_csv
 from tacit.release.maps.quadtree import Quadtree
 from tacit.release.packing import not_whole, packed, unpacked
-from tacit.release.synthesise.arrays import FloatArray
+from tacit.release.synthesise.fitting.arrays import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

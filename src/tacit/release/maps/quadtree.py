@@ -16,8 +16,8 @@ import numpy as np
 from tacit.noise import IntArray
 from tacit.release.hierarchies.least_squares import fitted_levels
 from tacit.release.hierarchies.whole import whole_levels
-from tacit.release.synthesise.arrays import FloatArray
-from tacit.release.synthesise.measuring import Meter, shares_of
+from tacit.release.synthesise.fitting.arrays import FloatArray
+from tacit.release.synthesise.fitting.measuring import Meter, shares_of
 
 _LAST = Fraction(3, 10)  # of rho, for the squares that are not split; with it goes what deeper levels would have had
 _GROWTH = 2 ** (1 / 3)  # of the shares, from level to level (Cormode et al., ICDE 2012)

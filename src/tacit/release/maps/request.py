@@ -21,7 +21,7 @@ from tacit.release.maps.quadtree import grown
 from tacit.release.publishing import PricedPlan, gaussian_price
 from tacit.release.synthesise.columns import Attribute, chosen_columns, grid_key
 from tacit.release.synthesise.counting import MarginalCounter, TablePlan, plan_counts
-from tacit.release.synthesise.measuring import Meter
+from tacit.release.synthesise.fitting.measuring import Meter
 
 MOST_DEPTH = 10
 _LEAST_SHARE = 100  # no level has less than one part in so many of rho

@@ -17,8 +17,8 @@ from tacit.noise import IntArray
 from tacit.noise.redrawing import RepeatableBits
 from tacit.policy import fold
 from tacit.release.packing import not_whole, packed, unpacked
-from tacit.release.synthesise.chance import Chance
 from tacit.release.synthesise.columns import Attribute
+from tacit.release.synthesise.fitting.chance import Chance
 from tacit.release.synthesise.packed_columns import plain_attribute, read_attribute
 from tacit.release.synthesise.table import SyntheticTable, made_table
 

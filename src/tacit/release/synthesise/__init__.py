@@ -3,7 +3,6 @@
 from tacit.release.publishing import owner_of
 from tacit.release.synthesise.asking.row_answers import RowAnswers
 from tacit.release.synthesise.asking.synthetic_answers import SyntheticAnswers
-from tacit.release.synthesise.choosing import METHODS
 from tacit.release.synthesise.door import (
     Synthesised,
     Synthesiser,
@@ -11,6 +10,7 @@ from tacit.release.synthesise.door import (
     SynthesisRequest,
     plan_synthesis,
 )
+from tacit.release.synthesise.fitting.choosing import METHODS
 from tacit.release.synthesise.model import SyntheticModel
 from tacit.release.synthesise.table import SyntheticTable, writable
 from tacit.release.synthesise.truth import ExactDistances, exact_distances

@@ -21,11 +21,11 @@ from tacit.mechanisms.limits import narrow
 from tacit.noise import MAX_SIGMA, SYSTEM, Source
 from tacit.policy import AnalystPolicy, Policy, fold, resolve_types
 from tacit.release.publishing import check_public_totals, gaussian_price
-from tacit.release.synthesise.chance import Chance
-from tacit.release.synthesise.choosing import AUTO, clarity, fit, settled
 from tacit.release.synthesise.counting import MarginalCounter, TablePlan, all_rows, plan_all_rows, plan_table
-from tacit.release.synthesise.hybrid import ModelSettings
-from tacit.release.synthesise.measuring import Meter
+from tacit.release.synthesise.fitting.chance import Chance
+from tacit.release.synthesise.fitting.choosing import AUTO, clarity, fit, settled
+from tacit.release.synthesise.fitting.hybrid import ModelSettings
+from tacit.release.synthesise.fitting.measuring import Meter
 from tacit.release.synthesise.model import SyntheticModel, model_of
 from tacit.sql import Plan
 

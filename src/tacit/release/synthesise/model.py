@@ -14,17 +14,17 @@ from tacit.core import Loss, decimal_text
 from tacit.errors import InvalidParameter
 from tacit.noise.redrawing import RepeatableBits
 from tacit.release.packing import not_whole, packed, unpacked
-from tacit.release.synthesise.arrays import FloatArray
-from tacit.release.synthesise.chance import Chance
 from tacit.release.synthesise.columns import Attribute
-from tacit.release.synthesise.compression import Compression
 from tacit.release.synthesise.counting import TablePlan
-from tacit.release.synthesise.hybrid import Fitted
-from tacit.release.synthesise.junction_tree import JunctionTree, TreeEdge, drawn_within, rows_from
-from tacit.release.synthesise.mixture import Mixture
+from tacit.release.synthesise.fitting.arrays import FloatArray
+from tacit.release.synthesise.fitting.chance import Chance
+from tacit.release.synthesise.fitting.compression import Compression
+from tacit.release.synthesise.fitting.hybrid import Fitted
+from tacit.release.synthesise.fitting.junction_tree import JunctionTree, TreeEdge, drawn_within, rows_from
+from tacit.release.synthesise.fitting.mixture import Mixture
+from tacit.release.synthesise.fitting.swaps import swapped
 from tacit.release.synthesise.packed_columns import plain_attribute, read_attribute
 from tacit.release.synthesise.ruling import obeying
-from tacit.release.synthesise.swaps import swapped
 from tacit.release.synthesise.table import SyntheticTable, made_table
 
 FORMAT = 1

@@ -19,8 +19,8 @@ from tacit.errors import InvalidParameter
 from tacit.noise import IntArray
 from tacit.policy import ColumnType
 from tacit.policy.reading.types import EPOCH
-from tacit.release.synthesise.chance import Chance
 from tacit.release.synthesise.columns import Attribute
+from tacit.release.synthesise.fitting.chance import Chance
 
 if TYPE_CHECKING:
     import duckdb

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from tacit.noise import IntArray
-from tacit.release.synthesise.arrays import FloatArray
-from tacit.release.synthesise.chance import Chance
+from tacit.release.synthesise.fitting.arrays import FloatArray
+from tacit.release.synthesise.fitting.chance import Chance
 
 _BATCHES = 12
 _FLOOR = 1.0

@@ -9,10 +9,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.release.synthesise.arrays import FloatArray, fitted_to, projected
-from tacit.release.synthesise.chance import Chance
-from tacit.release.synthesise.estimation import fitted_tree
-from tacit.release.synthesise.hybrid import (
+from tacit.release.synthesise.fitting.arrays import FloatArray, fitted_to, projected
+from tacit.release.synthesise.fitting.chance import Chance
+from tacit.release.synthesise.fitting.estimation import fitted_tree
+from tacit.release.synthesise.fitting.hybrid import (
     Fitted,
     ModelSettings,
     Pair,
@@ -21,8 +21,8 @@ from tacit.release.synthesise.hybrid import (
     measured_singles,
     single_errors,
 )
-from tacit.release.synthesise.junction_tree import rows_from, summed, tree_of, tree_size
-from tacit.release.synthesise.measuring import Meter, NoisyMarginal, averaged
+from tacit.release.synthesise.fitting.junction_tree import rows_from, summed, tree_of, tree_size
+from tacit.release.synthesise.fitting.measuring import Meter, NoisyMarginal, averaged
 
 _ROUNDS = 4  # times the number of columns: of AIM's first rounds, whose price grows where they find nothing new
 _DRAWN = 30_000

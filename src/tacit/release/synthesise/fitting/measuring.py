@@ -20,8 +20,8 @@ from tacit.core import Adjacency, Event, Loss
 from tacit.errors import EngineError
 from tacit.mechanisms import Exponential, Gaussian
 from tacit.noise import SYSTEM, IntArray, Source
-from tacit.release.synthesise.arrays import FloatArray
-from tacit.release.synthesise.compression import Compression
+from tacit.release.synthesise.fitting.arrays import FloatArray
+from tacit.release.synthesise.fitting.compression import Compression
 
 Axes = tuple[int, ...]
 _GRAIN = 1 << 40  # shares of rho are whole multiples of 1/2^40 of it, rounded down

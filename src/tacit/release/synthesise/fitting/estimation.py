@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tacit.mechanisms.strategy.lbfgs import minimised
-from tacit.release.synthesise.arrays import FloatArray
-from tacit.release.synthesise.junction_tree import JunctionTree, beliefs, spread, summed
+from tacit.release.synthesise.fitting.arrays import FloatArray
+from tacit.release.synthesise.fitting.junction_tree import JunctionTree, beliefs, spread, summed
 
 Pair = tuple[int, int]
 _RIDGE = 0.001

@@ -10,14 +10,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.release.synthesise.arrays import FloatArray, fitted_to, projected
-from tacit.release.synthesise.chance import Chance
-from tacit.release.synthesise.compression import Compression, compression_of, ordered_bins, rare_together
-from tacit.release.synthesise.estimation import fitted_tree
-from tacit.release.synthesise.junction_tree import JunctionTree, tree_of, tree_size
-from tacit.release.synthesise.measuring import Meter, NoisyMarginal, averaged, shares_of
-from tacit.release.synthesise.mixture import Mixture, fitted_mixture, joined
-from tacit.release.synthesise.shrinkage import shrunk
+from tacit.release.synthesise.fitting.arrays import FloatArray, fitted_to, projected
+from tacit.release.synthesise.fitting.chance import Chance
+from tacit.release.synthesise.fitting.compression import Compression, compression_of, ordered_bins, rare_together
+from tacit.release.synthesise.fitting.estimation import fitted_tree
+from tacit.release.synthesise.fitting.junction_tree import JunctionTree, tree_of, tree_size
+from tacit.release.synthesise.fitting.measuring import Meter, NoisyMarginal, averaged, shares_of
+from tacit.release.synthesise.fitting.mixture import Mixture, fitted_mixture, joined
+from tacit.release.synthesise.fitting.shrinkage import shrunk
 
 Pair = tuple[int, int]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.noise import SYSTEM, IntArray, Source, uniform_integer
-from tacit.release.synthesise.arrays import FloatArray
+from tacit.release.synthesise.fitting.arrays import FloatArray
 
 _DIGITS = 53
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.release.synthesise.arrays import FloatArray
-from tacit.release.synthesise.chance import Chance
+from tacit.release.synthesise.fitting.arrays import FloatArray
+from tacit.release.synthesise.fitting.chance import Chance
 
 _Floats = NDArray[np.float32]
 _RATE = 0.05

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tacit.release.synthesise.arrays import FloatArray
+from tacit.release.synthesise.fitting.arrays import FloatArray
 
 
 def shrunk(table: FloatArray, rows: FloatArray, columns: FloatArray, *, sigma: float) -> tuple[FloatArray, int]:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 from tacit.errors import InvalidParameter
-from tacit.release.synthesise.adaptive import fitted_aim, fitted_mst
-from tacit.release.synthesise.chance import Chance
-from tacit.release.synthesise.hybrid import Fitted, ModelSettings, fitted
-from tacit.release.synthesise.measuring import Meter
+from tacit.release.synthesise.fitting.adaptive import fitted_aim, fitted_mst
+from tacit.release.synthesise.fitting.chance import Chance
+from tacit.release.synthesise.fitting.hybrid import Fitted, ModelSettings, fitted
+from tacit.release.synthesise.fitting.measuring import Meter
 
 AUTO = "auto"
 METHODS = (AUTO, "hybrid", "tree", "aim", "mst")

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.noise import IntArray
-from tacit.release.synthesise.arrays import FloatArray
-from tacit.release.synthesise.chance import Chance
+from tacit.release.synthesise.fitting.arrays import FloatArray
+from tacit.release.synthesise.fitting.chance import Chance
 
 Axes = tuple[int, ...]
 _LEAST = -250.0  # below it a potential is as good as none; products of a few stay above the least double
