@@ -6,9 +6,10 @@ BARE := $(VENV)/.bare
 STAMP := $(VENV)/.installed
 SYSTEM := $(VENV)/.system
 SPARK := .venv-spark/.installed
+DEEP := .venv-deep/.installed
 WORKERS ?= 2
 
-.PHONY: help demo tour test test-all test-spark check format fuzz mutate bench bench-peers map docs lock clean
+.PHONY: help demo tour test test-all test-spark test-deep check format fuzz mutate bench bench-peers map docs lock clean
 .DEFAULT_GOAL := help
 
 help: ## what there is to make
@@ -59,6 +60,15 @@ test-spark: $(STAMP) $(SPARK) ## the tests on a Spark cluster of this machine
 	SPARK_HOME=$$(echo $(CURDIR)/.venv-spark/lib/python*/site-packages/pyspark) \
 	  $(BIN)/python -m pytest -m cluster tests/conformance/test_engines.py tests/e2e
 
+# torch, as large as all the rest together: apart from our own environment, whose packages it borrows
+$(DEEP): $(STAMP)
+	@$(PYTHON) -m venv .venv-deep
+	@.venv-deep/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 && touch $@ || \
+	  echo "not installed: torch. The tests of deep models will not be collected." >&2
+
+test-deep: $(DEEP) ## the tests of deep models, with torch
+	PYTHONPATH=$$(echo $(CURDIR)/.venv-deep/lib/python*/site-packages) $(BIN)/python -m pytest -n0 -m deep tests/unit/test_learn_deep.py
+
 check: $(STAMP) ## format, lint, types, import contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -93,4 +103,4 @@ lock: $(STAMP) ## renew the pins from what is installed
 	$(BIN)/python -m pip list --format=freeze --exclude-editable --exclude pip --exclude setuptools --exclude uv > constraints.txt
 
 clean: ## remove what make made
-	rm -rf $(VENV) .venv-spark .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) .venv-spark .venv-deep .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

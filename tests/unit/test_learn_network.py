@@ -18,8 +18,9 @@ from tacit.core import ComposedEvent, FineGaussianEvent, Loss, SampledEvent
 from tacit.errors import InvalidParameter
 from tacit.learn import NetworkClassifier, load_model, save_model
 from tacit.learn.moments import GRID, design, scaled
-from tacit.learn.network import Layers, _clipped, _gradients, gradient_sums
+from tacit.learn.network import Layers, _gradients, gradient_sums
 from tacit.learn.network_plan import CLIP, plan_network
+from tacit.learn.noisy_descent import clip_rows
 from tacit.mechanisms import Gaussian
 
 BOUNDS = [(-1, 1), (0, 10)]
@@ -49,9 +50,9 @@ def test_no_row_moves_the_sum_of_gradients_by_more_than_the_clip(x, y, which, se
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(HOSTILE, min_size=3, max_size=3))
-def test_whatever_a_gradient_holds_it_is_clipped(gradient):
+def test_whatever_a_gradient_holds_it_isclip_rows(gradient):
     with np.errstate(over="ignore"):
-        steps = _clipped(np.array([gradient]))
+        steps = clip_rows(np.array([gradient]))
     assert np.isfinite(steps).all()
     assert sum(int(step) ** 2 for step in steps[0]) <= CLIP**2
 
@@ -72,9 +73,29 @@ def test_gradients_are_clipped_row_by_row():
 def test_clipping_the_mean_of_a_batch_is_noticed():
     def clips_the_mean(net: Layers, rows: np.ndarray, which: np.ndarray) -> np.ndarray:
         mean = _gradients(net, rows, which).mean(axis=0, keepdims=True)
-        return _clipped(mean)[0] * len(rows)  # as the sum of so many clipped ones
+        return clip_rows(mean)[0] * len(rows)  # as the sum of so many clipped ones
 
     assert furthest(clips_the_mean) > 1
+
+
+def differs_in_company(width: int = 65, hidden: int = 32, classes: int = 10) -> int:
+    """How many numbers of the gradients of 120 rows depend on who else is there, or where a row stands."""
+    rng = np.random.default_rng(0)
+    rows = np.hstack([np.ones((120, 1)), rng.integers(-GRID, GRID + 1, (120, width - 1)) / GRID])
+    which = rng.integers(0, classes, 120)
+    net = Layers(rng.normal(0, 0.3, (width, hidden)), rng.normal(0, 30, (hidden + 1, classes)))
+    alone = np.vstack([_gradients(net, rows[[place]], which[[place]]) for place in range(120)])
+    later = _gradients(net, rows[1:], which[1:])
+    return int((alone != _gradients(net, rows, which)).sum() + (alone[1:] != later).sum())
+
+
+def test_a_rows_gradient_is_the_same_whoever_else_is_there_to_the_last_bit():
+    assert differs_in_company() == 0
+
+
+def test_products_of_doubles_that_know_of_other_rows_are_noticed(monkeypatch):
+    monkeypatch.setattr("tacit.learn.network.exact_product", lambda rows, weights: rows @ (weights * (1 + 1e-9)))
+    assert differs_in_company() > 0
 
 
 def test_rows_in_many_parts_add_up_to_the_same(monkeypatch):
@@ -180,7 +201,7 @@ def test_the_auditor_catches_clipping_of_the_mean_of_a_batch():
     """The row's gradient is 2.4 clips long, and the mean of a batch shorter than one: nothing is clipped."""
 
     def clips_the_mean(net: Layers, rows: np.ndarray, which: np.ndarray) -> np.ndarray:
-        return (_clipped(_gradients(net, rows, which).mean(axis=0, keepdims=True))[0] * len(rows)).astype(np.int64)
+        return (clip_rows(_gradients(net, rows, which).mean(axis=0, keepdims=True))[0] * len(rows)).astype(np.int64)
 
     found = certificate(clips_the_mean)
     assert found.violates

@@ -13,15 +13,15 @@ from tacit.core import Event, Loss, Number, rational
 from tacit.errors import InvalidParameter
 from tacit.learn.conventions import Learner, columns_of, labels_of, target_of
 from tacit.learn.moments import GRID, Scaled, design, scaled
-from tacit.learn.network_plan import CLIP, NetworkPlan, plan_network
+from tacit.learn.network_plan import NetworkPlan, plan_network
+from tacit.learn.noisy_descent import clip_rows, descended
 from tacit.learn.studies import spendable
-from tacit.noise import SYSTEM, IntArray, Source, bernoulli, uniform_integer
+from tacit.noise import SYSTEM, IntArray, Source, uniform_integer
 
 Floats = NDArray[np.float64]
+_WEIGHT, _SEEN, _WRONG = 1 << 14, 1 << 16, 1 << 18  # steps of one: of weights, of hidden units, of errors
+_MOST_CLASSES = 1 << 11  # of which a double holds every sum (`exact_product`)
 _CHUNK = 1 << 21  # numbers held at once of the gradients of single rows
-_SAFE = 1 - 1e-9  # so that no rounding of doubles makes a clipped gradient too long
-_FAR = 1e3  # weights are held there
-_MOMENTUM = 0.5
 
 
 class NetworkClassifier(Learner):
@@ -33,7 +33,8 @@ class NetworkClassifier(Learner):
 
     Guarantee:    (ε, δ)-DP for one row added or removed, all rounds together (`NetworkPlan`).
     Sensitivity:  L2, 1 in a round: the length of one row's gradient, whatever the row holds and the weights are.
-    Exactness:    gradients are whole numbers of 2^-14; sums and noise are whole numbers of these.
+    Exactness:    a row's gradient is the same whoever else is there (`exact_product`), and clipped to whole numbers
+                  of 2^-14; sums and noise are whole numbers of these.
     Reference:    Abadi and others, CCS 2016; Zhu, Dong & Wang, AISTATS 2022 (what samples lose).
     """
 
@@ -69,6 +70,8 @@ class NetworkClassifier(Learner):
             raise InvalidParameter("the step is a number above zero")
         columns = columns_of(X)
         classes, which = labels_of(target_of(y, rows=len(columns[0])), self.classes)
+        if classes.size > _MOST_CLASSES:
+            raise InvalidParameter(f"a network tells at most {_MOST_CLASSES} classes apart")
         features = scaled(self.features, self._take_names(X, columns))
         plan = plan_network(spendable(self.epsilon, self.delta), rounds=self.rounds, sampling=rational(self.sampling))
         rows = design(features, columns) / GRID
@@ -80,19 +83,11 @@ class NetworkClassifier(Learner):
 
     def _train(self, plan: NetworkPlan, rows: Floats, which: IntArray, *, classes: int, source: Source) -> Layers:
         layers = _drawn(rows.shape[1], self.hidden, classes, source)
-        noisy = float(plan.count_noise.release(np.array([len(rows)]), source)[0])  # the true number is never used
-        batch = max(1.0, noisy * float(plan.sampling))
-        speed, later = np.zeros(layers.flat.size), np.zeros(layers.flat.size)
-        for turn in range(plan.rounds):
-            taken = np.arange(len(rows))
-            if plan.sampling < 1:
-                taken = np.flatnonzero(bernoulli(plan.sampling, len(rows), source=source))
-            sums = gradient_sums(layers, rows[taken], which[taken])
-            speed = _MOMENTUM * speed + plan.noise.release(sums, source) / CLIP / batch
-            layers = layers.moved(np.clip(layers.flat - self.step * speed, -_FAR, _FAR))
-            if turn >= plan.rounds // 2:
-                later += layers.flat
-        return layers.moved(later / (plan.rounds - plan.rounds // 2))
+
+        def sums_at(flat: Floats, taken: IntArray) -> IntArray:
+            return gradient_sums(layers.moved(flat), rows[taken], which[taken])
+
+        return layers.moved(descended(plan, layers.flat, sums_at, rows=len(rows), step=self.step, source=source))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """The probability of each class, for each row."""
@@ -132,10 +127,22 @@ class Layers:
         """What the last layer is given, and the probabilities it makes of it."""
         seen = rows
         if self.inner.size:
-            seen = np.hstack([np.ones((len(rows), 1)), np.tanh(rows @ self.inner)])
-        score = seen @ self.outer
+            hidden = np.tanh(exact_product(rows, self.inner))
+            seen = np.hstack([np.ones((len(rows), 1)), np.rint(hidden * _SEEN) / _SEEN])
+        score = exact_product(seen, self.outer)
         odds = np.exp(score - score.max(axis=1, keepdims=True))
         return seen, odds / odds.sum(axis=1, keepdims=True)
+
+
+def exact_product(rows: Floats, weights: Floats) -> Floats:
+    """The matrix product, with weights rounded to whole numbers of 2^-14: exact, and so the same in whatever order.
+
+    Rows are whole numbers of 2^-18 or of larger steps, and no larger than one; weights no larger than a thousand. So
+    every product and every sum of up to 2^11 of them is a whole number of 2^-32 that a double holds. A matrix product
+    of doubles depends, in its last digits, on how many rows there are and where a row stands among them; then one row
+    more would move the gradients of all the others a little, and with them, now and then, a step of the grid.
+    """
+    return rows @ (np.rint(weights * _WEIGHT) / _WEIGHT)
 
 
 def gradient_sums(layers: Layers, rows: Floats, which: IntArray) -> IntArray:
@@ -144,7 +151,7 @@ def gradient_sums(layers: Layers, rows: Floats, which: IntArray) -> IntArray:
     at_once = max(1, _CHUNK // max(1, total.size))
     for start in range(0, len(rows), at_once):
         part = slice(start, start + at_once)
-        total += _clipped(_gradients(layers, rows[part], which[part])).sum(axis=0)
+        total += clip_rows(_gradients(layers, rows[part], which[part])).sum(axis=0)
     return total.astype(np.int64)
 
 
@@ -156,17 +163,8 @@ def _gradients(layers: Layers, rows: Floats, which: IntArray) -> Floats:
     outer = (seen[:, :, None] * wrong[:, None, :]).reshape(len(rows), -1)
     if not layers.inner.size:
         return outer
-    back = (wrong @ layers.outer[1:].T) * (1 - seen[:, 1:] ** 2)
+    back = exact_product(np.rint(wrong * _WRONG) / _WRONG, layers.outer[1:].T) * (1 - seen[:, 1:] ** 2)
     return np.hstack([(rows[:, :, None] * back[:, None, :]).reshape(len(rows), -1), outer])
-
-
-def _clipped(gradients: Floats) -> Floats:
-    """Each row held to length CLIP in whole numbers; one that is not a number at all counts as nothing."""
-    known = np.nan_to_num(gradients, nan=0.0, posinf=0.0, neginf=0.0)
-    lengths = np.sqrt((known**2).sum(axis=1, keepdims=True))
-    steps: Floats = np.trunc(known * (CLIP * _SAFE / np.maximum(lengths, 1.0)))
-    steps[(steps**2).sum(axis=1) > CLIP**2] = 0.0  # cannot be; if it were, nothing would leave
-    return steps
 
 
 def _drawn(width: int, hidden: int, classes: int, source: Source) -> Layers:
