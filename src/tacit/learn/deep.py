@@ -36,7 +36,7 @@ class TorchClassifier(Learner):
 
     Columns are scaled by their declared bounds into [−1, 1]; a list of categories becomes a column for each. Each round
     samples rows, has torch compute the gradient of each row alone, in a batch of one, clips it to length 1, and rounds
-    it towards zero on a grid. From there on all is whole numbers: torch never sees a sum, a sample or noise. So what its
+    it towards zero on a grid. From there on all is whole numbers: torch never sees a sum, a sample or noise. What its
     floats do moves the sum by no more than is charged for a row. What must hold is that torch makes the same of the
     same row and weights; a module that keeps statistics of batches is refused. It is slow: a thousand rows a second.
 
