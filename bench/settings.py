@@ -11,9 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.core import Loss
 from tacit.learn import AdditiveClassifier
-from tacit.learn import additive_rounds as rounds
+from tacit.learn.classifiers.additive_plan import plan_additive
+from tacit.learn.classifiers.additive_rounds import Pace, learn
+from tacit.learn.sums.array_rows import ArrayCells
+from tacit.learn.sums.cells import cells_of
+from tacit.learn.sums.residuals import RESIDUAL
+from tacit.learn.sums.studies import Declared
+from tacit.noise import SYSTEM
 
+DELTA = "0.000001"
 EPSILONS = (0.1, 1.0, 10.0)
 SHAPES = ((4_000, 6), (15_000, 12), (30_000, 14), (8_000, 20))  # rows and columns
 TRIED = 46  # of all settings, drawn at random
@@ -54,25 +62,30 @@ def _column(kind: int, count: int, rng: np.random.Generator) -> Column:
     return cells, list(range(size)), rng.normal(0, 1, size)[cells]
 
 
-def losses(pace: rounds.Pace, seeds: int = 1) -> dict[tuple[int, float], tuple[float, float]]:
+def losses(pace: Pace, seeds: int = 1) -> dict[tuple[int, float], tuple[float, float]]:
     """For each table and epsilon: rows over the noise of one cell, and the log-loss on rows that were held back."""
-    rounds._SPARSE = rounds._AMPLE = pace  # type: ignore[misc]
     found = {}
     for place, (count, width) in enumerate(SHAPES, start=seeds):
         rows, truth, features = made(count + HELD_BACK, width, place)
+        cells = cells_of(features, [f"x{column}" for column in range(width)])
+        codes = [each.codes(rows[:count, column]) for column, each in enumerate(cells)]
         for epsilon in EPSILONS:
             model = AdditiveClassifier(epsilon=epsilon, features=features, classes=[0, 1])
-            model.fit(rows[:count], truth[:count])
+            study = model.study(Declared(tuple(each.name for each in cells), features, Loss(epsilon, DELTA), (0, 1)))
+            plan = plan_additive(cells, study.plan.loss)
+            told = learn(plan, ArrayCells(cells, codes, truth[:count]), SYSTEM, pace=pace)
+            learnt = {"weights": told.weights, "intercept": np.array(told.intercept)}
+            model.hold(study, learnt, classes=[0, 1], names=[each.name for each in cells])
             likely = np.clip(model.predict_proba(rows[count:])[np.arange(HELD_BACK), truth[count:]], 1e-9, 1)
-            rho = float(model.event_.parts[1][0].rho)  # type: ignore[union-attr]
-            found[place, epsilon] = (2 * count * (2 * rho / width) ** 0.5, -float(np.log(likely).mean()))
+            noise = float(plan.residual_noise.sigma) / RESIDUAL
+            found[place, epsilon] = (count / noise, -float(np.log(likely).mean()))
     return found
 
 
 def main() -> None:
     """Try the settings, and say which lose least where there are few rows over the noise, and where there are many."""
     every = [
-        rounds.Pace(step, shrinkage, groups, merges)
+        Pace(step, shrinkage, groups, merges)
         for step in (0.1, 0.15, 0.25, 0.4)
         for shrinkage in (0.4, 0.6, 1.0, 1.5, 2.5)
         for groups in (4, 6, 10, 16)

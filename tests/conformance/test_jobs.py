@@ -23,7 +23,8 @@ from tacit.curator import Curator, Session
 from tacit.curator.calibrate import Quantity, Target, calibrate, plan_calibration
 from tacit.engines import Engine, open_engine
 from tacit.learn import NaiveBayesClassifier
-from tacit.learn.curated import FitRequest, TableLearner
+from tacit.learn.curated.fitting import TableLearner
+from tacit.learn.curated.plans import FitRequest
 from tacit.ledger import Ledger, SqliteLedger
 from tacit.noise import Source
 from tacit.policy import AnalystPolicy, BudgetPolicy, ColumnPolicy, Dataset, Policy, TablePolicy

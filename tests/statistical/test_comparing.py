@@ -22,8 +22,8 @@ from tacit.learn import (
     independence,
     measure_counts,
 )
-from tacit.learn.comparing import HypothesisTest, chi_squared_tail
-from tacit.learn.moments import GRID
+from tacit.learn.hypotheses.comparing import HypothesisTest, chi_squared_tail
+from tacit.learn.sums.moments import GRID
 from tacit.mechanisms import Gaussian
 
 TABLES = 150

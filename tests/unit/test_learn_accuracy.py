@@ -16,7 +16,7 @@ from conformance.charges import overheard
 from tacit.core import Loss, PureEvent
 from tacit.errors import InvalidParameter
 from tacit.learn import AdditiveClassifier, LogisticClassifier, RidgeRegressor, accuracy_first
-from tacit.learn.accuracy_problems import (
+from tacit.learn.accuracy.problems import (
     BALL,
     in_ball,
     least_logistic,
@@ -29,11 +29,11 @@ from tacit.learn.accuracy_problems import (
     sums_move,
     sums_of,
 )
-from tacit.learn.accuracy_search import LOSS_STEPS, comparison_at, excess_moves, tried_prices
-from tacit.learn.array_rows import ArrayRows
-from tacit.learn.curated import FitRequest
-from tacit.learn.curated_accuracy import plan_of_accuracy
-from tacit.learn.moments import GRID, design, scaled
+from tacit.learn.accuracy.telling import LOSS_STEPS, comparison_at, excess_moves, tried_prices
+from tacit.learn.curated.accuracy import plan_of_accuracy
+from tacit.learn.curated.plans import FitRequest
+from tacit.learn.sums.array_rows import ArrayRows
+from tacit.learn.sums.moments import GRID, design, scaled
 from tacit.mechanisms import GradualRelease
 from unit.test_learn_engines import learner, written
 

@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from tacit.core import Adjacency, GaussianEvent, Loss, sqrt_above
 from tacit.errors import InvalidParameter
 from tacit.learn import AdditiveClassifier, load_model, save_model
-from tacit.learn import additive_rounds as rounds
-from tacit.learn.additive_plan import CLIP, REACH, plan_additive
-from tacit.learn.array_rows import ArrayCells, residuals_of
-from tacit.learn.cells import cells_of, offsets
+from tacit.learn.classifiers import additive_rounds as rounds
+from tacit.learn.classifiers.additive_plan import plan_additive
+from tacit.learn.sums.array_rows import ArrayCells, residuals_of
+from tacit.learn.sums.cells import cells_of, offsets
+from tacit.learn.sums.residuals import CLIP, REACH
 from tacit.mechanisms import Gaussian
 from tacit.noise import SYSTEM
 

@@ -19,11 +19,12 @@ from tacit.core import GaussianEvent, Loss, sqrt_above
 from tacit.engines import open_engine
 from tacit.errors import BudgetExceeded, InvalidParameter, QueryRefused, TacitError, UnknownName
 from tacit.learn import AdditiveClassifier, load_model, save_model
-from tacit.learn.additive_plan import CLIP, REACH
-from tacit.learn.array_rows import ArrayCells
-from tacit.learn.cells import offsets
-from tacit.learn.curated import FitRequest, TableLearner
-from tacit.learn.engine_rows import EngineCells
+from tacit.learn.curated.fitting import TableLearner
+from tacit.learn.curated.plans import FitRequest
+from tacit.learn.sums.array_rows import ArrayCells
+from tacit.learn.sums.cells import offsets
+from tacit.learn.sums.engine_rows import EngineCells
+from tacit.learn.sums.residuals import CLIP, REACH
 from tacit.ledger import SqliteLedger
 from tacit.sql.workloads import binned
 

@@ -23,10 +23,10 @@ from tacit.learn import (
     PrivateSearch,
     RidgeRegressor,
     TreeClassifier,
-    curated_search,
 )
-from tacit.learn.curated import FitRequest
-from tacit.learn.studies import in_arrays
+from tacit.learn.curated import search as curated_search
+from tacit.learn.curated.plans import FitRequest
+from tacit.learn.sums.studies import in_arrays
 from unit.test_learn_curated import HOSTILE, crowd, made
 from unit.test_learn_engines import learner
 

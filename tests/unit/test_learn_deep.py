@@ -22,7 +22,7 @@ from tacit.core import SampledEvent  # noqa: E402
 from tacit.errors import InvalidParameter  # noqa: E402
 from tacit.learn import deep  # noqa: E402
 from tacit.learn.deep import RowGradients, TorchClassifier  # noqa: E402
-from tacit.learn.network_plan import CLIP  # noqa: E402
+from tacit.learn.networks.network_plan import CLIP  # noqa: E402
 
 pytestmark = [pytest.mark.deep, pytest.mark.filterwarnings("ignore")]
 BOX = {"features": [(-1, 1), (0, 10)], "classes": [0, 1, 2]}

@@ -35,11 +35,12 @@ from tacit.learn import (
     load_model,
     save_model,
 )
-from tacit.learn.array_rows import FAR, SHARES
-from tacit.learn.curated import FitRequest, TableLearner
-from tacit.learn.moments import GRID
-from tacit.learn.studies import in_arrays
-from tacit.learn.tree_growing import Split
+from tacit.learn.curated.fitting import TableLearner
+from tacit.learn.curated.plans import FitRequest
+from tacit.learn.sums.array_rows import FAR, SHARES
+from tacit.learn.sums.moments import GRID
+from tacit.learn.sums.routing import Split
+from tacit.learn.sums.studies import in_arrays
 from tacit.ledger import SqliteLedger
 from tacit.sql.workloads import binned
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tacit.core import Loss
 from tacit.errors import BudgetExceeded, InvalidParameter
 from tacit.learn import HoldoutWarning, Ladder, ReusableHoldout, benjamini_hochberg, benjamini_yekutieli
-from tacit.learn.rows import steps_of_one, sums_in_steps
+from tacit.learn.holdout.rows import steps_of_one, sums_in_steps
 
 ROWS = 4_000
 

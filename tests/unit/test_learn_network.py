@@ -17,10 +17,10 @@ from tacit.attack import audit, callable_draw
 from tacit.core import ComposedEvent, FineGaussianEvent, Loss, SampledEvent
 from tacit.errors import InvalidParameter
 from tacit.learn import NetworkClassifier, load_model, save_model
-from tacit.learn.moments import GRID, design, scaled
-from tacit.learn.network import Layers, _gradients, gradient_sums
-from tacit.learn.network_plan import CLIP, plan_network
-from tacit.learn.noisy_descent import clip_rows
+from tacit.learn.networks.network import Layers, _gradients, gradient_sums
+from tacit.learn.networks.network_plan import CLIP, plan_network
+from tacit.learn.networks.noisy_descent import clip_rows
+from tacit.learn.sums.moments import GRID, design, scaled
 from tacit.mechanisms import Gaussian
 
 BOUNDS = [(-1, 1), (0, 10)]
@@ -94,7 +94,9 @@ def test_a_rows_gradient_is_the_same_whoever_else_is_there_to_the_last_bit():
 
 
 def test_products_of_doubles_that_know_of_other_rows_are_noticed(monkeypatch):
-    monkeypatch.setattr("tacit.learn.network.exact_product", lambda rows, weights: rows @ (weights * (1 + 1e-9)))
+    monkeypatch.setattr(
+        "tacit.learn.networks.network.exact_product", lambda rows, weights: rows @ (weights * (1 + 1e-9))
+    )
     assert differs_in_company() > 0
 
 
@@ -102,7 +104,7 @@ def test_rows_in_many_parts_add_up_to_the_same(monkeypatch):
     rng = np.random.default_rng(5)
     rows, which = rng.uniform(-1, 1, (50, WIDTH)), rng.integers(0, CLASSES, 50)
     whole = gradient_sums(layers(2, 1.0), rows, which)
-    monkeypatch.setattr("tacit.learn.network._CHUNK", 100)
+    monkeypatch.setattr("tacit.learn.networks.network._CHUNK", 100)
     assert (gradient_sums(layers(2, 1.0), rows, which) == whole).all()
 
 

@@ -23,7 +23,7 @@ from tacit.learn import (
     searching,
 )
 from tacit.learn.searching import number_of_runs, plan_search
-from tacit.learn.studies import SumsLearner
+from tacit.learn.sums.studies import SumsLearner
 from tacit.mechanisms import Gaussian
 
 FALSE_ALARM = 1e-9

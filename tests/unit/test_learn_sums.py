@@ -26,10 +26,10 @@ from tacit.learn import (
     load_model,
     save_model,
 )
-from tacit.learn.array_rows import FAR, SHARES, ArrayCells, ArrayRows
-from tacit.learn.cells import cells_of
-from tacit.learn.moments import GRID, design, scaled
-from tacit.learn.studies import rows_kept
+from tacit.learn.sums.array_rows import FAR, SHARES, ArrayCells, ArrayRows
+from tacit.learn.sums.cells import cells_of
+from tacit.learn.sums.moments import GRID, design, scaled
+from tacit.learn.sums.studies import rows_kept
 from tacit.mechanisms import Gaussian
 
 FEATURES = [(0, 10), (-1, 1), ["a", "b"]]

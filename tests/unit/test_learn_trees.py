@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from support.sources import Seeded
 from tacit.errors import InvalidParameter
-from tacit.learn import AdditiveClassifier, TreeClassifier, load_model, save_model, tree_growing
-from tacit.learn.array_rows import ArrayCells
-from tacit.learn.cells import cells_of
-from tacit.learn.tree_growing import Split, best_split, node_of
+from tacit.learn import AdditiveClassifier, TreeClassifier, load_model, save_model
+from tacit.learn.classifiers import tree_growing
+from tacit.learn.classifiers.tree_growing import best_split
+from tacit.learn.sums.array_rows import ArrayCells
+from tacit.learn.sums.cells import cells_of
+from tacit.learn.sums.routing import Split, node_of
 
 FEATURES = [(0, 10), ["a", "b", "c"]]
 CELLS = cells_of(FEATURES, ["x", "sort"])

@@ -26,10 +26,10 @@ from tacit.policy import AnalystPolicy, Policy
 from tacit.sql import Parameters, says_explain
 
 if TYPE_CHECKING:
-    from tacit.learn.accuracy import AccuracyFirst
-    from tacit.learn.curated import TableLearner
+    from tacit.learn.accuracy.first import AccuracyFirst
+    from tacit.learn.curated.fitting import TableLearner
     from tacit.learn.searching import PrivateSearch
-    from tacit.learn.studies import SumsLearner
+    from tacit.learn.sums.studies import SumsLearner
     from tacit.release.publishing import Publishable, Publisher
     from tacit.release.synthesise import Synthesiser, SyntheticModel
 
@@ -178,7 +178,7 @@ class Database(Publications):
         price is `epsilon` and `delta`, else the estimator's own. The same fit again is free, unless it must be `fresh`.
         Raises QueryRefused and BudgetExceeded, at no charge.
         """
-        from tacit.learn.curated import FitRequest
+        from tacit.learn.curated.plans import FitRequest
 
         self.__check_process()
         if self.__learner is None:

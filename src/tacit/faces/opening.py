@@ -25,7 +25,7 @@ from tacit.sql.binding.responses import ResponseQuestion
 from tacit.sql.postprocessing.synthetic import SyntheticQuestion
 
 if TYPE_CHECKING:
-    from tacit.learn.curated import TableLearner
+    from tacit.learn.curated.fitting import TableLearner
     from tacit.release.publishing import Publisher
     from tacit.release.responses import ResponseAnswers
     from tacit.release.synthesise import Synthesiser
@@ -100,7 +100,7 @@ def open_policy(policy: Policy, *, timeout: float | None = None) -> Opened:
         return Synthesiser(policy, engine, ledger)
 
     def learner() -> TableLearner:
-        from tacit.learn.curated import TableLearner
+        from tacit.learn.curated.fitting import TableLearner
 
         return TableLearner(policy, engine, ledger)
 

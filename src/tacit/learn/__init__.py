@@ -6,12 +6,17 @@ model = AdditiveClassifier(epsilon=1, delta=1e-6, features={"age": (17, 90), "se
 model.fit(rows, target).predict_proba(others)
 """
 
-from tacit.learn.accuracy import AccuracyFirst, accuracy_first
-from tacit.learn.additive import AdditiveClassifier
-from tacit.learn.bayes import NaiveBayesClassifier
-from tacit.learn.bayes_gaussian import GaussianBayesClassifier
-from tacit.learn.clusters import KMeansClusters
-from tacit.learn.comparing import (
+from tacit.learn.accuracy.first import AccuracyFirst, accuracy_first
+from tacit.learn.classifiers.additive import AdditiveClassifier
+from tacit.learn.classifiers.bayes import NaiveBayesClassifier
+from tacit.learn.classifiers.bayes_gaussian import GaussianBayesClassifier
+from tacit.learn.classifiers.logistic import LogisticClassifier
+from tacit.learn.classifiers.neighbours import NeighbourVotesClassifier
+from tacit.learn.classifiers.trees import TreeClassifier
+from tacit.learn.holdout.gaussian import GaussianHoldout
+from tacit.learn.holdout.ladder import Ladder
+from tacit.learn.holdout.reusable import HoldoutAnswer, HoldoutWarning, ReusableHoldout
+from tacit.learn.hypotheses.comparing import (
     HypothesisTest,
     NoisyTable,
     compare_means,
@@ -20,18 +25,13 @@ from tacit.learn.comparing import (
     independence,
     measure_counts,
 )
-from tacit.learn.components import PrincipalComponents
-from tacit.learn.discoveries import benjamini_hochberg, benjamini_yekutieli
-from tacit.learn.holdout import HoldoutAnswer, HoldoutWarning, ReusableHoldout
-from tacit.learn.holdout_gaussian import GaussianHoldout
-from tacit.learn.ladder import Ladder
-from tacit.learn.logistic import LogisticClassifier
-from tacit.learn.neighbours import NeighbourVotesClassifier
-from tacit.learn.network import NetworkClassifier
-from tacit.learn.ridge import RidgeRegressor
+from tacit.learn.hypotheses.discoveries import benjamini_hochberg, benjamini_yekutieli
+from tacit.learn.networks.network import NetworkClassifier
+from tacit.learn.regression.ridge import RidgeRegressor
 from tacit.learn.saving import load_model, save_model
 from tacit.learn.searching import PrivateSearch
-from tacit.learn.trees import TreeClassifier
+from tacit.learn.unsupervised.clusters import KMeansClusters
+from tacit.learn.unsupervised.components import PrincipalComponents
 
 __all__ = [
     "AccuracyFirst",

@@ -40,16 +40,21 @@ class Learner:
             setattr(self, name, value)
         return self
 
+    def _sort(self) -> str:
+        """What it is: a classifier, a regressor, a transformer or a clusterer."""
+        return self._kind
+
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags, TransformerTags
 
-        learns = self._kind in {"classifier", "regressor"}
+        kind = self._sort()
+        learns = kind in {"classifier", "regressor"}
         return Tags(
-            estimator_type=self._kind,
+            estimator_type=kind,
             target_tags=TargetTags(required=learns),
-            classifier_tags=ClassifierTags(multi_class=self._many_classes) if self._kind == "classifier" else None,
-            regressor_tags=RegressorTags() if self._kind == "regressor" else None,
-            transformer_tags=TransformerTags() if self._kind == "transformer" else None,
+            classifier_tags=ClassifierTags(multi_class=self._many_classes) if kind == "classifier" else None,
+            regressor_tags=RegressorTags() if kind == "regressor" else None,
+            transformer_tags=TransformerTags() if kind == "transformer" else None,
             input_tags=InputTags(allow_nan=True, string=True),
             non_deterministic=True,
         )

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from tacit.core import Event, Loss, Number, rational
 from tacit.errors import InvalidParameter, TacitError
 from tacit.learn.conventions import Learner, columns_of, labels_of, target_of
-from tacit.learn.moments import GRID, Scaled, design, scaled
-from tacit.learn.network_plan import plan_network
-from tacit.learn.noisy_descent import clip_rows, descended
-from tacit.learn.studies import spendable
+from tacit.learn.networks.network_plan import plan_network
+from tacit.learn.networks.noisy_descent import clip_rows, descended
+from tacit.learn.sums.moments import GRID, Scaled, design, scaled
+from tacit.learn.sums.studies import spendable
 from tacit.noise import SYSTEM, IntArray, Source
 
 try:

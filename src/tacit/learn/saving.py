@@ -15,19 +15,19 @@ import numpy as np
 
 from tacit.core import ComposedEvent, Event, FineGaussianEvent, GaussianEvent, Loss, SampledEvent
 from tacit.errors import InvalidParameter
-from tacit.learn.additive import AdditiveClassifier
-from tacit.learn.bayes import NaiveBayesClassifier
-from tacit.learn.bayes_gaussian import GaussianBayesClassifier
-from tacit.learn.cells import FeatureCells
-from tacit.learn.clusters import KMeansClusters
-from tacit.learn.components import PrincipalComponents
+from tacit.learn.classifiers.additive import AdditiveClassifier
+from tacit.learn.classifiers.bayes import NaiveBayesClassifier
+from tacit.learn.classifiers.bayes_gaussian import GaussianBayesClassifier
+from tacit.learn.classifiers.logistic import LogisticClassifier
+from tacit.learn.classifiers.neighbours import NeighbourVotesClassifier
+from tacit.learn.classifiers.trees import TreeClassifier
 from tacit.learn.conventions import Learner
-from tacit.learn.logistic import LogisticClassifier
-from tacit.learn.moments import Scaled
-from tacit.learn.neighbours import NeighbourVotesClassifier
-from tacit.learn.network import NetworkClassifier
-from tacit.learn.ridge import RidgeRegressor
-from tacit.learn.trees import TreeClassifier
+from tacit.learn.networks.network import NetworkClassifier
+from tacit.learn.regression.ridge import RidgeRegressor
+from tacit.learn.sums.cells import FeatureCells
+from tacit.learn.sums.moments import Scaled
+from tacit.learn.unsupervised.clusters import KMeansClusters
+from tacit.learn.unsupervised.components import PrincipalComponents
 
 _FORMAT, _VERSION = "tacit model", 1
 _SAVED = (

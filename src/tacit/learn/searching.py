@@ -17,7 +17,7 @@ from tacit.core import ApproximateEvent, Event, Loss, Number, rational
 from tacit.core.enclosure import rounded_up
 from tacit.errors import InvalidParameter
 from tacit.learn.conventions import Learner, columns_of, names_of, target_of
-from tacit.learn.studies import Declared, Study, SumsLearner, spendable
+from tacit.learn.sums.studies import Declared, Study, SumsLearner, spendable
 from tacit.mechanisms import Gaussian
 from tacit.noise import SYSTEM, IntArray, Source, bernoulli, uniform_integer
 

@@ -14,7 +14,7 @@ from tacit.faces.commands import Command
 from tacit.faces.terminal import print_lines
 
 if TYPE_CHECKING:
-    from tacit.learn.studies import SumsLearner
+    from tacit.learn.sums.studies import SumsLearner
 
 
 class ModelKind(StrEnum):

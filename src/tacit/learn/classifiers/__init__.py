@@ -1,0 +1,1 @@
+"""Models that tell classes apart, from sums and histograms."""

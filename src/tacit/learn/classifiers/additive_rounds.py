@@ -1,0 +1,133 @@
+"""The rounds of an additive model: from noisy histograms to weights. It sees what was released, and nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.learn.classifiers.additive_plan import AdditivePlan
+from tacit.learn.sums.cells import FeatureCells
+from tacit.learn.sums.residuals import REACH, RESIDUAL, SCORE
+from tacit.noise import IntArray, Source, uniform_integer
+
+Floats = NDArray[np.float64]
+_CURVATURE = 0.15  # about what p (1 − p) is of a row
+_PLENTY = 100  # rows over the noise of one cell, from which cells are measured finely
+_SPREAD = 0.03  # how often a cut is made where nobody is
+_UNIFORM = 1 << 53
+
+
+class CountsCells(Protocol):
+    """Whoever can count the rows: arrays, or an engine."""
+
+    def counts(self) -> IntArray:
+        """How many rows fall into each cell, feature after feature."""
+
+    def residuals(self, scores: IntArray, intercept: int, *, groups: IntArray) -> IntArray:
+        """The sum of clipped residuals over each group of cells, where each cell adds its score to a row's.
+
+        `groups` gives each cell its group; no group has cells of two features.
+        """
+
+
+class CellScores(Protocol):
+    """Whoever can tell how good scores of cells are: arrays, or an engine."""
+
+    def right(self, scores: IntArray, intercept: int) -> int:
+        """How many rows the sum of their cells' scores tells right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How far a round goes, and how many groups of cells it measures of a feature."""
+
+    step: float
+    shrinkage: float
+    groups: int
+    merges: bool  # measures fewer, larger cells of numbers
+
+
+_SPARSE = Pace(step=0.15, shrinkage=1.5, groups=6, merges=True)
+_AMPLE = Pace(step=0.15, shrinkage=1.5, groups=16, merges=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AdditiveWeights:
+    """Weights of all cells, feature after feature, and of everybody."""
+
+    weights: Floats
+    intercept: float
+    rows: float  # about how many there are, as far as anybody may know
+
+
+def learn(plan: AdditivePlan, data: CountsCells, source: Source, *, pace: Pace | None = None) -> AdditiveWeights:
+    """Measure the counts, then the residuals round by round; the mean of the later half of the weights is the model.
+
+    The pace is one of two, by how many rows there are over the noise, unless it is given.
+    """
+    counts = plan.count_noise.release(data.counts(), source).astype(np.float64)
+    features = len(plan.cells)
+    rows = max(1.0, float(counts.sum()) / features)  # what is released; how many there are in truth is never used
+    noise = float(plan.residual_noise.sigma) / RESIDUAL  # on the sum of a group, in rows
+    pace = pace or (_AMPLE if rows / noise >= _PLENTY else _SPARSE)
+    floor = pace.shrinkage * pace.step * math.sqrt(plan.rounds) * noise
+    weights, intercept = np.zeros(counts.size), 0.0
+    later = np.zeros(counts.size + 1)
+    for turn in range(plan.rounds):
+        groups = grouping(plan.cells, counts, pace=pace, source=source)
+        sums = data.residuals(*in_steps(weights, intercept), groups=groups)
+        noisy = plan.residual_noise.release(sums, source) / RESIDUAL
+        held = np.maximum(np.bincount(groups, weights=counts, minlength=noisy.size), 0.0)
+        weights = weights + (pace.step * noisy / (_CURVATURE * held + floor))[groups]
+        intercept += pace.step * float(noisy.sum()) / features / (_CURVATURE * rows + floor)
+        if turn >= plan.rounds // 2:
+            later += np.append(weights, intercept)
+    later /= plan.rounds - plan.rounds // 2
+    return AdditiveWeights(later[:-1], float(later[-1]), rows)
+
+
+def in_steps(weights: Floats, intercept: float) -> tuple[IntArray, int]:
+    """Scores as whole numbers; held where no sum of them leaves 32 bits."""
+    steps = np.clip(np.rint(np.append(weights, intercept) * SCORE), -REACH, REACH).astype(np.int64)
+    return steps[:-1], int(steps[-1])
+
+
+def grouping(cells: Sequence[FeatureCells], counts: Floats, *, pace: Pace, source: Source) -> IntArray:
+    """A group for each cell, at most `pace.groups` a feature, drawn anew for every round.
+
+    Neighbouring cells of numbers share a group, and any cells of categories. Cuts are likelier where noisy counts are
+    large; they depend on what was released and on coins that hide nothing. Measuring a random coarsening each time has
+    the noise of few cells and, over all rounds, the resolution of many.
+    """
+    groups, first, start = [], 0, 0
+    for each in cells:
+        merged = each.merged() if pace.merges else np.arange(each.size)
+        held = np.maximum(np.bincount(merged, weights=counts[start : start + each.size]), 0.0)
+        cut = _cut(held, pace.groups, ordered=each.is_ordered, source=source)[merged]
+        groups.append(cut + first)
+        first += int(cut.max()) + 1
+        start += each.size
+    return np.concatenate(groups)
+
+
+def _cut(held: Floats, most: int, *, ordered: bool, source: Source) -> IntArray:
+    """A row of cells cut at `most` − 1 places, chosen without replacement; categories are shuffled before."""
+    if held.size <= most:
+        return np.arange(held.size)
+    order = np.arange(held.size) if ordered else np.argsort(_coins(held.size, source), kind="stable")
+    weight = np.sqrt(held[order]) + _SPREAD * math.sqrt(held.sum() + 1)
+    wait = -np.log(_coins(held.size - 1, source)) / (weight[1:] + weight[:-1])  # the first to ring are chosen
+    cuts = np.sort(np.argsort(wait, kind="stable")[: most - 1])
+    groups = np.empty(held.size, dtype=np.int64)
+    groups[order] = np.searchsorted(cuts, np.arange(held.size), side="left")
+    return groups
+
+
+def _coins(size: int, source: Source) -> Floats:
+    """Uniform numbers in (0, 1): public ones, on which no privacy rests."""
+    return (uniform_integer(_UNIFORM, size, source=source) + 0.5) / _UNIFORM

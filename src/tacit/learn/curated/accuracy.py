@@ -1,0 +1,124 @@
+"""Accuracy first behind a curator: the most that it could cost is charged first, and stays charged.
+
+How far the tellings went is told with the model, and with it what they cost after the fact; both are covered by the
+whole price. Nothing is handed back: what is left in the ledger would else depend on the data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from tacit.core import Event, Loss, PureEvent
+from tacit.engines import one_state
+from tacit.errors import InvalidParameter
+from tacit.learn.accuracy.first import AccuracyFirst
+from tacit.learn.accuracy.problems import ridge_in_box
+from tacit.learn.accuracy.telling import (
+    FIRST,
+    LOSS_STEPS,
+    Reached,
+    comparison_at,
+    error_of,
+    excess_moves,
+    told_until_good,
+    tried_prices,
+)
+from tacit.learn.curated.plans import FitPlan, FitRequest, PlansFits
+from tacit.learn.regression.ridge import RidgeRegressor
+from tacit.learn.sums.moments import GRID
+from tacit.mechanisms import Laplace
+
+_COUNTED, _COMPARED = Fraction(1, 100), Fraction(1, 4)  # of epsilon: for the number of rows, and for comparisons
+_MOST_LOSS = 9.0  # of a row (`ridge_in_box`)
+
+
+@dataclass(frozen=True, slots=True)
+class TableAccuracy:
+    """What will be told and compared, and the most that it costs. Made without reading a row."""
+
+    loss: Loss
+    alpha: Fraction
+    ridge: float
+    fit: FitPlan
+
+    @property
+    def event(self) -> Event:
+        """What an accountant needs to know of all of it."""
+        return PureEvent(self.loss.epsilon)
+
+    @property
+    def prices(self) -> list[Fraction]:
+        """Those of the tellings, which have what counting and comparing leave."""
+        return tried_prices(self.loss.epsilon * (1 - _COUNTED - _COMPARED))
+
+    @property
+    def hash(self) -> str:
+        """The same for what is told, compared and charged alike."""
+        parts = ("accuracy first", str(self.loss), str(self.alpha), repr(self.ridge), self.fit.hash)
+        return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+
+
+def plan_of_accuracy(learner: PlansFits, model: AccuracyFirst, request: FitRequest) -> TableAccuracy:
+    """What accuracy first would cost, at most. Free; raises QueryRefused and InvalidParameter."""
+    estimator, alpha, most = model.checked()
+    if not isinstance(estimator, RidgeRegressor):
+        raise InvalidParameter(
+            f"no engine adds up the loss of a {type(estimator).__name__}",
+            hint="a RidgeRegressor is fitted accuracy first behind a curator",
+        )
+    loss = Loss(most if request.epsilon is None else request.epsilon)
+    if loss.epsilon < 2 * FIRST or request.delta:
+        raise InvalidParameter("accuracy first costs an epsilon of 0.1 at least, and no delta")
+    fit = learner.planned(estimator, request, Loss(loss.epsilon, Fraction(1, 10**6)))
+    return TableAccuracy(loss, alpha, estimator.ridge, fit)
+
+
+def reached(learner: PlansFits, wanted: TableAccuracy) -> Reached:
+    """Read the sums once; count, tell and compare."""
+    with one_state(learner.engine) as state:
+        exact = wanted.fit.rows(state.execute).products()
+    fit, epsilon, times = wanted.fit, wanted.loss.epsilon, wanted.fit.times
+    counting = Laplace.costing(Loss(epsilon * _COUNTED), times)
+    number = max(1, int(counting.release([round(int(exact[0]) / GRID**2)], learner.source)[0]))
+    sensitivity, prices = excess_moves(_MOST_LOSS, times=times), wanted.prices
+    off = error_of(comparison_at(epsilon * _COMPARED, sensitivity, room=1), len(prices))
+    room = math.floor(wanted.alpha * number * LOSS_STEPS) - off  # so that a yes is right, nineteen times in twenty
+    width = 1 + sum(each.width for each in fit.study.columns)
+    problem = ridge_in_box(exact, width=width, features=len(fit.names) + 1, times=times)
+    comparing = comparison_at(epsilon * _COMPARED, sensitivity, room=max(room, 1))
+    found = told_until_good(problem, comparing, prices, ridge=1.0 + wanted.ridge, source=learner.source, times=times)
+    counted = Loss(epsilon * _COUNTED)
+    return Reached(
+        found.weights,
+        found.spent + counted,
+        wanted.loss,
+        found.comparing,
+        found.tellings,
+        is_good=found.is_good and room > 0,
+    )
+
+
+def to_bytes(found: Reached) -> bytes:
+    """As the ledger keeps it."""
+    losses = [str(each.epsilon) for each in (found.spent, found.reserved, found.comparing)]
+    kept = {"weights": found.weights.tolist(), "losses": losses, "tellings": found.tellings, "good": found.is_good}
+    return json.dumps(kept).encode("ascii")
+
+
+def from_bytes(body: bytes) -> Reached:
+    """What was kept."""
+    kept = json.loads(body)
+    spent, reserved, comparing = (Loss(Fraction(each)) for each in kept["losses"])
+    weights = np.array(kept["weights"], dtype=np.float64)
+    return Reached(weights, spent, reserved, comparing, int(kept["tellings"]), is_good=bool(kept["good"]))
+
+
+def give(model: AccuracyFirst, wanted: TableAccuracy, found: Reached) -> None:
+    """Give the model what was reached."""
+    model.hold(wanted.fit.study, found, names=wanted.fit.names)

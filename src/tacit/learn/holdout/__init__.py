@@ -1,0 +1,1 @@
+"""Rows that are held back, and can be asked again and again."""

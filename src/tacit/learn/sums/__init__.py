@@ -1,0 +1,1 @@
+"""What models are learned from: columns as whole numbers, and their sums, by arrays and by engines."""

@@ -1,0 +1,226 @@
+"""A fit in three steps that arrays and engines share: what is measured and paid, who adds the rows up, what is held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.core import Adjacency, Event, Loss, Number
+from tacit.errors import InvalidParameter
+from tacit.learn.conventions import Learner, columns_of, labels_of, names_of, target_of
+from tacit.learn.sums.array_rows import ArrayCells, ArrayRows
+from tacit.learn.sums.cells import FeatureCells
+from tacit.learn.sums.moments import Scaled, design
+from tacit.noise import SYSTEM, IntArray, Source
+
+NOTES = (
+    "a number beyond its declared bounds counts as one at that bound",
+    "NaN, NULL and a category that was not declared count as unknown: a cell of their own, or the middle of the bounds",
+)
+Learnt = Mapping[str, NDArray[np.float64]]
+Columns = tuple[Any, ...]  # all FeatureCells, or all Scaled
+
+
+class ModelPrice(Protocol):
+    """What will be measured, with its price."""
+
+    @property
+    def loss(self) -> Loss:
+        """What it costs."""
+
+    @property
+    def event(self) -> Event:
+        """What an accountant needs to know of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What is known before a row is read: the columns, what they may hold, the classes, the price, and the unit."""
+
+    names: tuple[str, ...]
+    features: object
+    loss: Loss
+    classes: tuple[Any, ...] = ()
+    rows: int = 1  # of one unit, at most
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
+    bounds: tuple[Number, Number] | None = None  # of a number that is predicted, where a policy knows them
+
+    @property
+    def times(self) -> int:
+        """By how much more than one row two neighbours may differ."""
+        return self.rows * self.adjacency.steps
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What a fit measures: of which columns, by which plan; `learn` makes of what is added up what may be told."""
+
+    columns: Columns
+    target: Any  # FeatureCells of the classes, a Scaled number, or nothing
+    plan: ModelPrice
+    learn: Callable[[Any, Source], Learnt]
+
+
+class SumsLearner(Learner):
+    """An estimator that needs nothing of the rows but sums of whole numbers: `_study` says which, `_hold` keeps."""
+
+    epsilon: Number
+    delta: Number
+    features: object
+    source: Source | None
+    max_rows: int
+    classes_: NDArray[Any]
+    loss_: Loss
+    event_: Event
+    notes_: tuple[str, ...]
+
+    def fit(self, X: Any, y: Any = None, units: Any = None) -> Self:  # noqa: N803 - scikit-learn's names
+        """Learn from rows. It costs (epsilon, delta), each time.
+
+        `units` says whose each row is: then the price is for all rows of one, of which the first `max_rows` count.
+        """
+        columns = columns_of(X)
+        count = len(columns[0])
+        learns = self._kind in {"classifier", "regressor"}
+        truth = target_of(y, rows=count) if learns else np.zeros(count)
+        names = names_of(X) or [f"x{place}" for place in range(len(columns))]
+        classes, coded = self._labelled(truth) if self._kind == "classifier" else (np.zeros(0), truth)
+        kept, most = rows_kept(units, count, self.max_rows)
+        price = spendable(self.epsilon, self.delta)
+        study = self.study(Declared(tuple(names), self.features, price, tuple(classes.tolist()), most))
+        data = in_arrays(study, [column[kept] for column in columns], coded[kept], classes=classes.size)
+        learnt = study.learn(data, self.source or SYSTEM)
+        self.hold(study, learnt, classes=classes)
+        self._take_names(X, columns)
+        return self
+
+    @property
+    def kind(self) -> str:
+        """What it is: a classifier, a regressor, a transformer or a clusterer."""
+        return self._kind
+
+    @property
+    def many_classes(self) -> bool:
+        """Whether it tells more than two classes apart."""
+        return self._many_classes
+
+    def study(self, declared: Declared) -> Study:
+        """What a fit will measure and cost. Raises InvalidParameter for what cannot be learned."""
+        raise NotImplementedError
+
+    def hold(
+        self,
+        study: Study,
+        learnt: Learnt,
+        *,
+        classes: Sequence[Any] | NDArray[Any] = (),
+        names: Sequence[str] = (),
+        notes: Sequence[str] = (),
+    ) -> Self:
+        """Take what was learned; `names` where the columns of a table were, and what there is to say of them."""
+        if names:
+            self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
+        if len(classes):
+            self.classes_ = np.array(classes)
+        self.loss_, self.event_, self.notes_ = study.plan.loss, study.plan.event, (*NOTES, *notes)
+        self._keep(study, learnt)
+        return self
+
+    def _keep(self, study: Study, learnt: Learnt) -> None:
+        raise NotImplementedError
+
+    def _labelled(self, truth: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
+        return labels_of(truth, getattr(self, "classes", None))
+
+
+class SumsClassifier(SumsLearner):
+    """A classifier among them: it has `predict_proba`, and here is what follows from it."""
+
+    classes: Sequence[Any] | None
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number = 1,
+        delta: Number = "0.000001",
+        features: object = None,
+        classes: Sequence[Any] | None = None,
+        max_rows: int = 1,
+        source: Source | None = None,
+    ) -> None:
+        self.epsilon, self.delta, self.max_rows = epsilon, delta, max_rows
+        self.features, self.classes, self.source = features, classes, source
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's names
+        """The probability of each class, for each row."""
+        raise NotImplementedError
+
+    @property
+    def can_count_right(self) -> bool:
+        """Whether `right_in` knows how: of models whose classes are told apart by one sum."""
+        return type(self).right_in is not SumsClassifier.right_in
+
+    def right_in(self, data: Any) -> int:
+        """Of how many rows a fitted model of two classes tells the class, added up by whoever adds up."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """The likeliest class of each row."""
+        best = self.predict_proba(X).argmax(axis=1)
+        likely: NDArray[Any] = self.classes_[best]
+        return likely
+
+    def score(self, X: Any, y: Any) -> float:  # noqa: N803
+        """How often the likeliest class is the true one: exact, and so not private."""
+        return float(np.mean(self.predict(X) == np.asarray(y)))
+
+
+def in_arrays(study: Study, columns: Sequence[NDArray[Any]], truth: NDArray[Any], *, classes: int) -> Any:
+    """The rows as what the study adds up: cells, or whole numbers between bounds."""
+    if isinstance(study.columns[0], FeatureCells):
+        pairs = zip(study.columns, columns, strict=True)
+        return ArrayCells(study.columns, [cells.codes(column) for cells, column in pairs], truth, classes)
+    goal = study.target.steps(truth)[:, 0] if isinstance(study.target, Scaled) else None
+    return ArrayRows(design(study.columns, columns), goal, truth if classes else None, classes)
+
+
+def classes_cells(classes: tuple[Any, ...]) -> FeatureCells:
+    """The classes as cells, numbered in their order."""
+    return FeatureCells("the target", values=classes)
+
+
+def rows_kept(units: Any, count: int, most: Any) -> tuple[NDArray[np.int64], int]:
+    """Which rows count, and how many of one unit at most: each its own, unless somebody says whose they are."""
+    if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= 1_000_000:
+        raise InvalidParameter("max_rows is a whole number from 1 to 1000000")
+    if units is None:
+        if most > 1:
+            raise InvalidParameter(
+                "max_rows bounds the rows of one unit, and nobody said whose the rows are", hint="fit(X, y, units=ids)"
+            )
+        return np.arange(count), 1
+    owners = np.asarray(units)
+    if owners.shape != (count,):
+        raise InvalidParameter("the units are one for each row")
+    seen: dict[Any, int] = {}
+    kept = []
+    for place, owner in enumerate(owners.tolist()):
+        seen[owner] = seen.get(owner, 0) + 1
+        if seen[owner] <= most:
+            kept.append(place)
+    return np.array(kept, dtype=np.int64), most
+
+
+def spendable(epsilon: Number, delta: Number) -> Loss:
+    """A price that pays for Gaussian noise."""
+    loss = Loss(epsilon, delta)
+    if loss.epsilon <= 0 or not 0 < loss.delta < 1:
+        raise InvalidParameter(
+            "a model needs an epsilon and a delta, both greater than zero: its noise is Gaussian",
+            hint="epsilon=1, delta=1e-6",
+        )
+    return loss
