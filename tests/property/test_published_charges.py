@@ -28,7 +28,7 @@ from tacit.release.maps import HeatmapRequest
 from tacit.release.publishing import Publisher
 from tacit.release.synthesise import Synthesiser, SynthesisRequest
 from tacit.release.synthesise import door as synthesis_door
-from tacit.release.synthesise.measuring import Meter
+from tacit.release.synthesise.fitting.measuring import Meter
 
 DELTA = Fraction(1, 10**6)
 EPSILONS = st.fractions(Fraction(1, 10), 5, max_denominator=100)

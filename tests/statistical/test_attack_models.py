@@ -8,7 +8,8 @@ import pytest
 from support.sources import Seeded
 from tacit.attack import audit_one_run, shadow_membership
 from tacit.core import Loss
-from tacit.learn import GaussianBayesClassifier, LogisticClassifier, NaiveBayesClassifier, logistic
+from tacit.learn import GaussianBayesClassifier, LogisticClassifier, NaiveBayesClassifier
+from tacit.learn.classifiers import logistic
 from tacit.mechanisms import Gaussian
 
 ROWS = 300

@@ -9,10 +9,9 @@ from conformance.sql_noiseless import switch_off
 from conformance.sql_world import policy_of, world
 from support.sources import Seeded
 from tacit.curator import Session
-from tacit.curator.answer import bands_of
+from tacit.curator.answer import measured_columns
 from tacit.curator.measuring.measure import measure
 from tacit.policy import ColumnPolicy, TablePolicy
-from tacit.sql.binding import post
 
 ANA = Session("ana")
 ASKED = (
@@ -79,7 +78,7 @@ def misses(over, text, *, shrunk=1.0):
     found = 0
     for seed in range(120):
         noisy = measure(made, exact, public={}, source=Seeded(seed))
-        band = post.evaluate(out.value, bands_of(made, noisy, len(made.measurements)))
+        band = measured_columns(made, noisy).band(out.value)
         low, high = (band.value[0] + (end[0] - band.value[0]) * shrunk for end in (band.low, band.high))
         assert np.isfinite([low, high]).all()
         found += not low - 1e-9 * abs(truth) <= truth <= high + 1e-9 * abs(truth)
