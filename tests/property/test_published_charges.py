@@ -200,11 +200,11 @@ def forgotten(count):
 def columns_in_any_order(patch):
     whole = Synthesiser._kept
 
-    def unordered(self, plan, who, version):
+    def unordered(self, plan, *rest):
         names = tuple(reversed(plan.names)) if len(plan.names) == 2 else plan.names
-        yield from whole(self, plan, who, version)
+        yield from whole(self, plan, *rest)
         patch.setattr(synthesis_door.SynthesisPlan, "names", property(lambda _: names))
-        yield from whole(self, plan, who, version)
+        yield from whole(self, plan, *rest)
 
     patch.setattr(Synthesiser, "_kept", unordered)
 
