@@ -626,3 +626,14 @@ def test_threads_that_charge_at_once_spend_every_grain_once(ledger: Ledger) -> N
     for thread in threads:
         thread.join()
     assert (len(taken), len(refused)) == (20, 12)
+
+
+def test_the_states_that_answers_are_kept_of_come_newest_first(ledger: Ledger, clock: Clock) -> None:
+    for version in ("2", "1", "3", "1"):
+        put(ledger, 1, kept=keep(data_version=version))
+        clock.now += 60
+    states = ledger.states("clinic")
+    assert [(state.data_version, state.count) for state in states] == [("1", 2), ("3", 1), ("2", 1)]
+    assert [clock.now - state.newest for state in states] == [60, 120, 240]
+    (only,) = ledger.kept(shelf(data_version="2"), key=keep().key)
+    assert clock.now - only.at == 240

@@ -119,3 +119,9 @@ def test_groups_are_a_set_in_order() -> None:
 @pytest.mark.parametrize("name", ["Straße", "STRASSE", "straSSe"])
 def test_a_dataset_is_known_by_its_folded_name(name: str) -> None:
     assert dataset_key(name) == "strasse"
+
+
+def test_of_a_concentrated_budget_nothing_is_left_once_a_charge_without_such_a_price_was_made():
+    spent = Spent().plus(Loss("0.1"), Zcdp("0.005")).plus(Loss("0.1"), None)
+    assert spent.left(Zcdp(1, "1e-6")) == Zcdp(0, "1e-6")
+    assert not spent.within(Zcdp(1, "1e-6"))

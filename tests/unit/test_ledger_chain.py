@@ -7,7 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from tacit.errors import LedgerError
+from tacit.ledger.entries.book import append
 from tacit.ledger.entries.chain import SEALED, Field, canonical, digest, leaf, seal, state
+from tacit.ledger.entries.links import Head
 from tacit.ledger.entries.totals import COLUMNS
 from tacit.ledger.schema import TABLES
 
@@ -81,3 +84,8 @@ def test_values_that_are_equal_and_of_other_types_have_other_seals() -> None:
     one, true, float_one = (seal(ENTRY | {"seq": value}) for value in (1, True, 1.0))
     assert len({one, true, float_one}) == 3  # asked one after another: what is remembered of one is not the others'
     assert seal(ENTRY | {"seq": 1}) == one
+
+
+def test_nothing_is_written_after_an_entry_of_the_first_format_that_would_seal_no_totals() -> None:
+    with pytest.raises(LedgerError, match="written by an older version"):
+        append(sqlite3.connect(":memory:"), "open", now=0, last=Head(0, seal(FIRST), 0, ""))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -167,3 +168,20 @@ def test_a_planted_memory_that_forgets_is_caught(path, monkeypatch):
         ledger.reserve(charge(), PLAIN)
         with pytest.raises(AssertionError):
             assert spent(ledger) == 1
+
+
+def test_every_account_is_counted_from_the_entries_where_no_cap_counted_grains_before(path):
+    """Of a group all that was charged to it; of an analyst whose budget renews what falls into the window."""
+    now = [1_000_000.0]
+    staff = replace(charge(), groups=("staff",))
+    plain = replace(PLAIN, analyst=Budget(100), window=3600, groups=(("staff", Budget(100)),))
+    with SqliteLedger(path, create=True, clock=lambda: now[0]) as ledger:
+        for one in (staff, charge(), staff):
+            ledger.reserve(one, plain)
+            now[0] += 3600
+        ledger.reserve(staff, plain)
+        counting = Grains(GRAIN, 100)
+        wanted = replace(plain, total=counting, analyst=counting, groups=(("staff", counting),))
+        balance = ledger.balance("clinic", wanted, analyst="ana")
+    ((_, group),) = balance.groups
+    assert (balance.total.spent.grains, group.spent.grains, balance.analyst.spent.grains) == (4, 3, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -21,9 +22,11 @@ from tacit.ledger import (
     Shelf,
     SqliteLedger,
     accept_rollback,
+    schema,
     verify_file,
 )
 from tacit.ledger.entries.chain import SEALED, seal
+from tacit.ledger.entries.links import stretch
 
 WIDE = Budget(10, "1e-6")
 CAPS = BudgetLimits(total=WIDE, analyst=WIDE, window=86_400, groups=(("staff", WIDE),))
@@ -379,3 +382,23 @@ def test_an_edited_ledger_is_not_accepted(path: Path, forge: Callable[..., int])
     forge("UPDATE account SET epsilon = '0/1'")
     with pytest.raises(LedgerError, match="cannot be accepted: the account"):
         accept_rollback(path, "please")
+
+
+def entry(path: Path, seq: int) -> dict[str, object]:
+    return dict(zip((column for table, column in COLUMNS if table == "entry"), rows(path, "entry")[seq], strict=True))
+
+
+@pytest.mark.parametrize("how", ["one was exchanged", "one is missing"])
+def test_a_stretch_is_refused_whose_every_entry_has_a_right_seal(
+    path: Path, forge: Callable[..., int], how: str
+) -> None:
+    """The next entry does not follow on the one that was exchanged; the last does follow, but by two."""
+    if how == "one was exchanged":
+        changed = entry(path, 5) | {"epsilon": "0/1"}
+        forge("UPDATE entry SET epsilon = '0/1', hash = ? WHERE seq = 5", seal(changed))  # type: ignore[arg-type]
+    else:
+        changed = entry(path, 12) | {"prev": entry(path, 10)["hash"]}
+        forge("DELETE FROM entry WHERE seq = 11")
+        forge("UPDATE entry SET prev = ?, hash = ? WHERE seq = 12", changed["prev"], seal(changed))  # type: ignore[arg-type]
+    with closing(schema.connect(path)) as connection, pytest.raises(LedgerError, match="its chain is broken"):
+        list(stretch(connection, since=0))
