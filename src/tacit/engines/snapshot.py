@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from tacit.engines.exact import Exact
 
@@ -19,7 +20,6 @@ class State(Protocol):
         """Run one generated SELECT; see `Engine`."""
 
 
-@runtime_checkable
 class Snapshots(Protocol):
     """An engine whose data can change between two statements, and that can hold on to one state of them."""
 
@@ -33,4 +33,5 @@ def one_state(engine: State) -> AbstractContextManager[State]:
     DuckDB needs none: while it is open, nobody can write to its file. Of Parquet, CSV and JSON files, and of Spark's
     tables, there is none to be had.
     """
-    return engine.snapshot() if isinstance(engine, Snapshots) else nullcontext(engine)
+    snapshot: Callable[[], AbstractContextManager[State]] | None = getattr(engine, "snapshot", None)
+    return nullcontext(engine) if snapshot is None else snapshot()

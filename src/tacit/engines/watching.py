@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from tacit.engines.delta import delta_tables, version
 from tacit.errors import EngineError
@@ -23,7 +23,6 @@ class DataMark:
     at: float | None = None
 
 
-@runtime_checkable
 class Watched(Protocol):
     """An engine that notices when its data change."""
 
