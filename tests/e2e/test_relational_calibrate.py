@@ -12,7 +12,7 @@ from tacit.core import Loss
 from tacit.curator.calibrate import CalibrationStep, Quantity, Target, plan_calibration
 from tacit.faces.owner.grids import bound_edges, cap_edges
 from tacit.policy import ColumnType
-from tacit.sql.relations import parts
+from tacit.sql.relations.joining import parts
 
 TARGETS = (
     Target("items", Quantity.MAX_ROWS, (), cap_edges()),

@@ -12,7 +12,7 @@ from conformance.sql_world import World, policy_of, world
 from tacit.curator import Release, Session
 from tacit.policy import ColumnPolicy, TablePolicy
 from tacit.sql.expressions.numeric import numerics
-from tacit.sql.relations import correlated
+from tacit.sql.relations.correlating import correlated
 
 POLICY = policy_of(
     [

@@ -16,7 +16,8 @@ from support import tpch
 from tacit.policy import Policy, Schema, TablePolicy, parse_policy
 from tacit.sql.planning import bounding, planner
 from tacit.sql.planning.bounding import Sensitivity
-from tacit.sql.relations import correlated, joins, parts
+from tacit.sql.relations.correlating import correlated
+from tacit.sql.relations.joining import joins, parts
 
 BITING = tpch.Caps(orders=(3, 2), lines=(6, 3))
 CUSTOMERS = (1, 2, 3, 4, 5, 7, 11, 22, 24, 27, 1000)  # heavy, sharing orders, without any, with orders alone

@@ -26,7 +26,7 @@ from tacit.curator.computing import computing
 from tacit.errors import QueryRefused
 from tacit.sql import parse, plan
 from tacit.sql.postprocessing.binding import bind_statement
-from tacit.sql.relations import windows
+from tacit.sql.relations.deriving import windows
 from tacit.sql.rules.sample_groups import TIES
 
 TABLE = Path(__file__).parent / "data" / "sql_analysts.sql"

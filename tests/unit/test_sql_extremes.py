@@ -13,7 +13,8 @@ from conformance.engine_sources import OTHERS
 from conformance.sql_world import World, policy_of
 from tacit.engines import Engine
 from tacit.policy import ColumnPolicy, TablePolicy
-from tacit.sql.relations import correlated, extremes
+from tacit.sql.relations.correlating import correlated
+from tacit.sql.relations.joining import extremes
 
 TYPES = {
     "a": ("SMALLINT", ["-2", "-1", "0", "1", "2"]),

@@ -13,8 +13,8 @@ from conformance.sql_world import World, policy_of, world
 from tacit.curator import Curator, Session
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, TablePolicy
-from tacit.sql.relations import growth
-from tacit.sql.relations.growth import Fan
+from tacit.sql.relations.joining import growth
+from tacit.sql.relations.joining.growth import Fan
 
 ANA = Session("ana")
 BOUNDS = {"lower": 0, "upper": 9, "step": 1}

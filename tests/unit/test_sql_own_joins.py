@@ -14,7 +14,8 @@ from conformance.sql_world import World, policy_of
 from tacit.policy import ColumnPolicy, TablePolicy
 from tacit.sql.emitting.dialects import emit
 from tacit.sql.expressions.names.aliases import qualified
-from tacit.sql.relations import correlated, own_joins
+from tacit.sql.relations.correlating import correlated
+from tacit.sql.relations.joining import own_joins
 
 MANY = 30_000
 BOB = 7

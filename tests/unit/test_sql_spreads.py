@@ -16,7 +16,7 @@ from tacit.errors import QueryRefused
 from tacit.sql.emitting.dialects import emit
 from tacit.sql.expressions.numeric.arithmetic import Width
 from tacit.sql.expressions.numeric.grid import Grid
-from tacit.sql.relations.spreads import middle, spread
+from tacit.sql.relations.rewriting.spreads import middle, spread
 
 ENDS = -1_000, 3_000
 STEP = Fraction(1, 4)

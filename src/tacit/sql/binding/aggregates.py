@@ -26,7 +26,7 @@ from tacit.sql.expressions.numeric.bins import MAX_CELLS, bins_of, found_within
 from tacit.sql.expressions.numeric.grid import Grid, multiply
 from tacit.sql.expressions.operands import operand
 from tacit.sql.expressions.predicates import moment_of, predicate
-from tacit.sql.relations.forms import counted_where
+from tacit.sql.relations.rewriting.forms import counted_where
 
 MAX_BINNED = 1 << 61  # steps: of a quantile, with room to spare in 64 bits
 MAX_SHARE = 1_000_000  # ranks are counted in whole parts of this size: with 2^40 rows they still fit 64 bits

@@ -27,9 +27,9 @@ from tacit.sql.expressions.predicates import predicate
 from tacit.sql.parsing.clauses import refuse_clauses
 from tacit.sql.parsing.query import Query
 from tacit.sql.relations import QueryContext, Relation, build, scope_of
-from tacit.sql.relations.joined_values import joined_values
-from tacit.sql.relations.laterals import joined_laterals
-from tacit.sql.relations.public_first import without_empty_rows
+from tacit.sql.relations.rewriting.joined_values import joined_values
+from tacit.sql.relations.rewriting.laterals import joined_laterals
+from tacit.sql.relations.rewriting.public_first import without_empty_rows
 
 MAX_COLUMNS = 100
 MAX_LIMIT = 1 << 31

@@ -14,7 +14,7 @@ from tacit.policy import fold
 from tacit.sql.binding.aggregates import is_aggregate
 from tacit.sql.relations import QueryContext, scope_of
 from tacit.sql.relations.build import read
-from tacit.sql.relations.views import parsed
+from tacit.sql.relations.rewriting.views import parsed
 
 
 class BlockKind(Enum):

@@ -1,8 +1,8 @@
 """What stands after FROM: one table, or several joined, as one relation whose every row has one owner."""
 
 from tacit.sql.relations.build import QueryContext, build, scope_of
-from tacit.sql.relations.growth import CountedSchema
-from tacit.sql.relations.parts import looked_up
+from tacit.sql.relations.joining.growth import CountedSchema
+from tacit.sql.relations.joining.parts import looked_up
 from tacit.sql.relations.relation import Relation
 
 __all__ = ["CountedSchema", "QueryContext", "Relation", "build", "looked_up", "scope_of"]

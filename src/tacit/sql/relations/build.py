@@ -15,21 +15,21 @@ from tacit.sql.expressions.names.spoken import clause_named, name_of
 from tacit.sql.expressions.predicates import predicate
 from tacit.sql.parsing.clauses import refuse_places
 from tacit.sql.parsing.planning_budget import PlanningBudget, size_of
-from tacit.sql.relations.derived import Derivation, ctes_of
-from tacit.sql.relations.forms import settled
-from tacit.sql.relations.growth import MOST, MOST_PUBLIC, Fan, factors, growth
-from tacit.sql.relations.joined_values import joined_values
-from tacit.sql.relations.joins import Joins
-from tacit.sql.relations.laterals import joined_laterals
-from tacit.sql.relations.membership import Asker, member, scalar
-from tacit.sql.relations.own_joins import Condition, own_joins, pairing
-from tacit.sql.relations.parts import Named, NamedTable, base, named_apart, unlike
-from tacit.sql.relations.public_ends import with_ends
+from tacit.sql.relations.correlating.membership import Asker, member, scalar
+from tacit.sql.relations.deriving.derived import Derivation, ctes_of
+from tacit.sql.relations.deriving.unions import union_all
+from tacit.sql.relations.joining.growth import MOST, MOST_PUBLIC, Fan, factors, growth
+from tacit.sql.relations.joining.joins import Joins
+from tacit.sql.relations.joining.own_joins import Condition, own_joins, pairing
+from tacit.sql.relations.joining.parts import Named, NamedTable, base, named_apart, unlike
+from tacit.sql.relations.joining.public_ends import with_ends
 from tacit.sql.relations.relation import Relation
-from tacit.sql.relations.renamed import renamed
-from tacit.sql.relations.set_forms import distinct_union, membership
-from tacit.sql.relations.unions import union_all
-from tacit.sql.relations.views import parsed
+from tacit.sql.relations.rewriting.forms import settled
+from tacit.sql.relations.rewriting.joined_values import joined_values
+from tacit.sql.relations.rewriting.laterals import joined_laterals
+from tacit.sql.relations.rewriting.renamed import renamed
+from tacit.sql.relations.rewriting.set_forms import distinct_union, membership
+from tacit.sql.relations.rewriting.views import parsed
 
 _MAX_PARTS = 20
 _MAX_READ = 60

@@ -11,7 +11,7 @@ from tacit.policy import ColumnType, Owner, TablePolicy, fold
 from tacit.sql.expressions.cells import identified
 from tacit.sql.expressions.names.printing import text_of
 from tacit.sql.expressions.names.scope import ScopeSource
-from tacit.sql.relations.parts import spelled
+from tacit.sql.relations.joining.parts import spelled
 
 
 @dataclass(frozen=True, slots=True)

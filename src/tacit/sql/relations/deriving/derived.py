@@ -14,8 +14,8 @@ from tacit.sql.expressions.names.printing import text_of
 from tacit.sql.expressions.names.scope import Scope, ScopeSource, bare, name_of
 from tacit.sql.expressions.names.spoken import clause_named
 from tacit.sql.expressions.predicates import predicate
-from tacit.sql.relations.columns import AGGREGATES, Columns, Made, folded
-from tacit.sql.relations.parts import OWNER, NamedTable, key_column, with_columns
+from tacit.sql.relations.deriving.columns import AGGREGATES, Columns, Made, folded
+from tacit.sql.relations.joining.parts import OWNER, NamedTable, key_column, with_columns
 from tacit.sql.relations.relation import Relation
 from tacit.sql.rules import GRID_RULES, Facts, apply, grids_of
 

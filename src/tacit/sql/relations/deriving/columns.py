@@ -27,11 +27,11 @@ from tacit.sql.expressions.operands import cell, kind_of, literal, operand
 from tacit.sql.expressions.predicates import is_condition, moment_of, predicate
 from tacit.sql.expressions.text.texts import cut
 from tacit.sql.expressions.text.tuples import together
-from tacit.sql.relations.forms import AGGREGATES as AGGREGATES  # noqa: PLC0414 - for who reads columns
-from tacit.sql.relations.forms import counted_where
+from tacit.sql.relations.deriving.windows import NeighbourCell, averaged, window
 from tacit.sql.relations.relation import Relation
-from tacit.sql.relations.spreads import MIDDLES, SPREADS, middle, spread
-from tacit.sql.relations.windows import NeighbourCell, averaged, window
+from tacit.sql.relations.rewriting.forms import AGGREGATES as AGGREGATES  # noqa: PLC0414 - for who reads columns
+from tacit.sql.relations.rewriting.forms import counted_where
+from tacit.sql.relations.rewriting.spreads import MIDDLES, SPREADS, middle, spread
 
 _MOST_BINS = 10_000  # values of a date that are listed as its domain
 _WIDEST = 1 << 62  # steps of a unit's own sum

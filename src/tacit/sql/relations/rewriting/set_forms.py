@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
-from tacit.sql.relations.forms import over
+from tacit.sql.relations.rewriting.forms import over
 
 
 def distinct_union(union: exp.Union) -> exp.Select:

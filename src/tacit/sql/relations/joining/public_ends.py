@@ -15,8 +15,8 @@ from tacit.policy import ColumnPolicy, ColumnType, fold
 from tacit.sql.expressions.names.aliases import qualified
 from tacit.sql.expressions.names.printing import table_named
 from tacit.sql.expressions.numeric import doubles
-from tacit.sql.relations.growth import CountedSchema
-from tacit.sql.relations.parts import NamedTable
+from tacit.sql.relations.joining.growth import CountedSchema
+from tacit.sql.relations.joining.parts import NamedTable
 
 _LARGEST = 10**15  # beyond, a double no longer tells neighbours apart
 _DIGITS = 6  # of the largest number, behind its first

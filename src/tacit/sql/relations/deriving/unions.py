@@ -11,7 +11,7 @@ from tacit.policy import ColumnPolicy, ColumnType, Domain, ListDomain, fold
 from tacit.sql.expressions.cells import comparable, compared_as
 from tacit.sql.expressions.numeric.doubles import double
 from tacit.sql.expressions.numeric.grid import gcd
-from tacit.sql.relations.parts import OWNER, NamedTable, key_column, with_columns
+from tacit.sql.relations.joining.parts import OWNER, NamedTable, key_column, with_columns
 
 
 def union_all(left: NamedTable, right: NamedTable) -> NamedTable:

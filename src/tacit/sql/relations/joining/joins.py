@@ -11,7 +11,7 @@ from tacit.errors import QueryRefused
 from tacit.policy import fold
 from tacit.sql.expressions.names.scope import all_of, bare, conjuncts
 from tacit.sql.expressions.names.spoken import clause_named
-from tacit.sql.relations.parts import Named
+from tacit.sql.relations.joining.parts import Named
 
 Bind = Callable[[exp.Expression, int], exp.Expression]  # a condition, over so many parts from the left
 _INSTEAD = {

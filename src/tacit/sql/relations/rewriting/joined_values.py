@@ -6,8 +6,8 @@ from sqlglot import exp
 
 from tacit.policy import fold
 from tacit.sql.expressions.names.scope import all_of, bare, conjuncts
-from tacit.sql.relations.forms import has_aggregate, own_nodes
-from tacit.sql.relations.parts import unlike
+from tacit.sql.relations.joining.parts import unlike
+from tacit.sql.relations.rewriting.forms import has_aggregate, own_nodes
 
 
 def joined_values(select: exp.Select) -> exp.Select:

@@ -20,9 +20,9 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.policy import Policy, fold
 from tacit.sql.expressions.names.scope import bare
-from tacit.sql.relations.extremes import can_be_grouped
-from tacit.sql.relations.joins import Joins
-from tacit.sql.relations.parts import Named
+from tacit.sql.relations.joining.extremes import can_be_grouped
+from tacit.sql.relations.joining.joins import Joins
+from tacit.sql.relations.joining.parts import Named
 
 OWN = 100  # rows of a part that may meet one row, where nothing says that more count
 MOST_OWN = 1_000  # the most that a policy's max_rows makes of them

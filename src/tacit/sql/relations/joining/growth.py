@@ -20,9 +20,9 @@ from tacit.sql.expressions.names.aliases import qualified
 from tacit.sql.expressions.names.scope import bare
 from tacit.sql.expressions.numeric import arithmetic
 from tacit.sql.expressions.numeric.arithmetic import MOST_ROWS, Whole, Width
-from tacit.sql.relations.joins import Joins
-from tacit.sql.relations.own_joins import Pairing
-from tacit.sql.relations.parts import Named, NamedTable
+from tacit.sql.relations.joining.joins import Joins
+from tacit.sql.relations.joining.own_joins import Pairing
+from tacit.sql.relations.joining.parts import Named, NamedTable
 
 MOST = 1_000_000  # rows that one row may become
 MOST_PUBLIC = 100_000_000  # rows of public tables joined with each other, which are the same for everybody

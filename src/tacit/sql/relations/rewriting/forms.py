@@ -12,8 +12,8 @@ from tacit.errors import QueryRefused
 from tacit.policy import fold
 from tacit.sql.expressions.names.printing import text_of
 from tacit.sql.expressions.names.scope import bare, name_of
-from tacit.sql.relations.parts import unlike
-from tacit.sql.relations.spreads import MIDDLES, SPREADS
+from tacit.sql.relations.joining.parts import unlike
+from tacit.sql.relations.rewriting.spreads import MIDDLES, SPREADS
 
 AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, *SPREADS, *MIDDLES)
 _BY_ANOTHER = (exp.ArgMax, exp.ArgMin)

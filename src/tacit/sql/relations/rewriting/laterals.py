@@ -7,8 +7,8 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.policy import fold
 from tacit.sql.expressions.names.scope import all_of
-from tacit.sql.relations.forms import has_aggregate
-from tacit.sql.relations.joined_values import tied_by
+from tacit.sql.relations.rewriting.forms import has_aggregate
+from tacit.sql.relations.rewriting.joined_values import tied_by
 
 _PLAIN = {"kind", "expressions", "from_", "joins", "where"}
 _HINT = "tie it by equalities: LATERAL (SELECT MAX(b.x) AS x FROM b WHERE b.id = a.id); or join a grouped subquery"

@@ -17,7 +17,7 @@ from tacit.policy import ColumnType, fold
 from tacit.sql.expressions.cells import in_steps
 from tacit.sql.expressions.names.scope import bare
 from tacit.sql.expressions.numeric.numerics import numeric
-from tacit.sql.relations.parts import unlike
+from tacit.sql.relations.joining.parts import unlike
 
 _MIRRORED: dict[type[exp.Expression], type[exp.Expression]] = {
     exp.GT: exp.LT,

@@ -10,8 +10,8 @@ from tacit.sql.expressions import cells
 from tacit.sql.expressions.names.scope import bare
 from tacit.sql.expressions.numeric.numerics import numeric
 from tacit.sql.expressions.operands import comparable
-from tacit.sql.relations.correlated import NEAREST, Asker, Correlated
-from tacit.sql.relations.parts import NamedTable
+from tacit.sql.relations.correlating.correlated import NEAREST, Asker, Correlated
+from tacit.sql.relations.joining.parts import NamedTable
 
 __all__ = ["Asker", "member", "scalar"]
 _ONE = (exp.Min, exp.Max, exp.Count)

@@ -10,7 +10,7 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.policy import fold
 from tacit.policy.reading.names import is_column_name
-from tacit.sql.relations.parts import OWNER, NamedTable, key_column, with_columns
+from tacit.sql.relations.joining.parts import OWNER, NamedTable, key_column, with_columns
 
 
 def renamed(part: NamedTable, names: Sequence[str]) -> NamedTable:

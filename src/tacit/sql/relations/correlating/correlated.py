@@ -13,10 +13,10 @@ from tacit.sql.expressions.names.aliases import OUTSIDE
 from tacit.sql.expressions.names.printing import text_of
 from tacit.sql.expressions.names.scope import Scope, ScopeSource, all_of, bare, conjuncts
 from tacit.sql.expressions.predicates import predicate
-from tacit.sql.relations.extremes import can_be_grouped, folded
-from tacit.sql.relations.growth import Fan, fan
-from tacit.sql.relations.own_joins import MOST_OWN, first_rows, left_out
-from tacit.sql.relations.parts import OWNER, NamedTable, key_column, unlike
+from tacit.sql.relations.joining.extremes import can_be_grouped, folded
+from tacit.sql.relations.joining.growth import Fan, fan
+from tacit.sql.relations.joining.own_joins import MOST_OWN, first_rows, left_out
+from tacit.sql.relations.joining.parts import OWNER, NamedTable, key_column, unlike
 from tacit.sql.relations.relation import Relation
 from tacit.sql.rules import GRID_RULES, Facts, apply, grids_of
 

@@ -1,0 +1,1 @@
+"""Subqueries in conditions: what of them looks at the row around them."""
