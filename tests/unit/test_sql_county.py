@@ -5,6 +5,7 @@ All are answered, and with the noise switched off the answer is that of plain Du
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
@@ -12,9 +13,15 @@ import pytest
 
 from conformance.sql_county import FILLED, county
 from conformance.sql_noiseless import switch_off
-from tacit.curator import Session
+from conformance.sql_sensitivity import Violation
+from tacit.curator import Session, answer
 from tacit.curator.computing import computing
 from tacit.errors import QueryRefused
+from tacit.sql.expressions import numbers
+from tacit.sql.expressions.names.scope import Scope
+from tacit.sql.expressions.numeric.arithmetic import Width
+from tacit.sql.expressions.numeric.grid import Grid
+from tacit.sql.expressions.operands import operand
 from unit import test_sql_analysts as analysts
 
 CASES = analysts.cases(Path(__file__).parent / "data" / "sql_county.sql")
@@ -98,3 +105,32 @@ def test_what_a_public_table_says_of_a_group_is_looked_up(curator):
     assert beds == {"ICU": 12, "Surgery": 40, "Medicine": 60, "Paediatrics": 20}
     held = curator.explain(asked.format(" AND w.beds > 15"), session=ANA)  # which rows there are depends on more
     assert "MAX(w.beds)" in str(held)
+
+
+# ── planted bugs ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+LENGTHS = "SELECT SUM(LEAST(LENGTH(purpose), 2)) AS n FROM trips"
+
+
+def test_a_length_that_is_not_held_is_noticed(neighbours, monkeypatch):
+    assert analysts.moved(LENGTHS, neighbours) == 1
+
+    def as_it_is(node, scope, most):
+        return Grid(operand(node, scope).sql, Fraction(1), 0, most, nullable=True, width=Width.BIGINT)
+
+    monkeypatch.setattr(numbers, "_held_characters", as_it_is)
+    monkeypatch.setattr(numbers.g, "extreme", lambda parts, *, least: parts[0])
+    with pytest.raises(Violation):
+        analysts.moved(LENGTHS, neighbours)
+
+
+def test_keys_that_are_known_by_their_names_alone_are_noticed(tmp_path, monkeypatch):
+    monkeypatch.setattr(Scope, "known_as", lambda self, node: node.name)
+    with pytest.raises(AssertionError):
+        test_two_keys_of_one_name_are_two(county().curator(tmp_path))  # one that remembers no plan
+
+
+def test_bins_that_are_never_held_against_each_other_are_noticed(curator, monkeypatch):
+    monkeypatch.setattr(answer, "agreement", lambda bins: None)
+    with pytest.raises(AssertionError):
+        test_bins_of_one_column_stand_together_only_where_a_moment_has_both(curator)
