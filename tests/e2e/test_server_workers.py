@@ -20,6 +20,7 @@ from e2e.cli_clinic import build, here
 from support.server import client, serve_command
 from support.wire import PASSWORD
 from tacit.errors import BudgetExceeded, EngineError
+from tacit.faces.server.processes import open_hub_in
 from tacit.faces.server.serving import Hub, open_hub
 
 FRESH = "DP-SELECT 0.1 FRESH COUNT(*) AS n FROM visits"
@@ -33,7 +34,7 @@ def policy(tmp_path: Path) -> Path:
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     """One for all tests of this file: two processes take seconds to start."""
-    made = open_hub(build(tmp_path_factory.mktemp("clinic"), people=20), processes=2)
+    made = open_hub_in(build(tmp_path_factory.mktemp("clinic"), people=20), 2)
     yield made
     made.close()
 

@@ -48,11 +48,11 @@ def serve(
     owner.refuse_analyst(analyst, "serving the data")
     for module in ("starlette", "uvicorn", "jinja2"):
         needs(module, extra="server")
+    from tacit.faces.server.processes import open_hub_in
     from tacit.faces.server.running import Doors
     from tacit.faces.server.running import serve as serve_doors
-    from tacit.faces.server.serving import open_hub
 
-    hub = open_hub(policy, processes=workers or load_policy(policy).server.processes)
+    hub = open_hub_in(policy, workers or load_policy(policy).server.processes)
     try:
         _say_accounts(hub)
         said = hub.policy.server

@@ -4,11 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from tacit.curator import Curator
 
 Method = Literal["ask", "batch", "explain", "explain_batch", "given"]
+
+
+class Colleagues(Protocol):
+    """Whoever answers calls beside this process."""
+
+    @property
+    def alive(self) -> int:
+        """How many of them there are now."""
+
+    @property
+    def restarts(self) -> int:
+        """How many died and were started again."""
+
+    def do(self, call: Call) -> Any:
+        """What a call comes to."""
+
+    def close(self) -> None:
+        """End all of them."""
 
 
 @dataclass(frozen=True, slots=True)

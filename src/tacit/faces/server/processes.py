@@ -17,6 +17,8 @@ from typing import Any
 from tacit.errors import EngineError, Overloaded, TacitError
 from tacit.faces.log_file import log, open_log
 from tacit.faces.server.calls import Call
+from tacit.faces.server.serving import Hub, open_hub
+from tacit.policy import Policy
 
 _START = 120.0  # seconds that a process may take to open the policy
 _PAUSE = 1.0  # seconds before one that died is started again, so that one that cannot live does not fill the machine
@@ -37,6 +39,15 @@ class _Worker:
     @property
     def busy(self) -> int:
         return len(self.lanes) - len(self.free)
+
+
+def open_hub_in(path: Path | str, count: int) -> Hub:
+    """The hub of the policy in a file, for which so many processes answer; it does so itself where that is one."""
+
+    def others(policy: Policy) -> Processes | None:
+        return None if count == 1 else Processes(Path(path), count, lanes=policy.server.workers)
+
+    return open_hub(path, processes=others)
 
 
 class Processes:
@@ -206,8 +217,6 @@ def serve_lanes(policy: str, lanes: list[Connection]) -> None:
 
     Signals are for the process that started this one: it says when to end by closing the lanes, or by dying.
     """
-    from tacit.faces.server.serving import open_hub
-
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
     try:

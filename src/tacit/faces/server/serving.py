@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,8 +22,7 @@ from tacit.faces.catalogue import Catalogue, catalogue
 from tacit.faces.log_file import log
 from tacit.faces.opening import Opened, open_policy
 from tacit.faces.server.accounts import Accounts
-from tacit.faces.server.calls import Call
-from tacit.faces.server.processes import Processes
+from tacit.faces.server.calls import Call, Colleagues
 from tacit.faces.server.turns import Turns, stopping
 from tacit.ledger import Entry
 from tacit.policy import Policy, load_policy
@@ -77,7 +76,7 @@ class Hub:
         *,
         path: Path | None = None,
         stamp: _Stamp = None,
-        processes: Processes | None = None,
+        processes: Colleagues | None = None,
     ) -> None:
         server = policy.server
         self._path, self._stamp = path, stamp
@@ -111,7 +110,7 @@ class Hub:
         return self._turns.load
 
     @property
-    def processes(self) -> Processes | None:
+    def processes(self) -> Colleagues | None:
         """Who answers questions beside this process; None where it does so itself."""
         return self._processes
 
@@ -278,16 +277,14 @@ class Hub:
             before.curator.close()
 
 
-def open_hub(path: Path | str, *, processes: int = 1) -> Hub:
-    """The hub of the policy in a file; with several processes, they answer. Raises PolicyError where it misfits."""
+def open_hub(path: Path | str, *, processes: Callable[[Policy], Colleagues | None] = lambda _: None) -> Hub:
+    """The hub of the policy in a file, with the processes that answer for it. Raises PolicyError where it misfits."""
     file = Path(path)
     stamp = _stamp(file)  # before it is read: a change in between is then seen
     policy = load_policy(file)
     opened = open_policy(policy)
-    if processes == 1:
-        return Hub(policy, opened, path=file, stamp=stamp)
     try:
-        others = Processes(file, processes, lanes=policy.server.workers)
+        others = processes(policy)
     except BaseException:
         opened.curator.close()
         raise
