@@ -126,3 +126,14 @@ def test_the_command_line_asks_a_released_model(policy: Path) -> None:
     assert made.code == 0, made.err
     answer = json.loads(here(*asked, cwd=policy.parent).out)
     assert (answer["epsilon"], answer["columns"]) == ("0", ["town", "n"])
+
+
+def test_rows_told_with_coins_are_asked_over_the_wire(policy: Path) -> None:
+    told = "DP-SELECT 3 DELTA 1e-6 town, COUNT(*) AS n FROM t WHERE age < 5 GROUP BY town USING RANDOMISED RESPONSE"
+    with serving_wire(policy) as wire, psycopg.connect(wire.dsn(), autocommit=True) as client:
+        for binary in (False, True):
+            rows = client.execute(told, binary=binary).fetchall()
+            assert [town for town, _ in rows] == ["Oslo", "Rome", None]
+        listed = client.execute("DP-SELECT 3 DELTA 1e-6 age, town FROM t USING RANDOMISED RESPONSE LIMIT 3").fetchall()
+        assert len(listed) == 3
+        assert wire.spent == 3, "the same responses"
