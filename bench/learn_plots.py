@@ -1,0 +1,121 @@
+"""Three pictures of learning: `python -m bench.learn_plots docs/how-to` draws them, in a minute or two.
+
+A holdout asked directly and reused; what accuracy first pays for accuracy; how good models are at which epsilon.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.holdout import World, experiment
+from bench.learn import _on_sphere
+from bench.settings import made
+from tacit.learn import (
+    AdditiveClassifier,
+    LogisticClassifier,
+    NaiveBayesClassifier,
+    RidgeRegressor,
+    TreeClassifier,
+    accuracy_first,
+)
+
+SIZE, VOTERS = 4_000, (20, 50, 100, 200, 400)
+ALPHAS = (0.02, 0.03, 0.05, 0.1, 0.2)
+EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
+TABLES = 3
+BLUE, ORANGE, GREEN, GREY = "#1f5fa8", "#c27a00", "#2b7a3d", "#666666"
+
+
+def holdout(axes: Any) -> None:
+    """Features that know nothing, chosen by looking at the holdout, vote."""
+    for reusable, colour, name in ((False, ORANGE, "asked directly"), (True, BLUE, "reused")):
+        runs = [experiment(World(1, SIZE, SIZE), reusable=reusable, chosen=voters) for voters in VOTERS]
+        axes.plot(VOTERS, [run.holdout for run in runs], "o-", color=colour, label=f"holdout, {name}")
+        axes.plot(VOTERS, [run.fresh for run in runs], ":", color=colour, label=f"fresh rows, {name}")
+    axes.set(xscale="log", xlabel="features that vote", ylabel="accuracy", title="A holdout, on pure noise")
+    axes.set_xticks(VOTERS, [str(voters) for voters in VOTERS])
+    axes.legend(fontsize=8)
+
+
+def accuracy(axes: Any) -> None:
+    """What is spent at each alpha, with what doubling would have."""
+    rows, width = 10_000, 30
+    box = [(-1, 1)] * width
+    kinds: dict[str, Any] = {
+        "ridge": RidgeRegressor(features=box, target=(-1, 1)),
+        "logistic": LogisticClassifier(features=box, classes=[0, 1]),
+    }
+    for (name, estimator), colour in zip(kinds.items(), (BLUE, GREEN), strict=True):
+        spent, doubled = [], []
+        for alpha in ALPHAS:
+            found = []
+            for table in range(TABLES):
+                points, truth = _on_sphere(rows, width, table)
+                model = accuracy_first(estimator, alpha=alpha)
+                model.fit(points, truth if name == "ridge" else (truth > 0).astype(int))
+                fixed = float(model.comparing_.epsilon) + 0.05
+                last = float(model.spent_.epsilon) - fixed
+                tries = [0.05 * 2**turn for turn in range(40) if 0.05 * 2**turn < 2 * last]
+                found.append((float(model.spent_.epsilon), sum(tries) + fixed))
+            means = np.mean(found, axis=0).tolist()
+            spent.append(means[0])
+            doubled.append(means[1])
+        axes.plot(ALPHAS, spent, "o-", color=colour, label=f"{name}, accuracy first")
+        axes.plot(ALPHAS, doubled, "--", color=colour, label=f"{name}, doubling")
+    axes.axhline(11.8, color=GREY, linewidth=0.8)
+    axes.text(ALPHAS[-1], 12.3, "the lectures' link at α = .05", color=GREY, fontsize=8, ha="right")
+    axes.set(xscale="log", yscale="log", xlabel="α", ylabel="ε spent", title="Accuracy first, n = 10,000, d = 30")
+    axes.set_xticks(ALPHAS, [f"{alpha:g}" for alpha in ALPHAS])
+    axes.legend(fontsize=8)
+
+
+def learning(axes: Any) -> None:
+    """Accuracy on rows that were held back, of tables of our own making."""
+    kinds = {
+        "additive": (AdditiveClassifier, BLUE),
+        "logistic": (LogisticClassifier, GREEN),
+        "naive Bayes": (NaiveBayesClassifier, ORANGE),
+        "tree": (TreeClassifier, GREY),
+    }
+    count, width = 15_000, 12
+    tables = [made(count + 8_000, width, seed) for seed in range(1, TABLES + 1)]
+    for name, (kind, colour) in kinds.items():
+        curve = []
+        for epsilon in EPSILONS:
+            scores = []
+            for rows, truth, features in tables:
+                model = kind(epsilon=epsilon, features=features, classes=[0, 1])
+                scores.append(model.fit(rows[:count], truth[:count]).score(rows[count:], truth[count:]))
+            curve.append(np.mean(scores))
+        axes.plot(EPSILONS, curve, "o-", color=colour, label=name)
+    common = np.mean([max(truth.mean(), 1 - truth.mean()) for _, truth, _ in tables])
+    axes.axhline(common, color="black", linewidth=0.8, linestyle=":", label="the commoner class")
+    axes.set(xscale="log", xlabel="ε", ylabel="accuracy", title="Models, 15,000 rows, 12 columns")
+    axes.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
+    axes.legend(fontsize=8)
+
+
+def main(folder: Path) -> None:
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    mpl.rcParams["svg.hashsalt"] = "tacit"
+    import matplotlib.pyplot as plt
+
+    for name, draw in (("holdout", holdout), ("accuracy-first", accuracy), ("learning-curve", learning)):
+        figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+        draw(axes)
+        axes.minorticks_off()
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+        for ending in ("svg", "png") if "--png" in sys.argv else ("svg",):
+            extra = {"metadata": {"Date": None}} if ending == "svg" else {}
+            figure.savefig(folder / f"{name}.{ending}", **extra)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
