@@ -23,7 +23,7 @@ def joined_laterals(select: exp.Select) -> exp.Select:
         lateral = join.this
         held = lateral.this if isinstance(lateral, exp.Lateral) else None
         if isinstance(held, exp.Subquery) and isinstance(held.this, exp.Select) and lateral.alias:
-            _join(copy, join, held.this, outer=bool(lateral.args.get("outer")))
+            _join(copy, join, held.this, outer=lateral.args.get("cross_apply") is False)
     return copy
 
 
