@@ -9,6 +9,7 @@ from tacit.policy import ColumnPolicy, TablePolicy
 
 TIED = "v.who = p.id AND v.kind = p.kind"
 ASKED = (  # as it is asked; and in DuckDB's own words where they differ
+    (f"COUNT(*) FROM people p, LATERAL (SELECT COUNT(*) AS n FROM visits v WHERE {TIED}) l WHERE l.n = 0", None),
     (f"COUNT(*) FROM people p JOIN LATERAL (SELECT v.cost FROM visits v WHERE {TIED}) l ON TRUE", None),
     (f"COUNT(*) FROM people p LEFT JOIN LATERAL (SELECT v.cost FROM visits v WHERE {TIED}) l ON TRUE", None),
     (f"SUM(l.cost) FROM people p, LATERAL (SELECT v.cost FROM visits v WHERE {TIED}) l", None),
@@ -41,7 +42,8 @@ def there():
     made = world(
         policy,
         "CREATE TABLE people AS SELECT i AS id, if(i % 2 = 0, 'x', 'y') AS kind FROM range(30) AS made(i)",
-        "CREATE TABLE visits AS SELECT i % 23 AS who, if(i % 3 = 0, 'x', 'y') AS kind, i % 90 AS cost FROM range(150) AS made(i)",
+        "CREATE TABLE visits AS SELECT i % 23 AS who, if(i % 3 = 0, 'x', 'y') AS kind, i % 90 AS cost"
+        " FROM range(150) AS made(i)",
     )
     yield made
     made.engine.close()
