@@ -10,10 +10,10 @@ import pytest
 
 from tacit.errors import EngineError, Overloaded, QueryRefused
 from tacit.faces.server import processes
-from tacit.faces.server.calls import Call
+from tacit.faces.server.calls import CuratorCall
 from tacit.faces.server.processes import Processes
 
-CALL = Call("ask", ("SELECT 1",))
+CALL = CuratorCall("ask", ("SELECT 1",))
 
 
 class Lane:
@@ -22,7 +22,7 @@ class Lane:
     def __init__(self, *gives: Any) -> None:
         self.gives, self.is_closed = list(gives), False
 
-    def send(self, _: Call) -> None:
+    def send(self, _: CuratorCall) -> None:
         assert not self.is_closed
 
     def recv(self) -> Any:

@@ -22,7 +22,7 @@ from tacit.sql import Additive, Counted, Measurement, Plan
 from tacit.sql.binding import dated, post
 from tacit.sql.binding.bind import Output
 from tacit.sql.expressions.dates.date_bins import agreement
-from tacit.sql.planning.errors_expected import Measured, half_width, shared_confidence, single_term
+from tacit.sql.planning.errors_expected import MeasuredColumns, half_width, shared_confidence, single_term
 
 Cell = object
 
@@ -50,7 +50,7 @@ def answer(plan: Plan, noisy: Noisy) -> AnswerTable:
     return AnswerTable(tuple(out.name for out in plan.outputs), rows, errors, keys_among(plan.outputs))
 
 
-def _in_their_order(plan: Plan, noisy: Noisy, measured: Measured) -> NDArray[np.int64]:
+def _in_their_order(plan: Plan, noisy: Noisy, measured: MeasuredColumns) -> NDArray[np.int64]:
     """The indices of the groups that HAVING keeps, as ORDER BY has them."""
     count = len(noisy.keys)
     bands = measured.bands(plan.confidence) if plan.having is not None or plan.order else []
@@ -108,7 +108,7 @@ def shown_values(noisy: Noisy) -> list[NDArray[np.float64]]:
     return values
 
 
-def measured_columns(plan: Plan, noisy: Noisy) -> Measured:
+def measured_columns(plan: Plan, noisy: Noisy) -> MeasuredColumns:
     """The noisy columns, for outputs made of them; with the bias of each measured, it has half of what may fail."""
     known: dict[Fraction, list[post.Band]] = {}  # outputs of as many measurements share them
 
@@ -123,7 +123,7 @@ def measured_columns(plan: Plan, noisy: Noisy) -> Measured:
         None if plan.bias or index == testing or column.cells > 1 or column.numbers is None else m
         for index, (m, column) in pairs
     ]
-    return Measured(bands, [None if m is None else single_term(m) for m in plain], plan.confidence)
+    return MeasuredColumns(bands, [None if m is None else single_term(m) for m in plain], plan.confidence)
 
 
 def _bands(plan: Plan, noisy: Noisy, confidence: Fraction) -> list[post.Band]:
@@ -193,7 +193,7 @@ def estimate_width(measurement: Measurement, spread: EstimateSpread, confidence:
 
 
 def _column(
-    out: Output, plan: Plan, noisy: Noisy, *, measured: Measured
+    out: Output, plan: Plan, noisy: Noisy, *, measured: MeasuredColumns
 ) -> tuple[Sequence[Cell], Sequence[float | None]]:
     count = len(noisy.keys)
     if out.key is not None or out.value is None:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Protocol, TypeGuard, overload
 
 from tacit.core import Event, Number
-from tacit.mechanisms.accuracy.moments import Moments
+from tacit.mechanisms.accuracy.moments import NoiseMoments
 from tacit.noise import SYSTEM, IntArray, Source, WideArray
 
 L1, L2 = 1, 2
@@ -30,7 +30,7 @@ class NoiseLaw:
     delta: Fraction = Fraction(0)
     unit_variance: int = 1
     is_added: bool = True  # to a number; a choice adds nothing
-    moments: Moments | None = None
+    moments: NoiseMoments | None = None
 
     @property
     def power(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit.core import Number, sqrt_above
 from tacit.mechanisms.accuracy.geometric import share
-from tacit.mechanisms.accuracy.moments import Moments, chernoff
+from tacit.mechanisms.accuracy.moments import NoiseMoments, chernoff
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.limits import at_least
 from tacit.mechanisms.protocol import AddedNoise
@@ -46,13 +46,13 @@ def sum_reach(noise: AddedNoise, *, count: int, confidence: Number) -> int:
 
 
 @lru_cache(maxsize=256)
-def _sum_reach(moments: Moments, count: int, chance: Fraction, *, spread: float) -> int:
+def _sum_reach(moments: NoiseMoments, count: int, chance: Fraction, *, spread: float) -> int:
     bound = chernoff([(1.0, count, moments)], float(chance) / _UP)
     quantile = _by_law(moments, count, float(chance) / _UP, spread=spread)
     return math.ceil(bound) if quantile is None else min(math.ceil(bound), quantile)
 
 
-def _by_law(moments: Moments, count: int, chance: float, *, spread: float) -> int | None:
+def _by_law(moments: NoiseMoments, count: int, chance: float, *, spread: float) -> int | None:
     """The quantile of the convolved law, on a lattice of odd width h: a draw is at most (h − 1) / 2 from its cell."""
     far = chernoff([(1.0, count, moments)], _BEYOND)
     width = max(1, int(spread / (_FINENESS * math.sqrt(count)))) | 1

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from tacit.core import Number
 from tacit.mechanisms.accuracy.geometric import share
-from tacit.mechanisms.accuracy.moments import Moments, chernoff
+from tacit.mechanisms.accuracy.moments import NoiseMoments, chernoff
 from tacit.mechanisms.accuracy.smooth import smooth_reach
 from tacit.mechanisms.protocol import AddedNoise
 
@@ -123,7 +123,7 @@ class _Parts:
 
     weights: Floats
     counts: Floats
-    laws: tuple[Moments, ...]
+    laws: tuple[NoiseMoments, ...]
 
     def bound(self, weights: Floats, beyond: float) -> float:
         """What |Σ weight · draw| exceeds with this chance at most, for other weights of the same draws."""
@@ -132,7 +132,7 @@ class _Parts:
             beyond,
         )
 
-    def each(self) -> Iterator[tuple[float, float, Moments]]:
+    def each(self) -> Iterator[tuple[float, float, NoiseMoments]]:
         """Weight, count and law."""
         return zip(self.weights.tolist(), self.counts.tolist(), self.laws, strict=True)
 
@@ -191,7 +191,7 @@ class _Lattice:
         """The least k with P(|S′| > k) ≤ beyond, in its own units, and what is added."""
         size = self.size
         turns = np.arange(size // 2 + 1)
-        tables: dict[Moments, Floats] = {}
+        tables: dict[NoiseMoments, Floats] = {}
         spectrum = np.ones(turns.size)
         for weight, count, law in zip(self.weights.tolist(), parts.counts.tolist(), parts.laws, strict=True):
             if law not in tables:

@@ -14,7 +14,7 @@ from tacit.curator.jobs.members import Served
 from tacit.mechanisms.strategy.picks import Floats
 from tacit.sql import Output
 from tacit.sql.binding import post
-from tacit.sql.planning.errors_expected import Measured, half_width, nominal_value, single_term
+from tacit.sql.planning.errors_expected import MeasuredColumns, half_width, nominal_value, single_term
 
 
 def outputs_of(job: Job, question: int) -> Sequence[Output]:
@@ -33,7 +33,7 @@ def widths(served: Served, confidence: Fraction) -> list[float]:
     return [float(np.max(estimate_width(m, spread, confidence), initial=0.0)) for m, spread in pairs]
 
 
-def expected(served: Served, values: Sequence[Floats] | None = None) -> Measured:
+def expected(served: Served, values: Sequence[Floats] | None = None) -> MeasuredColumns:
     """The measurements as they might come out: as these values, or in a group of the size that the policy speaks of."""
     measurements = served.asked.measurements
     if values is None:
@@ -44,4 +44,4 @@ def expected(served: Served, values: Sequence[Floats] | None = None) -> Measured
 
     alone = served.estimates is None
     terms = [single_term(measurement) if alone else None for measurement in served.plan.measurements]
-    return Measured(bands, terms, served.plan.confidence)
+    return MeasuredColumns(bands, terms, served.plan.confidence)

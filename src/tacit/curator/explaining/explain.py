@@ -18,7 +18,7 @@ from tacit.mechanisms.protocol import L2
 from tacit.sql import Histogram, Measurement, Mode, Output, Plan, Quantile
 from tacit.sql.binding import post
 from tacit.sql.expressions.keys import MAX_KEYS
-from tacit.sql.planning.errors_expected import Measured, nominal, shared_confidence
+from tacit.sql.planning.errors_expected import MeasuredColumns, nominal, shared_confidence
 from tacit.sql.rules import Spread
 
 
@@ -145,7 +145,7 @@ def running(statements: Sequence[str]) -> list[str]:
     return lines
 
 
-def expected_errors(outputs: Sequence[Output], measured: Measured) -> tuple[float | None, ...]:
+def expected_errors(outputs: Sequence[Output], measured: MeasuredColumns) -> tuple[float | None, ...]:
     """The half-width of each output, where the measurements might come out so; None where none is known."""
     errors: list[float | None] = []
     for out in outputs:

@@ -25,7 +25,7 @@ from tacit.curator.jobs.members import Served
 from tacit.curator.jobs.pieces import Joint, Maker
 from tacit.sql import BoundQuery, PostProcessing
 from tacit.sql.parsing.question import question_text
-from tacit.sql.planning.errors_expected import Measured
+from tacit.sql.planning.errors_expected import MeasuredColumns
 from tacit.sql.postprocessing.splitting import answer_name, column_name
 from tacit.sql.postprocessing.tracing import Trace
 
@@ -154,7 +154,7 @@ def _priced(job: Job, names: Sequence[str]) -> tuple[Priced, ...]:
     """Each question with its share of the price, the errors to expect, and those it would have one by one."""
     maker = _maker(job)
     shares = _lone_shares(job, maker)
-    singles: dict[int, Measured] = {}
+    singles: dict[int, MeasuredColumns] = {}
     lines = []
     for index, name in enumerate(names):
         piece = job.pieces[job.places[index][0]]

@@ -22,7 +22,7 @@ class Colleagues(Protocol):
     def restarts(self) -> int:
         """How many died and were started again."""
 
-    def do(self, call: Call) -> Any:
+    def do(self, call: CuratorCall) -> Any:
         """What a call comes to."""
 
     def close(self) -> None:
@@ -30,7 +30,7 @@ class Colleagues(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CuratorCall:
     """A method of the curator and what it is given."""
 
     method: Method

@@ -16,7 +16,7 @@ from typing import Any
 
 from tacit.errors import EngineError, Overloaded, TacitError
 from tacit.faces.log_file import log, open_log
-from tacit.faces.server.calls import Call
+from tacit.faces.server.calls import CuratorCall
 from tacit.faces.server.serving import Hub, open_hub
 from tacit.policy import Policy
 
@@ -95,7 +95,7 @@ class Processes:
         with self._changed:
             return tuple(worker.process.pid or 0 for worker in self._workers)
 
-    def do(self, call: Call) -> Any:
+    def do(self, call: CuratorCall) -> Any:
         """What a call comes to, in the process that has least to do. Raises what it raises there."""
         worker, lane = self._taken()
         try:
@@ -234,7 +234,7 @@ def serve_lanes(policy: str, lanes: list[Connection]) -> None:
     hub.close(0)
 
 
-def _serve_lane(lane: Connection, answer: Callable[[Call], Any]) -> None:
+def _serve_lane(lane: Connection, answer: Callable[[CuratorCall], Any]) -> None:
     with suppress(EOFError, OSError):
         while True:
             call = lane.recv()

@@ -22,7 +22,7 @@ from tacit.faces.catalogue import Catalogue, catalogue
 from tacit.faces.log_file import log
 from tacit.faces.opening import Opened, open_policy
 from tacit.faces.server.accounts import Accounts
-from tacit.faces.server.calls import Call, Colleagues
+from tacit.faces.server.calls import CuratorCall, Colleagues
 from tacit.faces.server.turns import Turns, stopping
 from tacit.ledger import Entry
 from tacit.policy import Policy, load_policy
@@ -127,7 +127,7 @@ class Hub:
     ) -> Release | Explanation:
         """Answer the question, or explain it where it says EXPLAIN."""
         options = {"session": session, "request_id": request_id}
-        found: Release | Explanation = await self._in_slots(session, Call("ask", (sql, parameters), options))
+        found: Release | Explanation = await self._in_slots(session, CuratorCall("ask", (sql, parameters), options))
         return found
 
     async def batch(
@@ -144,12 +144,12 @@ class Hub:
         """Answer several questions for one price."""
         price = {"epsilon": epsilon, "within": within, "delta": delta}
         options = {"session": session, **price, "request_id": request_id, "fresh": fresh}
-        found: BatchRelease = await self._in_slots(session, Call("batch", (questions,), options))
+        found: BatchRelease = await self._in_slots(session, CuratorCall("batch", (questions,), options))
         return found
 
     async def explain(self, session: Session, sql: str, parameters: Parameters = ()) -> Explanation:
         """What the question would cost and run. It depends on no row, so it waits for no slot."""
-        found: Explanation = await self._turn(session, Call("explain", (sql, parameters), {"session": session}))
+        found: Explanation = await self._turn(session, CuratorCall("explain", (sql, parameters), {"session": session}))
         return found
 
     async def explain_batch(
@@ -163,15 +163,17 @@ class Hub:
     ) -> Explanation:
         """The same of several questions for one price."""
         options = {"session": session, "epsilon": epsilon, "within": within, "delta": delta}
-        found: Explanation = await self._turn(session, Call("explain_batch", (questions,), options))
+        found: Explanation = await self._turn(session, CuratorCall("explain_batch", (questions,), options))
         return found
 
     async def replay(self, session: Session, entry: str) -> Release | BatchRelease | None:
         """The answer that an entry of the analyst's own settled, given again; None where there is no such entry."""
-        found: Release | BatchRelease | None = await self._turn(session, Call("given", (entry,), {"session": session}))
+        found: Release | BatchRelease | None = await self._turn(
+            session, CuratorCall("given", (entry,), {"session": session})
+        )
         return found
 
-    def answer(self, call: Call) -> Any:
+    def answer(self, call: CuratorCall) -> Any:
         """What a call comes to, in this thread and this process, without a turn."""
         with self._using() as house:
             return call.on(house.curator)
@@ -203,7 +205,7 @@ class Hub:
             self._processes.close()
         return finished
 
-    async def _in_slots(self, session: Session, call: Call) -> Any:
+    async def _in_slots(self, session: Session, call: CuratorCall) -> Any:
         """As `_turn`; whatever comes of it, it leaves when a whole number of slots has passed."""
         slot, start = self.policy.server.slot_ms, time.monotonic()
         try:
@@ -212,7 +214,7 @@ class Hub:
             if slot is not None:
                 await asyncio.sleep(-(time.monotonic() - start) % (slot / 1000))
 
-    async def _turn(self, session: Session, call: Call) -> Any:
+    async def _turn(self, session: Session, call: CuratorCall) -> Any:
         """What a call comes to, in a thread of ours. Who stops waiting is charged for what has begun, no more."""
 
         def run() -> Any:

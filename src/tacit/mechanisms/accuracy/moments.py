@@ -22,7 +22,7 @@ _UP = 1 + 1e-9  # above what its few operations lose
 _SHARPEST = 1e-3  # a smaller size is taken for this one, at which noise is a number below once in e^1000 draws
 
 
-class Moments(Hashable, Protocol):
+class NoiseMoments(Hashable, Protocol):
     """A law on the whole numbers, the same on both sides of 0."""
 
     @property
@@ -170,7 +170,7 @@ class GaussianMoments:
         return Smooth(float(self.sigma), peaked=False, apart=_UP if self.sigma >= _SMOOTH else math.inf)
 
 
-def chernoff(parts: Sequence[tuple[float, float, Moments]], beyond: float) -> float:
+def chernoff(parts: Sequence[tuple[float, float, NoiseMoments]], beyond: float) -> float:
     """What |Σ weight · draw| exceeds with probability `beyond` at most, for parts of (weight ≥ 0, draws, their law).
 
     P(|sum| > t) ≤ 2 exp(−θt) Π M(θ · weight)^draws for every θ, so t = (ln(2 / beyond) + Σ draws · ln M) / θ; the least

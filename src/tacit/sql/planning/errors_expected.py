@@ -45,7 +45,7 @@ def _reach(noise: AddedNoise, confidence: Fraction) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredColumns:
     """Measurements as they came out, or might: `bands` has the intervals that each holds with a given confidence.
 
     `terms` has the noise in each, where it is that of one draw, whatever the group; `confidence` is what an output made
@@ -85,7 +85,7 @@ def single_term(measurement: Measurement) -> Term | None:
     return Term(float(measurement.step), measurement.added)
 
 
-def nominal(measurements: Sequence[Measurement], confidence: Fraction, *, rows: int) -> Measured:
+def nominal(measurements: Sequence[Measurement], confidence: Fraction, *, rows: int) -> MeasuredColumns:
     """The measurements as they might come out in a group of so many rows."""
 
     def bands(shared: Fraction) -> list[post.Band]:
@@ -96,7 +96,7 @@ def nominal(measurements: Sequence[Measurement], confidence: Fraction, *, rows: 
             known.append(post.Band(value, value - width, value + width))
         return known
 
-    return Measured(bands, [single_term(measurement) for measurement in measurements], confidence)
+    return MeasuredColumns(bands, [single_term(measurement) for measurement in measurements], confidence)
 
 
 def shared_confidence(confidence: Fraction, count: int) -> Fraction:
