@@ -12,7 +12,7 @@ from tacit.core import Loss
 from tacit.curator import Curator, Session
 from tacit.curator.reusing import reuse
 from tacit.ledger import SqliteLedger
-from tacit.policy import BudgetPolicy, TablePolicy
+from tacit.policy import AnalystPolicy, BudgetPolicy, TablePolicy
 
 ANA, BOB = Session("ana"), Session("bob")
 FREE = Loss(0)
@@ -242,3 +242,13 @@ def test_the_noise_of_another_question_is_never_reused(curator):
 def test_the_age_of_an_answer_is_told_in_the_largest_unit_it_fills(monkeypatch, seconds, age):
     monkeypatch.setattr(reuse.time, "time", lambda: 1_700_000_000.0)
     assert f"given {age} ago" in reuse.age_note(1_700_000_000.0 - seconds, watched=True)
+
+
+@pytest.mark.parametrize(("total", "own", "left"), [(10, 3, (2, "1/200")), (3, 10, (2, "1/200"))])
+def test_what_is_left_is_the_least_of_every_cap(tmp_path, total, own, left):
+    """The total's or the analyst's, of epsilon and of delta each by itself."""
+    budget, analysts = BudgetPolicy(total, Fraction(1, 100)), [AnalystPolicy("ana", own, delta=Fraction(1, 200))]
+    curator = clinic(dataset={"budget": budget, "analysts": analysts}).curator(tmp_path)
+    for _ in range(2):  # as the charge left it, and as it stands when the answer is given again
+        answer = curator.ask("DP-SELECT 1 COUNT(*) FROM visits", session=ANA)
+        assert (answer.left.epsilon, answer.left.delta) == (left[0], Fraction(left[1]))
