@@ -28,9 +28,9 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'tacit.curator' has no attribute {name!r}")
-    found: object = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = found
-    return found
+    public: object = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = public
+    return public
 
 
 def __dir__() -> list[str]:

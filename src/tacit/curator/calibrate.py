@@ -162,53 +162,53 @@ def plan_calibration(
 
 
 def calibrate(
-    made: CalibrationPlan, policy: Policy, *, engine: Engine, ledger: Ledger, fresh: bool, source: Source = SYSTEM
+    planned: CalibrationPlan, policy: Policy, *, engine: Engine, ledger: Ledger, fresh: bool, source: Source = SYSTEM
 ) -> Calibration:
     """Charge, then read, then choose. The same plan asked again gives the same results, free, unless `fresh`."""
     payment: Payment[list[Outcome]] = Payment(
-        charge=_charge(made, policy, fresh=fresh),
+        charge=_charge(planned, policy, fresh=fresh),
         caps=caps(policy, AnalystPolicy(ACCOUNT, policy.budget.epsilon)),
         what="the calibration",
-        read=lambda: _read(made, engine, source),
+        read=lambda: _read(planned, engine, source),
         kept=lambda outcomes: [Answer(json.dumps(outcomes).encode("ascii"))],
         restored=lambda bodies: json.loads(bodies[0]),
     )
     paid = pay(ledger, payment)
-    return _calibration(made, paid.value, entry=paid.entry, reused=paid.replayed)
+    return _calibration(planned, paid.value, entry=paid.entry, reused=paid.replayed)
 
 
-def _charge(made: CalibrationPlan, policy: Policy, *, fresh: bool) -> Charge:
-    event = ComposedEvent(tuple((step.event(policy.adjacency.steps), 1) for step in made.steps))
-    names = ", ".join(map(str, (step.target for step in made.steps)))
+def _charge(planned: CalibrationPlan, policy: Policy, *, fresh: bool) -> Charge:
+    event = ComposedEvent(tuple((step.event(policy.adjacency.steps), 1) for step in planned.steps))
+    names = ", ".join(map(str, (step.target for step in planned.steps)))
     return Charge(
         dataset=policy.dataset.name,
         analyst=ACCOUNT,
         groups=(),
-        loss=made.loss,
+        loss=planned.loss,
         zcdp=concentrated(event),
-        plan_hash=made.hash,
+        plan_hash=planned.hash,
         policy_version=policy.version,
         kind="calibrate",
-        request_id=None if fresh else f"calibrate {policy.dataset.data_version[:40]} {made.hash}",
+        request_id=None if fresh else f"calibrate {policy.dataset.data_version[:40]} {planned.hash}",
         note=names if len(names) <= 200 else f"{names[:196]} …",
-        asked=_inquiry(made),
+        asked=_inquiry(planned),
     )
 
 
-def _inquiry(made: CalibrationPlan) -> Inquiry:
+def _inquiry(planned: CalibrationPlan) -> Inquiry:
     """What is measured, on which public cells, and for how much of the price."""
     said = []
-    for step in made.steps:
+    for step in planned.steps:
         cells = f" ON {len(step.target.edges) + 1} cells" if step.target.edges else ""
         share = f" COVERAGE {decimal_text(step.share)}" if step.share else ""
         said.append(f"CALIBRATE {decimal_text(step.loss.epsilon)} {step.target}{share}{cells}")
-    tables = tuple(sorted({step.target.table for step in made.steps}))
+    tables = tuple(sorted({step.target.table for step in planned.steps}))
     return Inquiry(questions=tuple(said), parameters=("{}",) * len(said), tables=tables)
 
 
-def _read(made: CalibrationPlan, engine: Engine, source: Source) -> list[Outcome]:
+def _read(planned: CalibrationPlan, engine: Engine, source: Source) -> list[Outcome]:
     with one_state(engine) as state:
-        return [_outcome(step, [state.execute(sql) for sql in step.sql], source) for step in made.steps]
+        return [_outcome(step, [state.execute(sql) for sql in step.sql], source) for step in planned.steps]
 
 
 def _outcome(step: CalibrationStep, exact: list[Exact], source: Source) -> Outcome:
@@ -244,9 +244,9 @@ def _weight(share: Fraction) -> int:
     return max(share.numerator, share.denominator - share.numerator)
 
 
-def _calibration(made: CalibrationPlan, outcomes: list[Outcome], *, entry: str, reused: bool) -> Calibration:
-    measured = tuple(_measured(step, outcome) for step, outcome in zip(made.steps, outcomes, strict=True))
-    return Calibration(measured, Loss(0) if reused else made.loss, entry, reused)
+def _calibration(planned: CalibrationPlan, outcomes: list[Outcome], *, entry: str, reused: bool) -> Calibration:
+    measured = tuple(_measured(step, outcome) for step, outcome in zip(planned.steps, outcomes, strict=True))
+    return Calibration(measured, Loss(0) if reused else planned.loss, entry, reused)
 
 
 def _measured(step: CalibrationStep, outcome: Outcome) -> Measured:
@@ -256,9 +256,9 @@ def _measured(step: CalibrationStep, outcome: Outcome) -> Measured:
             return Measured(step.target, shares([int(number) for number in outcome]), step.loss)
         return Measured(step.target, tuple(sorted(map(str, outcome))), step.loss)
     edges = step.target.edges
-    place = outcome - 1 if step.target.quantity is Quantity.LOWER else outcome
-    inside = min(max(place, 0), len(edges) - 1)
-    return Measured(step.target, edges[inside], step.loss, at_end=place != inside)
+    index = outcome - 1 if step.target.quantity is Quantity.LOWER else outcome
+    inside = min(max(index, 0), len(edges) - 1)
+    return Measured(step.target, edges[inside], step.loss, at_end=index != inside)
 
 
 # ── one unit, one cell ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -281,7 +281,7 @@ def _values_sql(target: Target, table: TablePolicy, *, types: dict[str, str], ow
     if target.quantity is Quantity.MAX_ROWS:
         value = "COUNT(*)"
     elif target.quantity is Quantity.MAX_GROUPS:
-        counts = [f"COUNT(DISTINCT v{place})" for place in range(len(target.columns))]
+        counts = [f"COUNT(DISTINCT v{index})" for index in range(len(target.columns))]
         value = f"GREATEST({', '.join(['1', *counts])})"
     else:
         kind = ColumnType.from_sql(types[target.columns[0].casefold()])
@@ -300,7 +300,7 @@ def _owned_sql(target: Target, table: TablePolicy, policy: Policy, schema: Schem
 def _cells_sql(target: Target, values: str) -> str:
     """How many units are in each cell. A cell holds its end: the upper one, but for the least value the lower."""
     sign = "<" if target.quantity is Quantity.LOWER else "<="
-    whens = " ".join(f"WHEN v {sign} {_literal(edge)} THEN {place}" for place, edge in enumerate(target.edges))
+    whens = " ".join(f"WHEN v {sign} {_literal(edge)} THEN {index}" for index, edge in enumerate(target.edges))
     cell = f"CASE {whens} ELSE {len(target.edges)} END"
     placed = f"SELECT CAST({cell} AS BIGINT) AS x FROM ({values}) AS each WHERE NOT v IS NULL"
     return f"SELECT x, COUNT(*) AS c FROM ({placed}) AS placed GROUP BY x"
@@ -332,5 +332,5 @@ def _domain_step(target: Target, policy: Policy, *, schema: Schema, loss: Loss, 
     column = f'"{target.columns[0]}"'
     query = parse(f'SELECT {column}, COUNT(*) FROM "{table.name}" GROUP BY {column}')  # one row of a unit: units
     priced = replace(query, price=AtEpsilon(loss.epsilon), delta=loss.delta, caps=QueryCaps(1, 1))
-    made = plan(bind(priced, policy, schema=schema), policy, price=loss)
-    return CalibrationStep(target, loss, tuple((s.settled or s).sql(dialect) for s in made.statements), keys=made)
+    planned = plan(bind(priced, policy, schema=schema), policy, price=loss)
+    return CalibrationStep(target, loss, tuple((s.settled or s).sql(dialect) for s in planned.statements), keys=planned)

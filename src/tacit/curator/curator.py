@@ -262,7 +262,7 @@ class Curator:
             else:
                 outputs = [out for bound in planner.bounds for out in bound.outputs]
                 job = self._within(
-                    lambda found: planner.at(Loss(found, asked.delta)),
+                    lambda price: planner.at(Loss(price, asked.delta)),
                     planner.bounds,
                     read_bound(str(within)),
                     outputs=outputs,
@@ -285,15 +285,15 @@ class Curator:
     def _runner(self) -> JobRunner:
         return JobRunner(self.policy, self._engine, self._ledger, self._source, self._public)
 
-    def _public(self, made: Plan) -> PublicTables:
+    def _public(self, plan: Plan) -> PublicTables:
         """The values of public tables that serve as domains."""
         values: dict[TableDomain | tuple[TableDomain, ...], tuple[object, ...]] = {}
-        asked = (m.measure for m in made.measurements if isinstance(m.measure, (Mode, Histogram)))
-        for domain in (*(key.values for key in made.keys), *(choice.values for choice in asked)):
+        asked = (m.measure for m in plan.measurements if isinstance(m.measure, (Mode, Histogram)))
+        for domain in (*(key.values for key in plan.keys), *(choice.values for choice in asked)):
             if isinstance(domain, TableDomain):
                 values[domain] = self._public_values(domain)
-        for block in in_one_row(made.keys):
-            domains = domains_of([made.keys[place] for place in block])
+        for block in in_one_row(plan.keys):
+            domains = domains_of([plan.keys[index] for index in block])
             if len(block) > 1 and len({domain.table for domain in domains}) == 1:
                 values[domains] = self._combinations(domains)
         return values
@@ -309,7 +309,7 @@ class Curator:
     def _combinations(self, domains: tuple[TableDomain, ...]) -> tuple[object, ...]:
         columns = [domain.column for domain in domains]
         result = self._engine.execute(combinations_of(domains[0].table, columns, dialect=self._engine.dialect))
-        rows = zip(*(listed(result.keys(f"k{place}")) for place in range(len(columns))), strict=True)
+        rows = zip(*(listed(result.keys(f"k{index}")) for index in range(len(columns))), strict=True)
         return tuple(sorted(rows, key=str))
 
     def _public_table(self, name: str) -> HeldTable:

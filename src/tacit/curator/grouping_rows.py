@@ -31,18 +31,18 @@ def one_table(bound: BoundQuery, sets: Places, answers: Iterable[tuple[Plan, Noi
     tables = [list(_rows(bound, keys, *pair)) for keys, pair in zip(sets, answers, strict=True)]
     rows = [row for keys in bound.sets or () for row in tables[known[frozenset(keys)]]]
     width = len(bound.outputs)
-    places = np.arange(len(rows))
+    order = np.arange(len(rows))
     for back, item in enumerate(reversed(bound.order), 1):
         values = [_ordered(row.cells[-back]) for row in rows]
-        places = in_order(places, values, descending=item.descending)
+        order = in_order(order, values, descending=item.descending)
     end = None if bound.limit is None else bound.offset + bound.limit
-    kept = [rows[index] for index in places[bound.offset : end].tolist()]
+    kept = [rows[index] for index in order[bound.offset : end].tolist()]
     names = tuple(out.name for out in bound.outputs)
     cells, errors = tuple(row.cells[:width] for row in kept), tuple(row.errors[:width] for row in kept)
     return AnswerTable(names, cells, errors, keys_among(bound.outputs))
 
 
-def _rows(bound: BoundQuery, keys: Sequence[int], made: Plan, noisy: Noisy) -> Iterator[_Row]:
+def _rows(bound: BoundQuery, keys: Sequence[int], plan: Plan, noisy: Noisy) -> Iterator[_Row]:
     """The rows of one set that HAVING lets through, NULL in the columns that it rolls up."""
     wanted = resolved([*bound.outputs, *(item.output for item in bound.order)], keys)
     fixed = {index: _constant(out) for index, out in enumerate(wanted) if _is_constant(out, keys)}
@@ -54,7 +54,7 @@ def _rows(bound: BoundQuery, keys: Sequence[int], made: Plan, noisy: Noisy) -> I
     having = bound.having
     if having is not None:
         having = having.with_posts(iter([post.grouped_by(value, keys) for value in having.posts()]))
-    table = answer(replace(made, outputs=asked, having=having, order=(), limit=None, offset=0), noisy)
+    table = answer(replace(plan, outputs=asked, having=having, order=(), limit=None, offset=0), noisy)
     for cells, errors in zip(table.rows, table.errors, strict=True):
         numbers, widths = iter(cells), iter(errors)
         yield _Row(

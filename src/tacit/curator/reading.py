@@ -54,18 +54,18 @@ def _workload(joint: Joint, exact: Exact, *, known: list[Served], source: Source
 def histograms(joint: Joint, exact: Exact) -> list[IntArray | WideArray]:
     """Of each measurement the histogram over the classes that the questions tell apart."""
     known = np.ones(exact.rows, dtype=bool)
-    places = []
+    indexes = []
     for axis, (key, classes) in enumerate(zip(joint.plan.keys, joint.cells.classes, strict=True)):
         index = dict(zip(encoded(key, {}), classes.tolist(), strict=True))
-        place = np.array([index.get(value, -1) for value in listed(exact.keys(f"k{axis}"))], dtype=np.int64)
-        known &= place >= 0
-        places.append(place)
-    found: list[IntArray | WideArray] = []
+        own = np.array([index.get(value, -1) for value in listed(exact.keys(f"k{axis}"))], dtype=np.int64)
+        known &= own >= 0
+        indexes.append(own)
+    counted: list[IntArray | WideArray] = []
     for measurement, noise in zip(joint.plan.measurements, joint.noises, strict=True):
         wide = measurement.wide or any(map(is_wide_noise, noise.noises))
         column = exact.wide(measurement.column) if wide else exact.integers(measurement.column)
         cells: IntArray | WideArray
         cells = np.zeros(joint.cells.workload.sizes, dtype=object if wide else np.int64)
-        np.add.at(cells, tuple(place[known] for place in places), column[known])
-        found.append(cells)
-    return found
+        np.add.at(cells, tuple(own[known] for own in indexes), column[known])
+        counted.append(cells)
+    return counted

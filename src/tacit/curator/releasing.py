@@ -73,9 +73,9 @@ def _one(job: Job, answered: Answered) -> Release:
     return _question(answered.given[0], answered) if len(job.bounds) == 1 else _together(job, answered)
 
 
-def _computed(shown: Release, found: tuple[AnswerTable, tuple[str, ...]]) -> Release:
+def _computed(shown: Release, computed: tuple[AnswerTable, tuple[str, ...]]) -> Release:
     """The same with the rows that are computed."""
-    table, notes = found
+    table, notes = computed
     return replace(
         shown,
         columns=table.columns,

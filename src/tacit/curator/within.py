@@ -84,12 +84,12 @@ def least_price(
         if not low < guess < high:
             break
         job = priced(guess)
-        found = _excess(job, wanted, pilot)
-        if found > 1:
+        missing = _excess(job, wanted, pilot)
+        if missing > 1:
             low = guess
             excess = 1.0  # from here on, halfway
             continue
-        high, best, excess = guess, job, found
+        high, best, excess = guess, job, missing
     check_limit(high + paid, policy)
     return best
 
@@ -119,7 +119,7 @@ def _ratio(out: Output, band: post.Band, wanted: WithinError) -> float:
 
 def _rounded_up(value: Fraction) -> Fraction:
     """`value` with a few significant digits, never less."""
-    places = 0
-    while value * 10**places < 10 ** (_DIGITS - 1):
-        places += 1
-    return Fraction(-(-value.numerator * 10**places // value.denominator), 10**places)
+    digits = 0
+    while value * 10**digits < 10 ** (_DIGITS - 1):
+        digits += 1
+    return Fraction(-(-value.numerator * 10**digits // value.denominator), 10**digits)

@@ -9,13 +9,13 @@ _PIECES = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|;|."""
 
 def questions(text: str) -> tuple[str, ...]:
     """The statements of a text: between semicolons that stand in no quotes and no comment."""
-    found, held = [], ""
+    texts, held = [], ""
     for piece in [*_PIECES.findall(text), ";"]:
         if piece == ";":
-            found.append(held.strip())
+            texts.append(held.strip())
             held = ""
         elif not piece.startswith(("--", "/*")):
             held += piece
         else:
             held += " "
-    return tuple(each for each in found if each)
+    return tuple(each for each in texts if each)

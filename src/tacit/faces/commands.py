@@ -33,12 +33,12 @@ class Command:
 
 def by_name(commands: Iterable[Command]) -> dict[str, Command]:
     """The commands under all of their names."""
-    found: dict[str, Command] = {}
+    named: dict[str, Command] = {}
     for name, command in _named(commands):
-        if name in found:
+        if name in named:
             raise ValueError(f"two commands are called {name!r}")
-        found[name] = command
-    return found
+        named[name] = command
+    return named
 
 
 def _named(commands: Iterable[Command]) -> Iterator[tuple[str, Command]]:

@@ -88,14 +88,14 @@ class Computing:
                 hint="nothing was charged; the SELECT over the answers is DuckDB's SQL",
             ) from None
 
-    def _traces(self, over: PostProcessing, bounds: Sequence[BoundQuery], found: Computed) -> tuple[Trace, ...]:
+    def _traces(self, over: PostProcessing, bounds: Sequence[BoundQuery], computed: Computed) -> tuple[Trace, ...]:
         """Where each column comes from; where that is not known, from anywhere."""
         keys = [[out.key is not None for out in bound.outputs] for bound in bounds]
         named = {table.name: [name for name, _ in table.columns] for table in self._public(over)}
         traces = traces_of(over.tree, keys, named)
-        if traces is None or len(traces) != len(found.columns):
-            traces = tuple(Trace(name) for name in found.columns)
-        described = zip(traces, found.columns, found.types, strict=True)
+        if traces is None or len(traces) != len(computed.columns):
+            traces = tuple(Trace(name) for name in computed.columns)
+        described = zip(traces, computed.columns, computed.types, strict=True)
         return tuple(replace(trace, name=name, type=kind) for trace, name, kind in described)
 
     def computed(self, job: Job, asked: Asked, members: Sequence[Member]) -> tuple[AnswerTable, tuple[str, ...]]:
@@ -125,15 +125,15 @@ class Computing:
         over: PostProcessing,
         questions: Sequence[AnsweredQuestion],
         tables: Sequence[HeldTable],
-        found: Computed,
+        computed: Computed,
         traces: Sequence[Trace],
     ) -> Simulated:
         """What the same computing gives when the noise is drawn again."""
         confidence = max(question.member.plan.confidence for question in questions)
         cells = max((len(q.table.rows) * len(q.bound.outputs) for q in questions), default=0)
-        draws = draws_for(confidence, cells + len(found.rows) * len(found.columns))
+        draws = draws_for(confidence, cells + len(computed.rows) * len(computed.columns))
         if not draws or all(trace.clean for trace in traces) or not all(map(_has_law, questions)):
-            return Simulated.none(found, traces)
+            return Simulated.none(computed, traces)
         source = RepeatableBits(_about(over, questions))
         drawn = [_drawn(q, table, draws, source) for q, table in zip(questions, tables, strict=False)]
         numbers = HeldTable(DRAWS, (("draw", "INTEGER"),), (list(range(draws)),))
@@ -141,9 +141,9 @@ class Computing:
         try:
             (rows,) = self.engine.compute([text], [*drawn, numbers, *tables[len(questions) :]], rows=4 * 10**5)
         except (ComputingFailed, QueryRefused):
-            return Simulated.none(found, traces)
+            return Simulated.none(computed, traces)
         note = _SIMULATED.format(draws=draws)
-        return simulated(found, rows, traces=traces, draws=draws, hidden=order, confidence=confidence, note=note)
+        return simulated(computed, rows, traces=traces, draws=draws, hidden=order, confidence=confidence, note=note)
 
 
 def _questions(job: Job, asked: Asked, members: Sequence[Member]) -> list[AnsweredQuestion]:
@@ -194,19 +194,19 @@ def _drawn(question: AnsweredQuestion, table: HeldTable, draws: int, source: Rep
         if id(part.member.noisy) not in bands:
             bands[id(part.member.noisy)] = redrawn(part.member.plan, part.member.noisy, draws=draws, source=source)
     replaced: dict[int, Sequence[object]] = {}
-    for place, (_, kind) in enumerate(table.columns):
-        if kind not in {"BIGINT", "DOUBLE"} or not any(has_noise(part.outputs[place]) for part in question.parts):
+    for index, (_, kind) in enumerate(table.columns):
+        if kind not in {"BIGINT", "DOUBLE"} or not any(has_noise(part.outputs[index]) for part in question.parts):
             continue
         values, start = [], 0
         for part in question.parts:
             groups = len(part.member.noisy.keys)
-            shown = table.cells[place][start : start + groups]
-            values.append(_in_draws(part, place, bands[id(part.member.noisy)], shown=shown, draws=draws))
+            shown = table.cells[index][start : start + groups]
+            values.append(_in_draws(part, index, bands[id(part.member.noisy)], shown=shown, draws=draws))
             start += groups
         cells = np.concatenate(values, axis=1).ravel()
         whole = kind == "BIGINT"
         numbers = np.rint(cells).tolist() if whole else cells.tolist()
-        replaced[place] = [None if np.isnan(cell) else int(cell) if whole else cell for cell in numbers]
+        replaced[index] = [None if np.isnan(cell) else int(cell) if whole else cell for cell in numbers]
     return drawn_table(table, draws, replaced, DRAW)
 
 
@@ -229,16 +229,16 @@ def _about(over: PostProcessing, questions: Sequence[AnsweredQuestion]) -> bytes
 
 
 def _table(
-    found: Computed, traces: Sequence[Trace], questions: Sequence[AnsweredQuestion], simulation: Simulated
+    computed: Computed, traces: Sequence[Trace], questions: Sequence[AnsweredQuestion], simulation: Simulated
 ) -> AnswerTable:
     """The rows, with errors that are exact where a column is an answer's own, and simulated elsewhere."""
     columns = []
     for index, trace in enumerate(traces):
-        exact = _exact(index, trace, found, traces, questions)
+        exact = _exact(index, trace, computed, traces, questions)
         columns.append(simulation.errors[index] if exact is None else exact)
-    errors = tuple(zip(*columns, strict=True)) if columns and found.rows else ()
+    errors = tuple(zip(*columns, strict=True)) if columns and computed.rows else ()
     keys = tuple(index for index, trace in enumerate(traces) if trace.clean)
-    return AnswerTable(apart(found.columns), found.rows, errors, keys, shapes_of(traces))
+    return AnswerTable(apart(computed.columns), computed.rows, errors, keys, shapes_of(traces))
 
 
 def shapes_of(traces: Sequence[Trace]) -> tuple[ColumnShape, ...]:
@@ -247,11 +247,11 @@ def shapes_of(traces: Sequence[Trace]) -> tuple[ColumnShape, ...]:
 
 
 def _exact(
-    place: int, trace: Trace, found: Computed, traces: Sequence[Trace], questions: Sequence[AnsweredQuestion]
+    place: int, trace: Trace, computed: Computed, traces: Sequence[Trace], questions: Sequence[AnsweredQuestion]
 ) -> list[float | None] | None:
     """The errors of a column that is an answer's own, row by row; None where they are not known."""
     if trace.clean:
-        return [None] * len(found.rows)
+        return [None] * len(computed.rows)
     if trace.cell is None:
         return None
     answered, column = trace.cell
@@ -259,7 +259,7 @@ def _exact(
     errors = [row[column] for row in question.table.errors]
     if len(set(errors)) <= 1:
         one = errors[0] if errors else None
-        return [None if row[place] is None else one for row in found.rows]
+        return [None if row[place] is None else one for row in computed.rows]
     wanted = [index for index, out in enumerate(question.bound.outputs) if out.key is not None]
     shown = {each.cell: index for index, each in enumerate(traces) if each.cell is not None}
     if not all((answered, index) in shown for index in wanted):
@@ -268,8 +268,8 @@ def _exact(
         tuple(map(_same, (row[index] for index in wanted))): error
         for row, error in zip(question.table.rows, errors, strict=True)
     }
-    keys = [tuple(_same(row[shown[answered, index]]) for index in wanted) for row in found.rows]
-    return [None if row[place] is None else by_key.get(key) for row, key in zip(found.rows, keys, strict=True)]
+    keys = [tuple(_same(row[shown[answered, index]]) for index in wanted) for row in computed.rows]
+    return [None if row[place] is None else by_key.get(key) for row, key in zip(computed.rows, keys, strict=True)]
 
 
 def _same(value: object) -> object:

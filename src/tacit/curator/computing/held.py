@@ -24,7 +24,7 @@ Cells = Sequence[object]
 
 def answer_table(index: int, bound: BoundQuery, table: AnswerTable, measured: Sequence[Measurement]) -> HeldTable:
     """The released rows of an answer."""
-    columns = [[row[place] for row in table.rows] for place in range(len(bound.outputs))]
+    columns = [[row[column] for row in table.rows] for column in range(len(bound.outputs))]
     kinds = [_held_type(_type(out, bound, measured), cells) for out, cells in zip(bound.outputs, columns, strict=True)]
     return _held(index, kinds, columns)
 
@@ -51,12 +51,15 @@ def drawn_table(table: HeldTable, draws: int, replaced: dict[int, Sequence[objec
     """The same answer in many draws, with the columns that noise has moved; `draw` is the column that numbers them."""
     rows = len(table.cells[0]) if table.cells else 0
     numbers = [index for index in range(draws) for _ in range(rows)]
-    cells = [replaced[place] if place in replaced else list(column) * draws for place, column in enumerate(table.cells)]
+    cells = [
+        replaced[position] if position in replaced else list(column) * draws
+        for position, column in enumerate(table.cells)
+    ]
     return HeldTable(table.name, ((draw, "INTEGER"), *table.columns), (numbers, *cells))
 
 
 def _held(index: int, kinds: Sequence[str], columns: Sequence[Cells]) -> HeldTable:
-    named = tuple((column_name(place), kind) for place, kind in enumerate(kinds))
+    named = tuple((column_name(position), kind) for position, kind in enumerate(kinds))
     return HeldTable(answer_name(index), named, tuple(columns))
 
 

@@ -15,8 +15,8 @@ MAX_ROWS = 100_000
 
 def public_table(name: str, schema: Schema, engine: Engine) -> HeldTable:
     """The rows of a public table; of a column whose type tacit does not know, nothing."""
-    found = {fold(table): columns for table, columns in schema.items()}[fold(name)]
-    kinds = {column: ColumnType.from_sql(kind) for column, kind in found.items() if is_column_name(column)}
+    columns_there = {fold(table): columns for table, columns in schema.items()}[fold(name)]
+    kinds = {column: ColumnType.from_sql(kind) for column, kind in columns_there.items() if is_column_name(column)}
     columns = {column: SQL_TYPES[kind] for column, kind in kinds.items() if kind is not None}
     if not columns:
         raise QueryRefused(f"{name} has no column that could be computed with")

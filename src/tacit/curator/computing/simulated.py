@@ -22,15 +22,15 @@ class Simulated:
     notes: tuple[str, ...]
 
     @classmethod
-    def none(cls, found: Computed, traces: Sequence[Trace]) -> Simulated:
+    def none(cls, computed: Computed, traces: Sequence[Trace]) -> Simulated:
         """Nothing was simulated."""
         noisy = [trace.name for trace in traces if not trace.clean and trace.cell is None]
         notes = (_UNSTATED.format(names=", ".join(noisy)),) if noisy else ()
-        return cls(tuple([None] * len(found.rows) for _ in found.columns), notes)
+        return cls(tuple([None] * len(computed.rows) for _ in computed.columns), notes)
 
 
 def simulated(
-    found: Computed,
+    computed: Computed,
     drawn: Computed,
     *,
     traces: Sequence[Trace],
@@ -50,12 +50,12 @@ def simulated(
     tables: list[list[Row]] = [[] for _ in range(draws)]
     for row in drawn.rows:
         tables[int(str(row[0]))].append(row[1 : 1 + width])
-    shown = _named(found.rows, clean)
+    shown = _named(computed.rows, clean)
     matched = [_named(table, clean) for table in tables]
     errors: list[list[float | None]] = []
     notes: list[str] = []
     for index, trace in enumerate(traces):
-        column: list[float | None] = [None] * len(found.rows)
+        column: list[float | None] = [None] * len(computed.rows)
         if not trace.clean:
             cells = [[table[name][index] for table in matched if name in table] for name in shown]
             values = [row[index] for row in shown.values()]
@@ -77,7 +77,7 @@ def _named(rows: Sequence[Row], clean: Sequence[int]) -> dict[Hashable, Row]:
     named: dict[Hashable, Row] = {}
     seen: dict[Hashable, int] = {}
     for row in rows:
-        name = tuple(str(row[place]) for place in clean)
+        name = tuple(str(row[index]) for index in clean)
         seen[name] = seen.get(name, 0) + 1
         named[name, seen[name]] = row
     return named
@@ -87,10 +87,10 @@ def _width(value: object, cells: Sequence[object], *, draws: int, confidence: Fr
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     numbers = [float(cell) for cell in cells if isinstance(cell, (int, float)) and not isinstance(cell, bool)]
-    place = math.ceil((len(numbers) + 1) * confidence)
-    if 2 * len(numbers) < draws or place > len(numbers):
+    rank = math.ceil((len(numbers) + 1) * confidence)
+    if 2 * len(numbers) < draws or rank > len(numbers):
         return None
-    return sorted(abs(number - value) for number in numbers)[place - 1]
+    return sorted(abs(number - value) for number in numbers)[rank - 1]
 
 
 def _sureness(

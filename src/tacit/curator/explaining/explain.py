@@ -162,7 +162,7 @@ def exact_outputs(outputs: Sequence[Output]) -> tuple[bool, ...]:
 
 def nominal_notes(plans: Sequence[Plan]) -> tuple[str, ...]:
     """What must be said where an error depends on the answer."""
-    sizes = [made.size for made in plans if any(out.value and not post.is_linear(out.value) for out in made.outputs)]
+    sizes = [plan.size for plan in plans if any(out.value and not post.is_linear(out.value) for out in plan.outputs)]
     if not sizes:
         return ()
     least, most = (f"{size:,}" for size in (min(sizes), max(sizes)))

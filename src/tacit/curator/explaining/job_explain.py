@@ -86,9 +86,9 @@ def _readable(over: PostProcessing, bounds: Sequence[BoundQuery]) -> str:
     """The query over the answers, with the names that people gave its columns."""
     text = over.text
     for index in reversed(range(len(bounds))):
-        for place in reversed(range(len(bounds[index].outputs))):
-            name = '"' + bounds[index].outputs[place].name.replace('"', '""') + '"'
-            text = text.replace(f'"{answer_name(index)}"."{column_name(place)}"', f"answer_{index + 1}.{name}")
+        for column in reversed(range(len(bounds[index].outputs))):
+            name = '"' + bounds[index].outputs[column].name.replace('"', '""') + '"'
+            text = text.replace(f'"{answer_name(index)}"."{column_name(column)}"', f"answer_{index + 1}.{name}")
         text = text.replace(f'"{answer_name(index)}"', f"answer_{index + 1}")
     return text
 
@@ -186,11 +186,11 @@ def _priced(job: Job, names: Sequence[str]) -> tuple[Priced, ...]:
 def _lone_shares(job: Job, maker: Maker) -> dict[int, Fraction]:
     """Of each question the share it would have, were the questions of its piece asked one by one."""
     members: dict[int, list[int]] = {}
-    for place in maker.given:
-        members.setdefault(job.places[place][0], []).append(place)
+    for number in maker.given:
+        members.setdefault(job.places[number][0], []).append(number)
     shares: dict[int, Fraction] = {}
-    for piece, places in members.items():
+    for piece, numbers in members.items():
         joint = isinstance(job.pieces[piece], Joint)
-        given = maker.shares(places) if joint else [job.pieces[piece].loss.epsilon / job.loss.epsilon]
-        shares.update(zip(places, given, strict=True))
+        given = maker.shares(numbers) if joint else [job.pieces[piece].loss.epsilon / job.loss.epsilon]
+        shares.update(zip(numbers, given, strict=True))
     return shares

@@ -43,8 +43,8 @@ def with_error(value: object, error: float | None) -> str:
     if isinstance(value, float) and not error:
         return f"{value:,.4f}".rstrip("0").rstrip(".")
     if isinstance(value, float) and error is not None:
-        places = max(0, min(6, 2 - len(str(int(abs(error))).lstrip("0"))))
-        return f"{value:,.{places}f} ± {error:,.{places}f}"
+        decimals = max(0, min(6, 2 - len(str(int(abs(error))).lstrip("0"))))
+        return f"{value:,.{decimals}f} ± {error:,.{decimals}f}"
     if isinstance(value, int) and not isinstance(value, bool) and error is not None:
         return f"{value:,} ± {error:,.0f}"
     if isinstance(value, date) and error is not None:  # counted in days, or in seconds where there is a time of day
@@ -57,7 +57,7 @@ def with_error(value: object, error: float | None) -> str:
 
 def visible(text: str) -> str:
     """A text whose control characters, which a terminal would obey, are spelled out; line ends and tabs stay."""
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def in_one_line(text: str) -> str:
@@ -67,7 +67,7 @@ def in_one_line(text: str) -> str:
 
 def in_one_text(written: str) -> str:
     """JSON without the control characters that JSON lets pass: spelled as JSON spells the others."""
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", written)
 
 
 def in_json(value: object) -> object:

@@ -21,11 +21,11 @@ def chart(
     noisy: Sequence[int],
 ) -> str:
     """The first noisy number of each row as a bar, with its error bar; empty where there is none, or too many rows."""
-    place = next((index for index in noisy if _all_numbers(rows, index)), None)
-    if place is None or not 1 < len(rows) <= MOST:
+    column = next((index for index in noisy if _all_numbers(rows, index)), None)
+    if column is None or not 1 < len(rows) <= MOST:
         return ""
     keys = [index for index in range(len(columns)) if index not in noisy]
-    marks = [_mark(row, widths, place, keys) for row, widths in zip(rows, errors, strict=True)]
+    marks = [_mark(row, widths, column, keys) for row, widths in zip(rows, errors, strict=True)]
     low = min(0.0, *(value - width for _, value, width, _ in marks))
     high = max(0.0, *(value + width for _, value, width, _ in marks))
     left, right, span = _LABEL + 8, _WIDTH - _TEXT, (high - low) or 1.0
@@ -33,7 +33,7 @@ def chart(
     def x(value: float) -> float:
         return left + (value - low) / span * (right - left)
 
-    parts = [_text(left, 14, columns[place], anchor="start")]
+    parts = [_text(left, 14, columns[column], anchor="start")]
     for index, (label, value, width, said) in enumerate(marks):
         top = 22 + index * _ROW
         middle, (begin, end) = top + _BAR / 2, sorted((x(0), x(value)))
@@ -49,7 +49,7 @@ def chart(
         parts.append(_text(right + 10, middle + 4, said, anchor="start"))
     height = 22 + len(marks) * _ROW + 4
     return (
-        f'<svg role="img" aria-label="{html.escape(columns[place])} with error bars" viewBox="0 0 {_WIDTH} {height}"'
+        f'<svg role="img" aria-label="{html.escape(columns[column])} with error bars" viewBox="0 0 {_WIDTH} {height}"'
         f' width="{_WIDTH}" style="{_STYLE}">{"".join(parts)}</svg>'
     )
 

@@ -114,8 +114,8 @@ def _marks(picture: Picture, index: int) -> list[PlottedValue]:
         if timed and row[over or 0] is None:  # a total: it is of no day
             continue
         series = " · ".join(_label(row[key]) for key in others)
-        place = "all" if over is None else row[over]
-        marks += _numbers(row[index], errors[index], over=place, series=series)
+        at = "all" if over is None else row[over]
+        marks += _numbers(row[index], errors[index], over=at, series=series)
     if not timed and len({mark.series for mark in marks}) > _MOST_BESIDE:
         return [PlottedValue(f"{_label(mark.over)} · {mark.series}", "", mark.value, mark.error) for mark in marks]
     return marks
@@ -199,10 +199,10 @@ def _lines(axes: Axes, marks: Sequence[PlottedValue]) -> None:
 
 def _bars(axes: Axes, marks: Sequence[PlottedValue], *, lying: bool) -> None:
     """Bars over the keys, those of several series beside each other; lying where the labels need the room."""
-    places = _different([mark.over for mark in marks])
+    positions = _different([mark.over for mark in marks])
     series = _different([mark.series for mark in marks])
-    numeric = len(series) == 1 and _all_numbers(places) and len(places) > _UPRIGHT[0]
-    at: dict[object, float] = {place: _float(place) if numeric else index for index, place in enumerate(places)}
+    numeric = len(series) == 1 and _all_numbers(positions) and len(positions) > _UPRIGHT[0]
+    at: dict[object, float] = {value: _float(value) if numeric else index for index, value in enumerate(positions)}
     gap = min((b - a for a, b in pairwise(sorted(at.values()))), default=1)
     width = 0.8 * gap / len(series)
     for number, one in enumerate(series):
@@ -220,15 +220,15 @@ def _bars(axes: Axes, marks: Sequence[PlottedValue], *, lying: bool) -> None:
         else:
             axes.bar(where, values, width=width, yerr=errors, **look)
     if not numeric:
-        step = -(-len(places) // _MOST_LABELS)
-        labels = [_label(place) for place in places[::step]]
-        room = max(0.0, 3 - len(places)) / 2  # or a lone bar would fill the picture
+        step = -(-len(positions) // _MOST_LABELS)
+        labels = [_label(value) for value in positions[::step]]
+        room = max(0.0, 3 - len(positions)) / 2  # or a lone bar would fill the picture
         if lying:
-            axes.set_yticks(range(0, len(places), step), labels)
-            axes.set_ylim(len(places) - 0.4 + room, -0.6 - room)  # read from the top
+            axes.set_yticks(range(0, len(positions), step), labels)
+            axes.set_ylim(len(positions) - 0.4 + room, -0.6 - room)  # read from the top
         else:
-            axes.set_xticks(range(0, len(places), step), labels)
-            axes.set_xlim(-0.6 - room, len(places) - 0.4 + room)
+            axes.set_xticks(range(0, len(positions), step), labels)
+            axes.set_xlim(-0.6 - room, len(positions) - 0.4 + room)
 
 
 def _named(series: str) -> str:
@@ -242,11 +242,11 @@ def _different(values: Sequence[T]) -> list[T]:
 
 def _lies(marks: Sequence[PlottedValue]) -> bool:
     """Whether bars lie: their labels would run into each other."""
-    places = _different([mark.over for mark in marks])
+    values = _different([mark.over for mark in marks])
     many, letters = _UPRIGHT
-    if _is_time(places) or (_all_numbers(places) and len(_different([mark.series for mark in marks])) == 1):
+    if _is_time(values) or (_all_numbers(values) and len(_different([mark.series for mark in marks])) == 1):
         return False
-    return len(places) > many or sum(len(_label(index)) for index in places) > letters
+    return len(values) > many or sum(len(_label(index)) for index in values) > letters
 
 
 def _size(drawn: dict[int, list[PlottedValue]], *, lying: bool) -> tuple[float, float]:

@@ -139,11 +139,11 @@ def plan_sets(bound: BoundQuery, policy: Policy, *, price: Loss) -> Job:
 
 
 def _made(maker: Maker, *, sets: SetQuestions | None = None) -> Job:
-    pieces, places = maker.pieces()
+    pieces, piece_of = maker.pieces()
     return Job(
         bounds=tuple(maker.bounds),
         pieces=pieces,
-        places=places,
+        places=piece_of,
         loss=maker.price,
         policy_version=maker.policy.version,
         maker=maker,

@@ -84,10 +84,10 @@ class PlanCache:
             return plan()
         with self._lock:
             shelf = self._shelves.get(analyst)
-            found = None if shelf is None else shelf.plans.get(key)
-            if shelf is not None and found is not None:
+            cached = None if shelf is None else shelf.plans.get(key)
+            if shelf is not None and cached is not None:
                 shelf.plans.move_to_end(key)
-                return found[0]
+                return cached[0]
         job = plan()
         if job.sharper is None:  # a pilot's planner grows with what it is asked, and its second half is planned anew
             self._keep(analyst, key, job)

@@ -49,7 +49,7 @@ Floats = NDArray[np.float64]
 
 
 def measure_cut(
-    plan: Plan, excess: Excess, exact: tuple[Exact, Exact], *, places: IntArray, groups: int, source: Source
+    plan: Plan, excess: Excess, exact: tuple[Exact, Exact], *, indexes: IntArray, groups: int, source: Source
 ) -> Cut:
     """Choose a level, then add noise to what the bounds took from each group.
 
@@ -57,7 +57,7 @@ def measure_cut(
     """
     cells, sums = exact
     level = excess.choice.release(level_scores(cell_counts(cells, len(excess.ladder)), excess.choice), source)
-    totals = excess_totals(sums, places, groups=groups, level=level)
+    totals = excess_totals(sums, indexes, groups=groups, level=level)
     narrow = excess.ladder[level] * MOST_ROWS << SHARES < _INT64  # public: then what a trillion units lose fits 64 bits
     noisy = level_noise(excess, level).release(totals.astype(np.int64) if narrow else totals, source)
     return cut_at(level, noisy, excess=excess, step=plan.measurements[excess.measurement].step)
@@ -117,9 +117,9 @@ def excess_totals(sums: Exact, indices: IntArray, *, groups: int, level: int) ->
         beyond = max(0, cell - level)
         if index >= 0 and beyond <= SHARES:
             totals[index] += number << (SHARES - beyond)
-    found = np.empty(groups, dtype=object)
-    found[:] = totals
-    return found
+    by_group = np.empty(groups, dtype=object)
+    by_group[:] = totals
+    return by_group
 
 
 def taken_by_bounds(cut: Cut, confidence: Fraction, *, one_sided: bool) -> tuple[Floats, Floats]:

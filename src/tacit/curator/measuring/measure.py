@@ -41,7 +41,7 @@ def measure(plan: Plan, exact: Sequence[Exact], *, public: PublicTables, source:
     if plan.selection is not None:
         kept = np.flatnonzero(numbers[plan.selection.measurement] >= plan.selection.threshold)
         kept = _in_key_order(groups.keys, kept)  # an engine's own order is a fact about the data
-    keys = [groups.keys[place] for place in kept.tolist()]
+    keys = [groups.keys[group] for group in kept.tolist()]
     columns = []
     for index, measurement in enumerate(plan.measurements):
         if index in numbers:
@@ -51,8 +51,8 @@ def measure(plan: Plan, exact: Sequence[Exact], *, public: PublicTables, source:
             columns.append(_chosen(plan, known, exact[measurement.statement], keys=keys, source=source))
     others = exact[len(plan.statements) :]  # two for each measurement of the bias
     for excess, cells, sums in zip(plan.bias, others[::2], others[1::2], strict=True):
-        places = _Groups(keys, groups.names).places(sums)
-        cut = measure_cut(plan, excess, (cells, sums), places=places, groups=len(keys), source=source)
+        indexes = _Groups(keys, groups.names).places(sums)
+        cut = measure_cut(plan, excess, (cells, sums), indexes=indexes, groups=len(keys), source=source)
         columns[excess.measurement] = replace(columns[excess.measurement], cut=cut)
     return Noisy(_decoded(plan, keys), tuple(columns), plan.selection is not None)
 
@@ -107,10 +107,10 @@ class _Groups:
     def filled(self, exact: Exact, column: str, *, wide: bool) -> IntArray | WideArray:
         """The column over all groups, zero where the data have nothing. `wide`: as Python's own whole numbers."""
         values = exact.wide(column) if wide else exact.integers(column)
-        places = self.places(exact)
-        known = places >= 0
+        indexes = self.places(exact)
+        known = indexes >= 0
         full: IntArray | WideArray = np.zeros(len(self.keys), dtype=object if wide else np.int64)
-        full[places[known]] = values[known]
+        full[indexes[known]] = values[known]
         return full
 
 
@@ -138,24 +138,24 @@ def _groups(plan: Plan, exact: Sequence[Exact], public: PublicTables) -> _Groups
 def _listed_groups(keys: Sequence[Key], public: PublicTables) -> list[KeyTuple]:
     """Every combination of public values: of those that stand in one row of a public table, the ones that do."""
     blocks = in_one_row(keys)
-    order = [place for block in blocks for place in block]
+    order = [index for block in blocks for index in block]
     lists: list[Sequence[Sequence[object]]] = []
     for block in blocks:
-        together = public.get(domains_of([keys[place] for place in block])) if len(block) > 1 else None
-        separate = itertools.product(*(encoded(keys[place], public) for place in block))
+        together = public.get(domains_of([keys[index] for index in block])) if len(block) > 1 else None
+        separate = itertools.product(*(encoded(keys[index], public) for index in block))
         lists.append(list(separate) if together is None else [tuple(row) for row in together])  # type: ignore[arg-type]
     flat = [tuple(itertools.chain.from_iterable(chosen)) for chosen in itertools.product(*lists)]
     if order == sorted(order):
         return flat
-    back = [order.index(place) for place in range(len(order))]
-    return [tuple(row[place] for place in back) for row in flat]
+    back = [order.index(index) for index in range(len(order))]
+    return [tuple(row[index] for index in back) for row in flat]
 
 
 def in_one_row(keys: Sequence[Key]) -> list[list[int]]:
     """The places of the keys, those together that are columns of one row of a public table."""
     rows: dict[object, list[int]] = {}
-    for place, key in enumerate(keys):
-        rows.setdefault(place if key.row_of is None else key.row_of, []).append(place)
+    for index, key in enumerate(keys):
+        rows.setdefault(index if key.row_of is None else key.row_of, []).append(index)
     return list(rows.values())
 
 
@@ -185,11 +185,11 @@ def _steps(value: object, step: Fraction) -> int:
 
 
 def _in_key_order(keys: Sequence[KeyTuple], kept: IntArray) -> IntArray:
-    places = kept.tolist()
-    columns = list(zip(*(keys[place] for place in places), strict=True))
+    indexes = kept.tolist()
+    columns = list(zip(*(keys[position] for position in indexes), strict=True))
     alike = all(set(map(type, column)) in ({str}, {int}) for column in columns)  # then tuples compare as they are
-    order = keys.__getitem__ if alike else lambda place: tuple(rank(value) for value in keys[place])
-    return np.array(sorted(places, key=order), dtype=np.int64)
+    order = keys.__getitem__ if alike else lambda position: tuple(rank(value) for value in keys[position])
+    return np.array(sorted(indexes, key=order), dtype=np.int64)
 
 
 def _chosen(

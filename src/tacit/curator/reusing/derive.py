@@ -69,7 +69,7 @@ def derived(question: Served, kept: KeptAnswer, answers: AnswerReader, *, picks:
     plan = question.asked
     facts = json.loads(kept.keep.facts)
     texts: list[str] = facts["keys"]
-    columns = {column["signature"]: (place, column) for place, column in enumerate(facts["columns"])}
+    columns = {column["signature"]: (position, column) for position, column in enumerate(facts["columns"])}
     asked = key_texts(plan)
     chosen = {text: pick for pick in picks for text, column in _columns(facts) if column == pick.column}
     picked = set(chosen)
@@ -87,10 +87,10 @@ def derived(question: Served, kept: KeptAnswer, answers: AnswerReader, *, picks:
         return None
     cells = max((len(rows) for rows in groups.values()), default=1)
     measurements: list[Measurement] = []
-    made: list[NoisyColumn] = []
+    derived_columns: list[NoisyColumn] = []
     for index, measurement in enumerate(plan.measurements):
-        place, column = columns[measurement.measure.signature]
-        kept_column = noisy.columns[place]
+        position, column = columns[measurement.measure.signature]
+        kept_column = noisy.columns[position]
         if cells == 1:
             served = serving(question, index, column, kept_column)
         else:
@@ -98,7 +98,7 @@ def derived(question: Served, kept: KeptAnswer, answers: AnswerReader, *, picks:
         if served is None:
             return None
         measurements.append(served)
-        made.append(_summed(kept_column, list(groups.values()), cells))
+        derived_columns.append(_summed(kept_column, list(groups.values()), cells))
     outside = finer - picked | {text for text, pick in chosen.items() if pick.outside}
     how, notes = _said(plan, unpicked=finer - picked, picked=picked, outside=outside, cells=cells)
     shown = replace(
@@ -108,7 +108,9 @@ def derived(question: Served, kept: KeptAnswer, answers: AnswerReader, *, picks:
         loss=kept.loss,
         selection=kept_selection(plan, facts),
     )
-    return ServedAnswer(Member(shown, Noisy(tuple(groups), tuple(made), noisy.private_keys)), how, kept.hash, kept.at)
+    return ServedAnswer(
+        Member(shown, Noisy(tuple(groups), tuple(derived_columns), noisy.private_keys)), how, kept.hash, kept.at
+    )
 
 
 def _columns(facts: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
@@ -136,16 +138,16 @@ def _groups(noisy: Noisy, texts: list[str], *, asked: list[str], picks: Mapping[
     """The rows behind each group. A group that WHERE leaves out has none; a value outside the keys refuses all."""
     allowed: dict[int, set[tuple[type, object]]] = {}
     for name, pick in picks.items():
-        place = texts.index(name)
-        allowed[place] = {(type(value), value) for value in pick.values}
-        known = {(type(key[place]), key[place]) for key in noisy.keys}
+        index = texts.index(name)
+        allowed[index] = {(type(value), value) for value in pick.values}
+        known = {(type(key[index]), key[index]) for key in noisy.keys}
         if not pick.values or known != {(type(value), value) for value in pick.domain}:  # its keys are other values
             return None
     indices = [texts.index(text) for text in asked]
     groups: Groups = {}
     for row, key in enumerate(noisy.keys):
-        within = all((type(key[place]), key[place]) in values for place, values in allowed.items())
-        rows = groups.setdefault(tuple(key[place] for place in indices), [])
+        within = all((type(key[index]), key[index]) in values for index, values in allowed.items())
+        rows = groups.setdefault(tuple(key[index] for index in indices), [])
         rows.extend([row] if within else [])
     return groups
 

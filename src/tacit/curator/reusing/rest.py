@@ -34,14 +34,14 @@ class Rest:
         return len(self.statements)
 
 
-def rest_of(job: Job, found: Sequence[ServedAnswer | None]) -> Rest | None:
+def rest_of(job: Job, served: Sequence[ServedAnswer | None]) -> Rest | None:
     """The cheapest job of what is not known yet in which no number is noisier than in the whole; None for the whole.
 
     `found` has for each member a kept answer, or None. Each question has an equal share of the price, so the rest costs
     at least the shares of its questions. Where they would have gained from what they shared a histogram with, they are
     given so many shares more that they lose nothing, as long as these are fewer than all.
     """
-    unknown = _unknown(job, found)
+    unknown = _unknown(job, served)
     if job.narrower is None or not 0 < len(unknown) < len(job.statements):
         return None
     questions = [question for index in unknown for question in job.statements[index].questions]
@@ -60,12 +60,12 @@ def rest_of(job: Job, found: Sequence[ServedAnswer | None]) -> Rest | None:
     return None if best is None else Rest(best, unknown)
 
 
-def _unknown(job: Job, found: Sequence[ServedAnswer | None]) -> tuple[int, ...]:
+def _unknown(job: Job, served: Sequence[ServedAnswer | None]) -> tuple[int, ...]:
     """The statements of which some question has no kept answer."""
     return tuple(
         index
         for index, asked in enumerate(job.statements)
-        if any(found[job.answering[question]] is None for question in asked.questions)
+        if any(served[job.answering[question]] is None for question in asked.questions)
     )
 
 

@@ -140,9 +140,9 @@ def _matching(question: Served, kept: KeptAnswer, answers: AnswerReader) -> Serv
     return ServedAnswer(Member(shown, noisy), SAME, kept.hash, kept.at)
 
 
-def said(found: Sequence[ServedAnswer], job: Job) -> str:
+def said(served: Sequence[ServedAnswer], job: Job) -> str:
     """How a job's answers were got."""
-    hows = list(dict.fromkeys(each.how for each in found))
+    hows = list(dict.fromkeys(each.how for each in served))
     if job.is_batch:
         return "the same questions" if hows == [SAME] else "earlier answers"
     return hows[0] if len(hows) == 1 else "earlier answers"

@@ -135,8 +135,8 @@ def _password() -> str:
     return typed
 
 
-def _show_token(made: str) -> None:
-    print_lines(made)
+def _show_token(token: str) -> None:
+    print_lines(token)
     console(error=True).print("it is shown this once")  # not among what a program reads
 
 

@@ -74,23 +74,23 @@ def attack(  # noqa: PLR0913 - the options of a command
     prices = [positive(text, "epsilon") for text in epsilon] if epsilon else EPSILONS
     with _progress() as progress:
         groups = [[name.strip() for name in group.split(",")] for group in alike or ()]
-        found = attack_table(table, names, secret=secret, k=k, epsilons=prices, alike=groups, progress=progress)
-    _show(found, form)
-    _left(found, table.name, keep=keep, report=report)
+        risks = attack_table(table, names, secret=secret, k=k, epsilons=prices, alike=groups, progress=progress)
+    _show(risks, form)
+    _left(risks, table.name, keep=keep, report=report)
     if fail_above is not None:
-        _gate(found.above(fail_above, against=against), fail_above)
+        _gate(risks.above(fail_above, against=against), fail_above)
 
 
-def _left(found: RiskReport, table: str, *, keep: Path | None, report: Path | None) -> None:
+def _left(risks: RiskReport, table: str, *, keep: Path | None, report: Path | None) -> None:
     """Leave what was found where it was asked for: beside the policy, and as a page."""
     if keep is not None:
         from tacit.faces.attack.kept import keep_report
 
-        keep_report(keep.parent, found, table=table)
+        keep_report(keep.parent, risks, table=table)
     if report is not None:
         from tacit.faces.attack.page import page
 
-        report.write_text(page(found, title=table), encoding="utf-8")
+        report.write_text(page(risks, title=table), encoding="utf-8")
         print_lines("", f"wrote {report}", dim=True)
 
 
@@ -115,21 +115,21 @@ def _progress() -> Iterator[Progress]:
         yield lambda what, share: bar.update(task, description=what, completed=share)
 
 
-def _show(found: RiskReport, form: Plain) -> None:
+def _show(risks: RiskReport, form: Plain) -> None:
     if form is Plain.JSON:
-        show_json(_plain(found))
+        show_json(_plain(risks))
         return
-    for one in found.published:
+    for one in risks.published:
         print_lines("", f"{one.name}: {one.utility:.1%} of its tables are right")
         _table(one.results)
-    if found.curves:
-        print_lines("", "by shadows", *map(str, found.curves))
+    if risks.curves:
+        print_lines("", "by shadows", *map(str, risks.curves))
     print_lines("", "by asking")
-    _table(found.questions, named=True)
-    print_lines("", "side channels", *found.channels)
-    (names, share), *_ = sorted(found.unique.items(), key=lambda pair: -pair[1])
+    _table(risks.questions, named=True)
+    print_lines("", "side channels", *risks.channels)
+    (names, share), *_ = sorted(risks.unique.items(), key=lambda pair: -pair[1])
     print_lines("", f"{share:.1%} of the people are alone with their {', '.join(names)}")
-    for line in found.skipped:
+    for line in risks.skipped:
         print_lines(f"not tried: {line}", dim=True)
 
 
@@ -148,20 +148,20 @@ def _table(results: tuple[AttackResult, ...], *, named: bool = False) -> None:
     print_table(("attack", "right", "95 %", "by chance", "at most", ""), rows, right=(1, 2, 3, 4))
 
 
-def _plain(found: RiskReport) -> dict[str, object]:
+def _plain(risks: RiskReport) -> dict[str, object]:
     return {
-        "rows": found.rows,
-        "known": list(found.known),
-        "secret": found.secret,
+        "rows": risks.rows,
+        "known": list(risks.known),
+        "secret": risks.secret,
         "published": [
             {"name": one.name, "utility": one.utility, "epsilon": one.epsilon, "attacks": list(map(_one, one.results))}
-            for one in found.published
+            for one in risks.published
         ],
-        "asking": list(map(_one, found.questions)),
-        "shadows": [_curve(curve) for curve in found.curves],
-        "unique": [{"columns": list(names), "share": share} for names, share in found.unique.items()],
-        "side_channels": list(found.channels),
-        "skipped": list(found.skipped),
+        "asking": list(map(_one, risks.questions)),
+        "shadows": [_curve(curve) for curve in risks.curves],
+        "unique": [{"columns": list(names), "share": share} for names, share in risks.unique.items()],
+        "side_channels": list(risks.channels),
+        "skipped": list(risks.skipped),
     }
 
 
@@ -193,13 +193,13 @@ def link(
     from tacit.faces.owner import refuse_analyst
 
     refuse_analyst(analyst, "an attack on true rows")
-    found = linked(left, right, on, typos=typos)
-    result = found.result(left.name)
+    links = linked(left, right, on, typos=typos)
+    result = links.result(left.name)
     if form is Plain.JSON:
-        show_json({**_one(result), "pairs": [list(pair) for pair in found.pairs]})
+        show_json({**_one(result), "pairs": [list(pair) for pair in links.pairs]})
         return
-    print_lines(f"{len(found.pairs):,} of {found.rows[0]:,} rows are linked; chance would link about {found.null:.1f}")
-    shown = [(str(mine + 1), str(other + 1)) for mine, other in found.pairs[:20]]
+    print_lines(f"{len(links.pairs):,} of {links.rows[0]:,} rows are linked; chance would link about {links.null:.1f}")
+    shown = [(str(mine + 1), str(other + 1)) for mine, other in links.pairs[:20]]
     print_table((f"row of {left.name}", f"row of {right.name}"), shown, right=(0, 1))
 
 

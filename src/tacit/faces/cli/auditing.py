@@ -70,10 +70,10 @@ def audit(  # noqa: PLR0913 - the options of a command
     """
     with working("playing neighbours"):
         if endpoint:
-            found = _of_endpoint(target, endpoint, neighbour, draws=draws, limits=(claimed, delta, false_alarm))
+            certificate = _of_endpoint(target, endpoint, neighbour, draws=draws, limits=(claimed, delta, false_alarm))
         elif _is_function(target):
             limits = (claimed, delta, false_alarm)
-            found = _of_function(target, inputs or [], draws=draws, limits=limits, early=early)
+            certificate = _of_function(target, inputs or [], draws=draws, limits=limits, early=early)
         else:
             asked = _of_query(target, policy, draws=draws, door=door, false_alarm=false_alarm)
             if keep:
@@ -82,7 +82,7 @@ def audit(  # noqa: PLR0913 - the options of a command
                 keep_audit(policy.parent, asked, question=target)
             _show_query(asked, form)
             return
-    _show(found, form)
+    _show(certificate, form)
 
 
 def _is_function(target: str) -> bool:
@@ -133,52 +133,52 @@ def _of_endpoint(
         return audit(draw, draws=draws or ENDPOINT_DRAWS, delta=delta, claimed=claimed, false_alarm=false_alarm)
 
 
-def _show(found: Certificate, form: Plain) -> None:
+def _show(certificate: Certificate, form: Plain) -> None:
     if form is Plain.JSON:
-        show_json(_plain(found))
+        show_json(_plain(certificate))
     else:
-        print_lines(str(found))
-        print_lines(_how(found), dim=True)
-    if found.violates:
+        print_lines(str(certificate))
+        print_lines(_how(certificate), dim=True)
+    if certificate.violates:
         raise typer.Exit(VIOLATED)
 
 
-def _show_query(found: QueryAudit, form: Plain) -> None:
-    audits = [("the plan", found.replayed), ("the door", found.answered)]
+def _show_query(outcome: QueryAudit, form: Plain) -> None:
+    audits = [("the plan", outcome.replayed), ("the door", outcome.answered)]
     if form is Plain.JSON:
         moved = [
             {"measurement": one.label, "planned": one.planned, "found": one.found, "norm": one.norm, "holds": one.holds}
-            for one in found.movements
+            for one in outcome.movements
         ]
         certificates = {name.split()[1]: _plain(one) for name, one in audits if one is not None}
         show_json(
-            {"claimed": float(found.loss.epsilon), "violates": found.violates, "sensitivity": moved, **certificates}
+            {"claimed": float(outcome.loss.epsilon), "violates": outcome.violates, "sensitivity": moved, **certificates}
         )
     else:
-        print_lines(*map(str, found.movements), "")
+        print_lines(*map(str, outcome.movements), "")
         for name, one in audits:
             if one is not None:
                 print_lines(f"{name}: {one}")
                 print_lines(_how(one), dim=True)
         print_lines(
-            "", f"hides {found.unit}; played on made-up rows: none of yours was read, nothing was charged", dim=True
+            "", f"hides {outcome.unit}; played on made-up rows: none of yours was read, nothing was charged", dim=True
         )
-    if found.violates:
+    if outcome.violates:
         raise typer.Exit(VIOLATED)
 
 
-def _how(found: Certificate) -> str:
-    looks = f", in {found.looks} looks" if found.looks > 1 else ""
+def _how(certificate: Certificate) -> str:
+    looks = f", in {certificate.looks} looks" if certificate.looks > 1 else ""
     return (
-        f"seen {found.likely:,} and {found.rare:,} times in {found.counted:,} draws of either neighbour{looks}:"
-        f" {found.event}"
+        f"seen {certificate.likely:,} and {certificate.rare:,} times in {certificate.counted:,} draws of either"
+        f" neighbour{looks}: {certificate.event}"
     )
 
 
-def _plain(found: Certificate) -> dict[str, object]:
+def _plain(certificate: Certificate) -> dict[str, object]:
     from dataclasses import asdict
 
-    return {**asdict(found), "violates": found.violates}
+    return {**asdict(certificate), "violates": certificate.violates}
 
 
 COMMANDS = (

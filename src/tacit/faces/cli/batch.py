@@ -62,10 +62,10 @@ def check_batch(
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise InvalidParameter(f"{file.name} cannot be read: {why}") from None
-    found = questions(text)
-    if not found:
+    asked = questions(text)
+    if not asked:
         raise InvalidParameter(f"{file.name} holds no question", hint="write a SELECT …; for each")
-    return BatchAsked(found, epsilon, within, form)
+    return BatchAsked(asked, epsilon, within, form)
 
 
 def refuse_without_batch(*, within: str | None, fresh: bool) -> None:
@@ -81,8 +81,8 @@ def show_batch(batch: BatchRelease, asked: BatchAsked, *, output: Path | None) -
     from tacit.faces.terminal import console, print_lines, print_table
 
     if output is None and asked.form is OutputFormat.TABLE:
-        for place, (question, answer) in enumerate(zip(asked.questions, batch, strict=True), 1):
-            print_lines(f"{place}  {' '.join(question.split())}", dim=True)
+        for number, (question, answer) in enumerate(zip(asked.questions, batch, strict=True), 1):
+            print_lines(f"{number}  {' '.join(question.split())}", dim=True)
             print_table(answer.columns, answer.shown(), right=answer.numbers)
             print_lines("")
         print_lines(batch.footer(), *(f"note: {text}" for text in batch.strategies), dim=True)

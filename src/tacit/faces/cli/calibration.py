@@ -56,19 +56,21 @@ def calibrate(  # noqa: PLR0913 - the options of a command
     owner.refuse_analyst(analyst, "calibration")
     names, grids = quantities or [], _grids(grid or [])
     if plan:
-        made = owner.explain_calibration(policy, *names, epsilon=epsilon, delta=delta, coverage=coverage, grids=grids)
-        _show_plan(made, form)
+        planned = owner.explain_calibration(
+            policy, *names, epsilon=epsilon, delta=delta, coverage=coverage, grids=grids
+        )
+        _show_plan(planned, form)
         return
     with working("measuring"):
-        found = owner.calibrate(
+        calibrated = owner.calibrate(
             policy, *names, epsilon=epsilon, delta=delta, coverage=coverage, grids=grids, fresh=fresh
         )
-    _show_result(found.result, found.diff.splitlines(), form)
+    _show_result(calibrated.result, calibrated.diff.splitlines(), form)
     if write:  # what was paid for is shown before anything can fail
-        write_over(policy, found.text)
+        write_over(policy, calibrated.text)
     if form is Plain.TABLE:
         print_lines(_next_step(policy, written=write))
-        if any(item.target.quantity.value in {"max_rows", "max_groups"} for item in found.result.measured):
+        if any(item.target.quantity.value in {"max_rows", "max_groups"} for item in calibrated.result.measured):
             print_lines(
                 "What these bounds cut can be measured next: tacit calibrate TABLE.cut, and answers will say so."
             )
@@ -84,13 +86,13 @@ def _grids(texts: list[str]) -> dict[str, str]:
     return {name: rest for name, _, rest in (text.partition("=") for text in texts)}
 
 
-def _show_plan(made: CalibrationPlan, form: Plain) -> None:
+def _show_plan(planned: CalibrationPlan, form: Plain) -> None:
     from tacit.faces.formatting import show_json
 
     if form is Plain.TABLE:
-        rows = [(str(step.target), str(step.loss), _expected(step)) for step in made.steps]
+        rows = [(str(step.target), str(step.loss), _expected(step)) for step in planned.steps]
         print_table(("quantity", "price", "expected error of the noise, 95% of the time"), rows)
-        print_lines("", f"the price is {made.loss}, from the total budget")
+        print_lines("", f"the price is {planned.loss}, from the total budget")
         return
     steps = [
         {
@@ -99,10 +101,10 @@ def _show_plan(made: CalibrationPlan, form: Plain) -> None:
             "delta": decimal_text(step.loss.delta),
             "error": _expected(step),
         }
-        for step in made.steps
+        for step in planned.steps
     ]
-    price = {"epsilon": decimal_text(made.loss.epsilon), "delta": decimal_text(made.loss.delta)}
-    show_json({**price, "quantities": steps, "sql": ";\n".join(text for step in made.steps for text in step.sql)})
+    price = {"epsilon": decimal_text(planned.loss.epsilon), "delta": decimal_text(planned.loss.delta)}
+    show_json({**price, "quantities": steps, "sql": ";\n".join(text for step in planned.steps for text in step.sql)})
 
 
 def _expected(step: CalibrationStep) -> str:

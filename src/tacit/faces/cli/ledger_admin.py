@@ -18,11 +18,11 @@ def budget(*, policy: PolicyFile = POLICY, analyst: Analyst = None, form: PlainO
     """What is spent and what is left: of one analyst with --as, else of everyone."""
     from tacit.faces import owner
 
-    found = owner.budget(policy, analyst=analyst)
+    status = owner.budget(policy, analyst=analyst)
     if form is Plain.JSON:
-        show_json(found.to_dict())
+        show_json(status.to_dict())
     else:
-        print_table(("budget", "spent", "left", "of"), [account.row() for account in found.accounts])
+        print_table(("budget", "spent", "left", "of"), [account.row() for account in status.accounts])
 
 
 def show_log(

@@ -31,12 +31,12 @@ def register(family: typer.Typer, commands: Iterable[Command]) -> None:
 
 def family(name: str, about: str, *, short: str, commands: Iterable[Command]) -> typer.Typer:
     """Commands under a common word, such as `tacit ledger`; the word alone shows what there is."""
-    made = typer.Typer(name=name, help=about, short_help=short)
+    group = typer.Typer(name=name, help=about, short_help=short)
 
     def shown(context: typer.Context) -> None:
         if context.invoked_subcommand is None:
             typer.echo(context.get_help())
 
-    made.callback(invoke_without_command=True, help=about)(shown)
-    register(made, commands)
-    return made
+    group.callback(invoke_without_command=True, help=about)(shown)
+    register(group, commands)
+    return group

@@ -69,9 +69,9 @@ def new(
     """Write a survey's file, and say what an answer will cost."""
     from tacit.faces import survey as surveys
 
-    found = surveys.new(path, question, answers=answer, number=number, epsilon=epsilon)
-    print_lines(f"wrote {path}: {found.question}")
-    _say_price(surveys.explain(found))
+    survey = surveys.new(path, question, answers=answer, number=number, epsilon=epsilon)
+    print_lines(f"wrote {path}: {survey.question}")
+    _say_price(surveys.explain(survey))
     print_lines(f"next: tacit survey serve {path}")
 
 
@@ -86,10 +86,10 @@ def explain(
     from tacit.faces import survey as surveys
     from tacit.faces.formatting import show_json
 
-    found = _named(path)
-    outlook = surveys.explain(found, people=people)
+    survey = _named(path)
+    outlook = surveys.explain(survey, people=people)
     if plot is not None:
-        _draw_beliefs(plot, found)
+        _draw_beliefs(plot, survey)
     if form is Plain.JSON:
         rows = [[float(row.prior), float(row.lowest), float(row.highest)] for row in outlook.posteriors]
         show_json({"epsilon": float(outlook.epsilon), "posteriors": rows})
@@ -129,15 +129,15 @@ def serve(
     """
     from tacit.faces import survey as surveys
 
-    found = _named(path)
-    with surveys.serve(found, host=host, port=port, names=name or (), per_hour=per_hour) as server:
-        print_lines(f"{found.question}", f"http://{host}:{server.server_address[1]}/  (Ctrl-C stops)")
+    survey = _named(path)
+    with surveys.serve(survey, host=host, port=port, names=name or (), per_hour=per_hour) as server:
+        print_lines(f"{survey.question}", f"http://{host}:{server.server_address[1]}/  (Ctrl-C stops)")
         try:
             server.serve_forever()
         except KeyboardInterrupt:
             kept, rejected = server.store.counts["kept"], server.store.counts["rejected"]
             print_lines(
-                f"stopped: {kept:,} reports kept, {rejected:,} rejected", f"next: tacit survey estimate {found.path}"
+                f"stopped: {kept:,} reports kept, {rejected:,} rejected", f"next: tacit survey estimate {survey.path}"
             )
             raise typer.Exit from None
 
@@ -179,7 +179,7 @@ def estimate(
 
     asked = _named(path)
     with working("adding up"):
-        found = surveys.estimate(
+        findings = surveys.estimate(
             asked,
             reports,
             table=table,
@@ -188,21 +188,21 @@ def estimate(
             consistent=consistent,
         )
     if plot is not None:
-        _write(plot, estimates(found))
+        _write(plot, estimates(findings))
     if form is Plain.JSON:
-        show_json(found.to_dict())
+        show_json(findings.to_dict())
         return
-    _show(found)
+    _show(findings)
 
 
-def _show(found: Findings) -> None:
+def _show(findings: Findings) -> None:
     from tacit.faces.survey.bars import bar
 
-    asked = found.survey
+    asked = findings.survey
     print_lines(asked.question)
     ends = (float(asked.bounds.lower), float(asked.bounds.upper)) if asked.bounds else (0.0, 1.0)
-    style = "{:,.4g}" if found.is_mean else "{:.1%}"
-    more = ("consistent (biased)",) if found.is_consistent else ()
+    style = "{:,.4g}" if findings.is_mean else "{:.1%}"
+    more = ("consistent (biased)",) if findings.is_consistent else ()
     print_table(
         ("answer", "estimate", "from", "to", *more, f"{ends[0]:g} … {ends[1]:g}"),
         [
@@ -212,11 +212,11 @@ def _show(found: Findings) -> None:
                 *(f"{one.consistent:.1%}" for _ in more),
                 bar(one, lowest=ends[0], highest=ends[1]),
             )
-            for one in found.findings
+            for one in findings.findings
         ],
         right=(1, 2, 3, *(4 for _ in more)),
     )
-    print_lines(found.footing, dim=True)
+    print_lines(findings.footing, dim=True)
     if more:
         print_lines("consistent shares add up to one; the intervals are not theirs", dim=True)
 

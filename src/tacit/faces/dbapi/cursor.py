@@ -43,17 +43,17 @@ class DbapiCursor:
         if not isinstance(operation, str):
             raise ProgrammingError("the operation is not a text")
         with told():
-            found = ask_or_explain(self.connection.database, operation, parameters or ())
-        if isinstance(found, Explanation):
+            answer = ask_or_explain(self.connection.database, operation, parameters or ())
+        if isinstance(answer, Explanation):
             self._show(
-                [("QUERY PLAN", "text", None, None, None, None, None)], [(line,) for line in str(found).splitlines()]
+                [("QUERY PLAN", "text", None, None, None, None, None)], [(line,) for line in str(answer).splitlines()]
             )
             return self
-        self.release = found
-        kinds = [shape.kind for shape in found.shapes]
+        self.release = answer
+        kinds = [shape.kind for shape in answer.shapes]
         self._show(
-            [(name, kind, None, None, None, None, None) for name, kind in zip(found.columns, kinds, strict=True)],
-            list(found.rows),
+            [(name, kind, None, None, None, None, None) for name, kind in zip(answer.columns, kinds, strict=True)],
+            list(answer.rows),
         )
         return self
 

@@ -162,9 +162,9 @@ def _schema(connection: Connection) -> Any:
 def _table(connection: Connection, name: str, schema: str | None) -> CatalogueTable:
     if schema in {None, "public"}:
         try:
-            found: CatalogueTable = _schema(connection).table(name)
+            table: CatalogueTable = _schema(connection).table(name)
         except UnknownName:
             pass
         else:
-            return found
+            return table
     raise NoSuchTableError(name)

@@ -62,14 +62,14 @@ class TacitMagic:
         try:
             if options.epsilon is not None:
                 database.default_epsilon = options.epsilon
-            found = ask_or_explain(
+            answer = ask_or_explain(
                 database, cell.strip().rstrip(";"), {name: self._shell.user_ns[name] for name in names}
             )
         finally:
             database.default_epsilon = before
         if options.into is not None:
-            self._shell.user_ns[options.into] = found
-        return found
+            self._shell.user_ns[options.into] = answer
+        return answer
 
     def _opened(self) -> Database:
         if self.database is None:

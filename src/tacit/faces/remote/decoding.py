@@ -23,7 +23,7 @@ Told = Mapping[str, Any]
 def release_of(told: Told) -> Release:
     """An answer."""
     shapes = _shapes(told["shapes"])
-    endless = {tuple(place) for place in told["endless"]}
+    endless = {tuple(cell) for cell in told["endless"]}
     errors = tuple(
         tuple(math.inf if (row, column) in endless else error for column, error in enumerate(widths))
         for row, widths in enumerate(told["errors"])

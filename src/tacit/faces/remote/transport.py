@@ -88,36 +88,36 @@ class HttpTransport:
         raise AssertionError("unreachable")
 
     def _connect(self) -> http.client.HTTPConnection:
-        made: http.client.HTTPConnection
+        connection: http.client.HTTPConnection
         if self._tls is None:
-            made = http.client.HTTPConnection(self.host, self._port, timeout=self._timeout)
+            connection = http.client.HTTPConnection(self.host, self._port, timeout=self._timeout)
         else:
-            made = http.client.HTTPSConnection(self.host, self._port, timeout=self._timeout, context=self._tls)
+            connection = http.client.HTTPSConnection(self.host, self._port, timeout=self._timeout, context=self._tls)
         try:
-            made.connect()
-            made.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._check_fingerprint(made)
+            connection.connect()
+            connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._check_fingerprint(connection)
         except ssl.SSLCertVerificationError as error:
-            made.close()
+            connection.close()
             raise AccessDenied(
                 f"the certificate of {self.host} is not trusted: {error.verify_message}",
                 hint="give ca= the file of a certificate, or fingerprint= what the server prints when it starts",
             ) from None
         except OSError as error:
-            made.close()
+            connection.close()
             raise ServerUnreachable(
                 f"{self.host}:{self._port} cannot be reached: {error.strerror or type(error).__name__}",
                 hint="is tacit serve running there?",
             ) from None
-        return made
+        return connection
 
-    def _check_fingerprint(self, made: http.client.HTTPConnection) -> None:
+    def _check_fingerprint(self, connection: http.client.HTTPConnection) -> None:
         """Before anything is sent: the token is for one server alone."""
         if self._fingerprint is None:
             return
-        shown = made.sock.getpeercert(binary_form=True) if isinstance(made.sock, ssl.SSLSocket) else None
+        shown = connection.sock.getpeercert(binary_form=True) if isinstance(connection.sock, ssl.SSLSocket) else None
         if shown is None or not hmac.compare_digest(hashlib.sha256(shown).hexdigest(), self._fingerprint):
-            made.close()
+            connection.close()
             raise AccessDenied(
                 f"the certificate of {self.host} has another fingerprint: somebody may stand in between",
                 hint="compare it with what tacit serve prints when it starts",
@@ -127,14 +127,14 @@ class HttpTransport:
 def _told(status: int, content: bytes) -> dict[str, Any]:
     """The reply's object. Raises the error that the server tells of."""
     try:
-        found = json.loads(content)
+        body = json.loads(content)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        body = None
+    if not isinstance(body, dict):
         raise ServerUnreachable(f"what answers there is no tacit server: HTTP {status}", hint="check the address")
     if status == 200:
-        return found
-    told = found.get("error")
+        return body
+    told = body.get("error")
     told = told if isinstance(told, dict) else {}
     message, hint = str(told.get("message", f"HTTP {status}")), str(told.get("hint", ""))
     raise kind_of(str(told.get("code", "")))(message, hint=hint)
@@ -143,9 +143,9 @@ def _told(status: int, content: bytes) -> dict[str, Any]:
 def kind_of(code: str) -> type[TacitError]:
     """The error that a code stands for: QueryRefused for `query_refused`; EngineError where nothing is known of it."""
     name = "".join(part.capitalize() for part in code.split("_"))
-    found = getattr(error_tree, name, None)
-    if isinstance(found, type) and issubclass(found, TacitError):
-        return found
+    kind = getattr(error_tree, name, None)
+    if isinstance(kind, type) and issubclass(kind, TacitError):
+        return kind
     return _KINDS.get(code, EngineError)
 
 

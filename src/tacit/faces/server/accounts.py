@@ -61,20 +61,20 @@ class Accounts:
     def check(self, name: str, password: str) -> Principal | None:
         """Who gave this password; None if it is wrong. A name without an account takes as long."""
         accepted = self.scram(name).accepts(password)
-        found = self._book().find(name)
-        return _principal(found) if accepted and found is not None else None
+        account = self._book().find(name)
+        return _principal(account) if accepted and account is not None else None
 
     def by_token(self, token: str) -> Principal | None:
         """Whose token this is; None if it is nobody's."""
         if len(token) > _LONGEST_TOKEN:
             return None
-        found = self._book().owner(_hash(token))
-        return None if found is None else _principal(found)
+        account = self._book().owner(_hash(token))
+        return None if account is None else _principal(account)
 
     def find(self, name: str) -> Principal | None:
         """Whose name this is. For those who have proved it in another way, such as a SCRAM exchange."""
-        found = self._book().find(name)
-        return None if found is None else _principal(found)
+        account = self._book().find(name)
+        return None if account is None else _principal(account)
 
     def all(self) -> tuple[Credentials, ...]:
         """Every account, by name."""
@@ -129,8 +129,8 @@ class Accounts:
 
     @staticmethod
     def _verifier(book: AccountBook, name: str) -> ScramVerifier | None:
-        found = book.find(name)
-        return None if found is None else found.verifier
+        account = book.find(name)
+        return None if account is None else account.verifier
 
     def _book(self) -> AccountBook:
         """What the file holds now; without a file, nobody has an account."""
@@ -163,10 +163,10 @@ def _principal(credentials: Credentials) -> Principal:
 
 
 def _known(book: AccountBook, name: str) -> Credentials:
-    found = book.find(name)
-    if found is None:
+    account = book.find(name)
+    if account is None:
         raise PolicyError(f"{name!r} has no account", hint="tacit analyst list shows who has one")
-    return found
+    return account
 
 
 def _verifier_of(password: str) -> ScramVerifier:
@@ -187,8 +187,8 @@ def _hash(token: str) -> str:
 
 
 def _stamp(path: Path) -> _Stamp:
-    found = path.stat()
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    status = path.stat()
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _read(path: Path) -> AccountBook:

@@ -50,17 +50,17 @@ def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
 
 def fingerprint(certificate: Path) -> str:
     """By which a client may know the certificate: `sha256:…`, of the whole of it."""
-    found = x509.load_pem_x509_certificate(certificate.read_bytes())
-    return f"sha256:{found.fingerprint(hashes.SHA256()).hex()}"
+    loaded = x509.load_pem_x509_certificate(certificate.read_bytes())
+    return f"sha256:{loaded.fingerprint(hashes.SHA256()).hex()}"
 
 
 def _still_good(certificate: Path, key: Path) -> bool:
     """Whether there is one that does not end within a month."""
     try:
-        found = x509.load_pem_x509_certificate(certificate.read_bytes())
+        loaded = x509.load_pem_x509_certificate(certificate.read_bytes())
     except (OSError, ValueError):
         return False
-    return key.exists() and found.not_valid_after_utc > datetime.now(UTC) + timedelta(days=30)
+    return key.exists() and loaded.not_valid_after_utc > datetime.now(UTC) + timedelta(days=30)
 
 
 def _write_self_made(certificate: Path, key: Path, *, names: tuple[str, ...]) -> None:

@@ -148,14 +148,14 @@ def _listening(host: str, port: int | None) -> Iterator[socket.socket | None]:
         yield None
         return
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as made:  # or its connections wait for ACKs
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:  # or its connections wait for ACKs
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            made.bind((host, port))
-            made.listen(_BACKLOG)
+            listener.bind((host, port))
+            listener.listen(_BACKLOG)
         except (OSError, UnicodeError) as error:
             raise cannot_listen(host, port, error) from None
-        yield made
+        yield listener
 
 
 def cannot_listen(host: str, port: int, error: OSError | UnicodeError) -> PolicyError:

@@ -22,7 +22,7 @@ from tacit.faces.catalogue import Catalogue, catalogue
 from tacit.faces.log_file import log
 from tacit.faces.opening import Opened, open_policy
 from tacit.faces.server.accounts import Accounts
-from tacit.faces.server.calls import CuratorCall, Colleagues
+from tacit.faces.server.calls import Colleagues, CuratorCall
 from tacit.faces.server.turns import Turns, stopping
 from tacit.ledger import Entry
 from tacit.policy import Policy, load_policy
@@ -295,7 +295,7 @@ def open_hub(path: Path | str, *, processes: Callable[[Policy], Colleagues | Non
 
 def _stamp(path: Path) -> _Stamp:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    return status.st_ino, status.st_mtime_ns, status.st_size

@@ -130,26 +130,27 @@ def _show(result: Anonymised, form: Plain, *, output: Path | None, report: Path 
     )
     from tacit.faces.formatting import show_json
 
-    made = result.report
+    measured = result.report
     if form is Plain.JSON:
-        show_json(plain_report(made))
+        show_json(plain_report(measured))
         return
-    print_lines(f"every class satisfies {', '.join(made.models)}: recomputed from the published table", "")
-    print_lines(counted_words(made.unit), "", dim=True)
-    print_table(("what it costs", ""), cost_rows(made), right=(1,))
+    print_lines(f"every class satisfies {', '.join(measured.models)}: recomputed from the published table", "")
+    print_lines(counted_words(measured.unit), "", dim=True)
+    print_table(("what it costs", ""), cost_rows(measured), right=(1,))
     columns = [
-        (c.name, f"{c.ncp:.2%}", f"{c.entropy_loss:.1%}", f"{c.values:,}", f"{c.cells:,}") for c in made.utility.columns
+        (c.name, f"{c.ncp:.2%}", f"{c.entropy_loss:.1%}", f"{c.values:,}", f"{c.cells:,}")
+        for c in measured.utility.columns
     ]
     print_lines("")
     print_table(("column", "loss", "entropy lost", "values", "cells"), columns, right=(1, 2, 3, 4))
     print_lines("")
-    print_table(("what can be found out", "before", "after"), risk_rows(made), right=(1, 2))
+    print_table(("what can be found out", "before", "after"), risk_rows(measured), right=(1, 2))
     print_lines("")
-    if made.left_out:
-        print_lines(f"left out, having no role: {', '.join(made.left_out)}", dim=True)
-    for said in (*kept_words(made), recorded_words(made)):
+    if measured.left_out:
+        print_lines(f"left out, having no role: {', '.join(measured.left_out)}", dim=True)
+    for said in (*kept_words(measured), recorded_words(measured)):
         print_lines(said, dim=True)
-    for said in earlier_words(made):
+    for said in earlier_words(measured):
         print_lines(f"warning: {said}")
     for path in (output, report):
         if path is not None:

@@ -41,42 +41,42 @@ def hierarchies(path: Path | None, bands: Sequence[str], prefix: Sequence[str]) 
     """Those of a file, and those of --bands and --prefix."""
     from tacit.release.anonymise import Prefix, load_hierarchies, parse_bands
 
-    found: dict[str, Hierarchy] = {} if path is None else load_hierarchies(path)
+    by_column: dict[str, Hierarchy] = {} if path is None else load_hierarchies(path)
     for text in bands:
         column, value = _pair(text, "--bands")
-        found[column] = parse_bands(value)
+        by_column[column] = parse_bands(value)
     for text in prefix:
         column, value = _pair(text, "--prefix")
         if not all(part.strip().isdigit() for part in value.split(",")):
             raise InvalidParameter(f"--prefix takes lengths, such as 3,2,1: got {value!r}")
-        found[column] = Prefix(tuple(int(part) for part in value.split(",")))
-    return found
+        by_column[column] = Prefix(tuple(int(part) for part in value.split(",")))
+    return by_column
 
 
 def ends(given: Sequence[str] | None, option: str) -> dict[str, object]:
     """Tops or bottoms: numbers or dates."""
-    found: dict[str, object] = {}
+    by_column: dict[str, object] = {}
     for text in given or ():
         column, value = _pair(text, option)
         try:
-            found[column] = float(value)
+            by_column[column] = float(value)
         except ValueError:
-            found[column] = _date(value, option)
-    return found
+            by_column[column] = _date(value, option)
+    return by_column
 
 
 def grids(given: Sequence[str] | None) -> dict[str, object]:
     """Where intervals may end: a step, or a unit of dates."""
-    found: dict[str, object] = {}
+    by_column: dict[str, object] = {}
     for text in given or ():
         column, value = _pair(text, "--grid")
         try:
             number = float(value)
         except ValueError:
-            found[column] = value.lower()
+            by_column[column] = value.lower()
         else:
-            found[column] = int(number) if number.is_integer() else number
-    return found
+            by_column[column] = int(number) if number.is_integer() else number
+    return by_column
 
 
 def _date(text: str, option: str) -> datetime.date:

@@ -44,13 +44,13 @@ class Conversation:
                 hint="ask for less; people raise the limit, not agents",
             )
         self.spent += epsilon
-        found: list[Release] = []
+        releases: list[Release] = []
         try:
-            yield found
+            yield releases
         except UNCHARGED:
             self.spent -= epsilon
             raise
-        self.spent += sum((each.cost.epsilon for each in found), -epsilon if found else Fraction(0))
+        self.spent += sum((each.cost.epsilon for each in releases), -epsilon if releases else Fraction(0))
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ class Conversations:
             if now - at < self.idle and len(self._known) < MOST:
                 break
             del self._known[key]
-        _, found = self._known.pop((analyst, name), (now, Conversation(analyst, limit)))
-        found.limit = limit
-        self._known[analyst, name] = now, found
-        return found
+        _, conversation = self._known.pop((analyst, name), (now, Conversation(analyst, limit)))
+        conversation.limit = limit
+        self._known[analyst, name] = now, conversation
+        return conversation

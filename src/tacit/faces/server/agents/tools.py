@@ -52,8 +52,8 @@ class AgentTools:
         """Say what a question would cost and how far off its answer would be. Free."""
         question = asked(_exact(arguments))
         session = self.hub.session(conversation.analyst, question.epsilon, question.delta)
-        found = await self.hub.explain(session, question.sql, question.parameters)
-        return str(found), found.to_dict()
+        explanation = await self.hub.explain(session, question.sql, question.parameters)
+        return str(explanation), explanation.to_dict()
 
     async def ask(self, conversation: Conversation, arguments: Body) -> tuple[str, Body]:
         """Answer a question, with noise and error bars; it is charged."""
@@ -69,16 +69,16 @@ class AgentTools:
                 hint="give a price, or WITHIN a number",
             )
         with conversation.reserved(priced.loss.epsilon) as answers:
-            found = await self.hub.ask(session, question.sql, question.parameters)
-            if isinstance(found, Release):
-                answers.append(found)
-        return str(found), release_body(found)
+            answer = await self.hub.ask(session, question.sql, question.parameters)
+            if isinstance(answer, Release):
+                answers.append(answer)
+        return str(answer), release_body(answer)
 
     async def budget(self, conversation: Conversation, arguments: Body) -> tuple[str, Body]:
         """Say what is spent and left. Free."""
         _none(arguments)
-        found = await asyncio.to_thread(self.hub.balance, conversation.analyst)
-        return str(found), found.to_dict()
+        balance = await asyncio.to_thread(self.hub.balance, conversation.analyst)
+        return str(balance), balance.to_dict()
 
     async def call(self, conversation: Conversation, name: str, arguments: Body) -> types.CallToolResult:
         """What a tool gives; a refusal is a result too, and says what is left as every other."""
@@ -99,8 +99,8 @@ class AgentTools:
         left = {"epsilon": decimal_text(conversation.left), "of": decimal_text(conversation.limit)}
         lines = [text, "", f"left in this conversation: ε = {left['epsilon']} of {left['of']}"]
         try:
-            found = await asyncio.to_thread(self.hub.balance, conversation.analyst)
-            lines.append(f"left of the budget of {conversation.analyst}: {found.left}")
+            balance = await asyncio.to_thread(self.hub.balance, conversation.analyst)
+            lines.append(f"left of the budget of {conversation.analyst}: {balance.left}")
         except TacitError:
             lines.append("left of the budget: not known now")
         structured = None if failed else finite({**body, "conversation": left})
@@ -128,10 +128,10 @@ def _named(name: str) -> _Tool:
 
 def listed() -> list[types.Tool]:
     """The tools as agents are told of them."""
-    found = []
+    lines = []
     for name, tool in _BY_NAME.items():
         free = name != "ask"
-        found.append(
+        lines.append(
             types.Tool(
                 name=name,
                 description=tool.__doc__ or "",
@@ -141,7 +141,7 @@ def listed() -> list[types.Tool]:
                 ),
             )
         )
-    return found
+    return lines
 
 
 def _none(arguments: Body) -> None:

@@ -93,25 +93,25 @@ async def price(console: Console, visit: Visit) -> Response:
 
 async def answer(console: Console, visit: Visit) -> Response:
     """The page of one answer: of a form, while it is remembered, or of an entry of the ledger."""
-    found, form = await _found(console, visit)
-    answers = found.answers if isinstance(found, BatchRelease) else (found,)
+    given, form = await _found(console, visit)
+    answers = given.answers if isinstance(given, BatchRelease) else (given,)
     shown = [ShownAnswer.of(one) for one in answers]
-    place = visit.request.url.path
-    return await _editor(console, visit, form, answers=shown, place=place)
+    path = visit.request.url.path
+    return await _editor(console, visit, form, answers=shown, place=path)
 
 
 async def as_csv(console: Console, visit: Visit) -> Response:
     """The same as a file for spreadsheets; the answers of a batch one below the other."""
-    found, _ = await _found(console, visit)
-    answers = found.answers if isinstance(found, BatchRelease) else (found,)
+    given, _ = await _found(console, visit)
+    answers = given.answers if isinstance(given, BatchRelease) else (given,)
     text = "\n".join(one.to_csv() for one in answers)
     return Response(text, media_type="text/csv; charset=utf-8", headers=_file("answer.csv"))
 
 
 async def as_json(console: Console, visit: Visit) -> Response:
     """The same for programs, as the API has it."""
-    found, _ = await _found(console, visit)
-    return Response(found.to_json(indent=1) + "\n", media_type="application/json", headers=_file("answer.json"))
+    given, _ = await _found(console, visit)
+    return Response(given.to_json(indent=1) + "\n", media_type="application/json", headers=_file("answer.json"))
 
 
 def _file(name: str) -> dict[str, str]:
@@ -121,8 +121,8 @@ def _file(name: str) -> dict[str, str]:
 async def words(console: Console, visit: Visit) -> Response:
     """What may be completed: names of the public schema, and words of the language."""
     await asyncio.to_thread(console.hub.check_policy)
-    found = [list(pair) for pair in candidates(console.hub.catalogue)]
-    return JSONResponse(found, headers=HEADERS)
+    pairs = [list(pair) for pair in candidates(console.hub.catalogue)]
+    return JSONResponse(pairs, headers=HEADERS)
 
 
 async def _answered(console: Console, name: str, *, form: QuestionForm, asked: str) -> AnsweredForm:
@@ -146,13 +146,13 @@ async def _found(console: Console, visit: Visit) -> tuple[Release | BatchRelease
     charged = next((entry for entry in entries if entry.request_id == wanted or entry.seq == number), None)
     if charged is not None and settled is None:
         settled = next((entry for entry in entries if entry.act == "settle" and entry.charge == charged.seq), None)
-    found = None
+    given = None
     if settled is not None:
-        found = await console.hub.replay(console.hub.session(name), settled.hash)
-    if found is None or charged is None:
+        given = await console.hub.replay(console.hub.session(name), settled.hash)
+    if given is None or charged is None:
         raise QueryRefused("no answer of yours has this address", hint="the log lists your answers")
     questions = () if charged.asked is None else charged.asked.questions
-    return found, QuestionForm(questions[0] if len(questions) == 1 else "")
+    return given, QuestionForm(questions[0] if len(questions) == 1 else "")
 
 
 async def _editor(console: Console, visit: Visit, form: QuestionForm, **content: object) -> Response:
@@ -203,8 +203,8 @@ def _is_too_dear(loss: Loss, status: BudgetStatus) -> bool:
 
 
 def _first_price(console: Console) -> str:
-    found = console.hub.policy.budget.default_epsilon
-    return _FIRST if found is None else decimal_text(found)
+    price = console.hub.policy.budget.default_epsilon
+    return _FIRST if price is None else decimal_text(price)
 
 
 def _highest(console: Console) -> Fraction:

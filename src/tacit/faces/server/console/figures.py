@@ -87,8 +87,8 @@ def figures(release: Release) -> tuple[AnswerFigure, ...]:
     keys = release.keys
     if keys is None:
         keys = tuple(index for index in range(len(release.columns)) if index not in noisy)
-    made = (_figure(release, column, keys) for column in sorted(noisy - set(keys)))
-    return tuple(figure for figure in made if figure is not None)
+    drawn = (_figure(release, column, keys) for column in sorted(noisy - set(keys)))
+    return tuple(figure for figure in drawn if figure is not None)
 
 
 def placed_bars(title: str, rows: Sequence[tuple[str, float, str]]) -> AnswerFigure:
@@ -126,8 +126,8 @@ def _rows(release: Release, column: int, keys: Sequence[int]) -> Iterator[_Row]:
 def _number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
         return None
-    found = plain(value)
-    number = float(found) if not isinstance(found, int) or abs(found) < _HUGE else math.inf
+    shown = plain(value)
+    number = float(shown) if not isinstance(shown, int) or abs(shown) < _HUGE else math.inf
     return number if math.isfinite(number) and abs(number) < _HUGE else None
 
 

@@ -39,18 +39,18 @@ class GivenAnswers:
             return await asyncio.shield(known[asked])
         known[asked] = answer = asyncio.get_running_loop().create_future()
         try:
-            found = await act()
+            given = await act()
         except BaseException as error:
             known.pop(asked, None)
             answer.set_exception(error)
             answer.exception()  # whoever waits is told; that nobody does is no mistake
             raise
-        answer.set_result(found)
+        answer.set_result(given)
         while len(known) > MOST and next(iter(known.values())).done():
             known.popitem(last=False)
-        return found
+        return given
 
     def find(self, analyst: str, asked: str) -> AnsweredForm | None:
         """The answer to a form of this analyst's, if it is still remembered."""
-        found = self._known.get(analyst, OrderedDict()).get(asked)
-        return found.result() if found is not None and found.done() and not found.exception() else None
+        answer = self._known.get(analyst, OrderedDict()).get(asked)
+        return answer.result() if answer is not None and answer.done() and not answer.exception() else None

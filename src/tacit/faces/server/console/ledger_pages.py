@@ -112,14 +112,14 @@ async def _log(console: Console, visit: Visit, *, verdict: Verdict | None) -> Re
 def log_lines(entries: Sequence[Entry]) -> list[LogLine]:
     """The charges and the acts of the curator, each in one line; what ended a charge stands beside it."""
     ends = {entry.charge: entry.hash for entry in entries if entry.act == "settle"}
-    made = []
+    lines = []
     for entry in entries:
         if entry.act in {"settle", "fail"}:
             continue
         number, when, act, who, price, ended, _, question = entry_row(entry)
         settled = ends.get(entry.seq, "") if entry.kind == "query" else ""
-        made.append(LogLine(entry, number, when, act, who, price, ended, question, settled))
-    return made
+        lines.append(LogLine(entry, number, when, act, who, price, ended, question, settled))
+    return lines
 
 
 def _examined(console: Console) -> Verdict:

@@ -55,9 +55,9 @@ def static_files() -> Mapping[str, StaticFile]:
     """All there are, by name. What is asked for is looked up here, and never on a disk."""
     folder = files("tacit.faces.server.console") / "static"
     return {
-        found.name: StaticFile(found.read_bytes(), _KINDS[found.name[found.name.rindex(".") :]])
-        for found in folder.iterdir()
-        if found.name.endswith(tuple(_KINDS))
+        path.name: StaticFile(path.read_bytes(), _KINDS[path.name[path.name.rindex(".") :]])
+        for path in folder.iterdir()
+        if path.name.endswith(tuple(_KINDS))
     }
 
 

@@ -31,8 +31,8 @@ class PlacedFinding:
     @classmethod
     def of(cls, finding: Finding, lines: list[str]) -> PlacedFinding:
         """The line is that of the text that was checked."""
-        found = _LINE.match(finding.message)
-        number = None if found is None else int(found[1])
+        match = _LINE.match(finding.message)
+        number = None if match is None else int(match[1])
         inside = number is not None and 0 < number <= len(lines)
         return cls(finding, number, lines[number - 1] if inside and number is not None else "")
 
@@ -50,7 +50,7 @@ class PolicyPreview:
     @property
     def warnings(self) -> int:
         """How many findings are more than notes."""
-        return sum(found.finding.level is not Severity.NOTE for found in self.findings)
+        return sum(placed.finding.level is not Severity.NOTE for placed in self.findings)
 
 
 async def show(console: Console, visit: Visit) -> Response:

@@ -45,10 +45,10 @@ class QuestionForm:
         if together:
             price, delta = positive(self.epsilon, "epsilon"), session.delta
             return await hub.batch(session, together, epsilon=price, delta=delta, request_id=request_id)
-        found = await hub.ask(session, self.sql, values, request_id=request_id)
-        if isinstance(found, Explanation):  # who shows the form looked before
+        answer = await hub.ask(session, self.sql, values, request_id=request_id)
+        if isinstance(answer, Explanation):  # who shows the form looked before
             raise QueryRefused("EXPLAIN gives no answer: asking pays for one")
-        return found
+        return answer
 
     async def explain(self, hub: Hub, analyst: str) -> Explanation:
         """What it would cost, and how far off its answer would be. Free."""
@@ -61,14 +61,14 @@ class QuestionForm:
 
     def _batch(self, values: Parameters) -> Sequence[str]:
         """The questions, where there are several."""
-        found = questions(self.sql)
-        if len(found) < 2:
+        texts = questions(self.sql)
+        if len(texts) < 2:
             return ()
         if values:
             raise InvalidParameter("a batch has no parameters here", hint="write the values into its questions")
         if not self.epsilon:
             raise InvalidParameter("a batch has one price: write ε beside it")
-        return found
+        return texts
 
     def _values(self) -> Parameters:
         """The parameters, read as the API reads them."""

@@ -57,7 +57,7 @@ async def _page(
     return console.page(
         "risk.html",
         visitor=visit.visitor,
-        accounts=[found for account in accounts if (found := _spent(account)) is not None],
+        accounts=[spent for account in accounts if (spent := _spent(account)) is not None],
         kept=kept,
         trouble=trouble,
         sql=sql,

@@ -78,10 +78,10 @@ def _static(console: Console) -> Route:
     known = static_files()
 
     async def send(request: Request) -> Response:
-        found: StaticFile | None = known.get(request.path_params["name"])
-        if found is None:
+        file: StaticFile | None = known.get(request.path_params["name"])
+        if file is None:
             return trouble(console, request, QueryRefused("there is no such file"), status=404)
-        kept = _A_YEAR if request.query_params.get("v") == found.mark else "no-cache"
-        return Response(found.content, media_type=found.kind, headers={**HEADERS, "cache-control": kept})
+        kept = _A_YEAR if request.query_params.get("v") == file.mark else "no-cache"
+        return Response(file.content, media_type=file.kind, headers={**HEADERS, "cache-control": kept})
 
     return Route("/static/{name}", guarded(console, send), methods=["GET"])

@@ -70,14 +70,14 @@ def _shown(name: str, survey: Survey) -> ShownSurvey:
     if not survey.reports.exists() or not survey.reports.stat().st_size:
         return ShownSurvey(survey, name, price, None, None, None)
     try:
-        found = estimate(survey)
+        findings = estimate(survey)
     except TacitError as error:
         return ShownSurvey(survey, name, price, None, None, error)
-    style = "{:,.4g}" if found.is_mean else "{:.1%}"
+    style = "{:,.4g}" if findings.is_mean else "{:.1%}"
     rows = []
-    for one in found.findings:
+    for one in findings.findings:
         text = f"{style.format(one.value)} ({style.format(one.low)} … {style.format(one.high)})"
         rows.append((one.label, one.value, (one.low, one.high), text))
     return ShownSurvey(
-        survey, name, price, found, placed_intervals("share" if not found.is_mean else "mean", rows), None
+        survey, name, price, findings, placed_intervals("share" if not findings.is_mean else "mean", rows), None
     )

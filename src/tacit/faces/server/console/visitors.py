@@ -60,17 +60,17 @@ class Sessions:
     def find(self, cookie: str, accounts: Accounts) -> Visitor | None:
         """Whose cookie it is; None if the session is over, or its account is not what it was."""
         key, now = _hash(cookie), self._clock()
-        found = self._open.get(key)
-        if found is None:
+        session = self._open.get(key)
+        if session is None:
             return None
-        late = now - found.used > IDLE or now - found.began > LONGEST
-        changed = accounts.find(found.principal.name) != found.principal
-        if late or changed or accounts.scram(found.principal.name).stored_key != found.verifier:
+        late = now - session.used > IDLE or now - session.began > LONGEST
+        changed = accounts.find(session.principal.name) != session.principal
+        if late or changed or accounts.scram(session.principal.name).stored_key != session.verifier:
             del self._open[key]
             return None
-        found.used = now
+        session.used = now
         self._open.move_to_end(key)
-        return Visitor(found.principal.name, found.principal.role, self.token(cookie))
+        return Visitor(session.principal.name, session.principal.role, self.token(cookie))
 
     def end(self, cookie: str) -> None:
         """Sign out."""

@@ -10,46 +10,46 @@ from tacit.curator.forms.batch_release import BatchRelease
 from tacit.curator.forms.shape import ColumnShape
 
 
-def release_body(found: Release | BatchRelease | Explanation) -> dict[str, object]:
+def release_body(answer: Release | BatchRelease | Explanation) -> dict[str, object]:
     """An answer as JSON; `id` finds it again."""
-    if isinstance(found, Explanation):
-        return explanation_body(found)
-    if isinstance(found, BatchRelease):
-        receipt = {**_part(found, "receipt"), "unit": found.receipt.unit, "guarantee": found.receipt.guarantee}
-        answers = [_answer(each) for each in found.answers]
-        return {"id": found.receipt.entry, **found.to_dict(), "answers": answers, "receipt": receipt}
-    return {"id": found.receipt.entry, **_answer(found)}
+    if isinstance(answer, Explanation):
+        return explanation_body(answer)
+    if isinstance(answer, BatchRelease):
+        receipt = {**_part(answer, "receipt"), "unit": answer.receipt.unit, "guarantee": answer.receipt.guarantee}
+        answers = [_answer(each) for each in answer.answers]
+        return {"id": answer.receipt.entry, **answer.to_dict(), "answers": answers, "receipt": receipt}
+    return {"id": answer.receipt.entry, **_answer(answer)}
 
 
-def explanation_body(found: Explanation) -> dict[str, object]:
+def explanation_body(explanation: Explanation) -> dict[str, object]:
     """An explanation as JSON."""
     return {
-        "bounding": found.bounding,
-        "confidence": float(found.confidence),
-        "covers": found.covers,
-        **found.to_dict(),
-        "statements": list(found.sql),
-        "pretty": list(found.pretty),
-        "shapes": _shapes(found.shapes),
-        "computed": list(found.computed),
-        "piloted": found.piloted,
+        "bounding": explanation.bounding,
+        "confidence": float(explanation.confidence),
+        "covers": explanation.covers,
+        **explanation.to_dict(),
+        "statements": list(explanation.sql),
+        "pretty": list(explanation.pretty),
+        "shapes": _shapes(explanation.shapes),
+        "computed": list(explanation.computed),
+        "piloted": explanation.piloted,
     }
 
 
-def _answer(found: Release) -> dict[str, object]:
+def _answer(release: Release) -> dict[str, object]:
     """With the columns' types, and where an error bar has no end: JSON has no infinity."""
     endless = [
         [row, column]
-        for row, widths in enumerate(found.errors)
+        for row, widths in enumerate(release.errors)
         for column, width in enumerate(widths)
         if width is not None and math.isinf(width)
     ]
-    keys = None if found.keys is None else list(found.keys)
-    return {**found.to_dict(), "shapes": _shapes(found.shapes), "keys": keys, "endless": endless}
+    keys = None if release.keys is None else list(release.keys)
+    return {**release.to_dict(), "shapes": _shapes(release.shapes), "keys": keys, "endless": endless}
 
 
-def _part(found: BatchRelease, name: str) -> dict[str, object]:
-    part = found.to_dict()[name]
+def _part(batch: BatchRelease, name: str) -> dict[str, object]:
+    part = batch.to_dict()[name]
     return dict(part) if isinstance(part, dict) else {}
 
 

@@ -38,8 +38,8 @@ class Api:
         session = self.hub.session(analyst, question.epsilon, question.delta)
 
         async def act(key: str | None) -> Response:
-            found = await self.hub.ask(session, question.sql, question.parameters, request_id=key)
-            return answer(release_body(found))
+            given = await self.hub.ask(session, question.sql, question.parameters, request_id=key)
+            return answer(release_body(given))
 
         return await self.keys.once(request, analyst, act)
 
@@ -49,14 +49,14 @@ class Api:
         if "questions" in body:
             batch = asked_together(body)
             session = self.hub.session(analyst)
-            found = await self.hub.explain_batch(
+            explanation = await self.hub.explain_batch(
                 session, batch.questions, epsilon=batch.epsilon, within=batch.within, delta=batch.delta
             )
         else:
             question = asked(body)
             session = self.hub.session(analyst, question.epsilon, question.delta)
-            found = await self.hub.explain(session, question.sql, question.parameters)
-        return answer(explanation_body(found))
+            explanation = await self.hub.explain(session, question.sql, question.parameters)
+        return answer(explanation_body(explanation))
 
     async def batch(self, request: Request, analyst: str) -> Response:
         """Answer several questions for one price."""
@@ -64,7 +64,7 @@ class Api:
         session = self.hub.session(analyst)
 
         async def act(key: str | None) -> Response:
-            found = await self.hub.batch(
+            given = await self.hub.batch(
                 session,
                 batch.questions,
                 epsilon=batch.epsilon,
@@ -73,7 +73,7 @@ class Api:
                 request_id=key,
                 fresh=batch.fresh,
             )
-            return answer(release_body(found))
+            return answer(release_body(given))
 
         return await self.keys.once(request, analyst, act)
 
@@ -96,10 +96,10 @@ class Api:
 
     async def release(self, request: Request, analyst: str) -> Response:
         """Show an answer again."""
-        found = await self.hub.replay(self.hub.session(analyst), request.path_params["id"])
-        if found is None:
+        given = await self.hub.replay(self.hub.session(analyst), request.path_params["id"])
+        if given is None:
             return problem(404, "not_found", "no answer of yours has this id", hint="/v1/log lists your entries")
-        return answer(release_body(found))
+        return answer(release_body(given))
 
     async def health(self, request: Request) -> Response:
         """Say whether questions are taken."""

@@ -42,12 +42,12 @@ class AskedTogether:
 def read_json(content: bytes) -> dict[str, object]:
     """The object in a request's body. Numbers with a point are decimals, as they were typed."""
     try:
-        found = json.loads(content, parse_float=_decimal, parse_constant=_no_constant)
+        body = json.loads(content, parse_float=_decimal, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         raise InvalidParameter("the body is not JSON", hint='send {"sql": "DP-SELECT 0.5 COUNT(*) FROM …"}') from None
-    if not isinstance(found, dict):
+    if not isinstance(body, dict):
         raise InvalidParameter("the body is not a JSON object", hint='send {"sql": "DP-SELECT 0.5 COUNT(*) FROM …"}')
-    return found
+    return body
 
 
 def asked(body: Mapping[str, object]) -> QuestionBody:

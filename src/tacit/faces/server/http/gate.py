@@ -101,10 +101,10 @@ async def read_body(request: Request) -> bytes:
 def known(request: Request, hub: Hub) -> Principal:
     """Whose token the request bears. Raises AccessDenied, in the same words whatever is wrong with it."""
     scheme, _, token = (request.headers.get("authorization") or "").partition(" ")
-    found = hub.accounts.by_token(token.strip()) if scheme.lower() == "bearer" else None
-    if found is None:
+    account = hub.accounts.by_token(token.strip()) if scheme.lower() == "bearer" else None
+    if account is None:
         raise AccessDenied("no token that is known here", hint="send Authorization: Bearer TOKEN")
-    return found
+    return account
 
 
 def analyst(request: Request, hub: Hub) -> str:

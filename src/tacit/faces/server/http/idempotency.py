@@ -49,19 +49,19 @@ class RequestKeys:
         reply: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         known[key] = digest, reply
         try:
-            made = await act(key)
+            first = await act(key)
         except BaseException as error:
             known.pop(key, None)
             reply.set_exception(error)
             reply.exception()  # whoever waits is told; that nobody does is no mistake
             raise
-        reply.set_result(made)
+        reply.set_result(first)
         while len(known) > MOST_KEYS:
             oldest = next(iter(known))
             if not known[oldest][1].done():
                 break
             del known[oldest]
-        return copied(made)
+        return copied(first)
 
 
 def key_of(request: Request) -> str | None:

@@ -196,28 +196,28 @@ def document() -> dict[str, object]:
 def _operation(route: ApiRoute) -> dict[str, object]:
     replies = {"200": _reply(route.does, *route.gives)}
     replies |= {str(status): _reply(_REASONS[status], "Error") for status in route.refuses}
-    made: dict[str, object] = {"operationId": route.name, "summary": route.does, "responses": replies}
+    operation: dict[str, object] = {"operationId": route.name, "summary": route.does, "responses": replies}
     if route.takes:
-        made["requestBody"] = {"required": True, "content": _content(*route.takes)}
+        operation["requestBody"] = {"required": True, "content": _content(*route.takes)}
     parameters = _parameters(route)
     if parameters:
-        made["parameters"] = parameters
+        operation["parameters"] = parameters
     if route.is_open:
-        made["security"] = []
-    return made
+        operation["security"] = []
+    return operation
 
 
 def _parameters(route: ApiRoute) -> list[object]:
-    found: list[object] = []
+    parameters: list[object] = []
     if "{id}" in route.path:
-        found.append({"name": "id", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}})
+        parameters.append({"name": "id", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}})
     if route.limited:
         limit = {"type": "integer", "minimum": 1, "maximum": 1000, "default": 50}
-        found.append({"name": "limit", "in": "query", "schema": limit})
+        parameters.append({"name": "limit", "in": "query", "schema": limit})
     if route.repeats:
         key = {"type": "string", "minLength": 1, "maxLength": LONGEST, "pattern": "^[!-~]+$"}
-        found.append({"name": "Idempotency-Key", "in": "header", "schema": key})
-    return found
+        parameters.append({"name": "Idempotency-Key", "in": "header", "schema": key})
+    return parameters
 
 
 def _reply(description: str, *schemas: str) -> dict[str, object]:

@@ -131,9 +131,9 @@ async def _undone(executor: Executor) -> Outcome:
 async def _back_to(executor: Executor, name: str) -> Outcome:
     transaction = executor.transaction
     transaction.need("ROLLBACK TO SAVEPOINT")
-    place = transaction.savepoint(name)
-    executor.settings.values = dict(transaction.savepoints[place][1])
-    transaction.savepoints = transaction.savepoints[: place + 1]
+    savepoint = transaction.savepoint(name)
+    executor.settings.values = dict(transaction.savepoints[savepoint][1])
+    transaction.savepoints = transaction.savepoints[: savepoint + 1]
     transaction.status = "T" if transaction.is_open else "I"
     return Outcome("ROLLBACK")
 
@@ -149,8 +149,8 @@ async def _savepoint(executor: Executor, prepared: PreparedStatement, bound: Bou
 
 async def _release(executor: Executor, prepared: PreparedStatement, bound: Bound) -> Outcome:
     executor.transaction.need("RELEASE SAVEPOINT")
-    place = executor.transaction.savepoint(prepared.statement.tokens[-1].value)
-    executor.transaction.savepoints = executor.transaction.savepoints[:place]
+    savepoint = executor.transaction.savepoint(prepared.statement.tokens[-1].value)
+    executor.transaction.savepoints = executor.transaction.savepoints[:savepoint]
     return Outcome("RELEASE")
 
 
@@ -175,11 +175,11 @@ async def _deallocate(executor: Executor, prepared: PreparedStatement, bound: Bo
 
 async def _prepare(executor: Executor, prepared: PreparedStatement, bound: Bound) -> Outcome:
     tokens = prepared.statement.tokens
-    place = next((index for index, token in enumerate(tokens) if token.says("as")), None)
-    if place is None or place + 1 >= len(tokens):
+    index_of_as = next((index for index, token in enumerate(tokens) if token.says("as")), None)
+    if index_of_as is None or index_of_as + 1 >= len(tokens):
         raise _unreadable(prepared.statement)
-    named = [oids.oid_of_name(token.value) or 0 for token in tokens[2:place] if token.is_name]
-    kept = await executor.prepare(prepared.statement.after(place + 1), tuple(named))
+    named = [oids.oid_of_name(token.value) or 0 for token in tokens[2:index_of_as] if token.is_name]
+    kept = await executor.prepare(prepared.statement.after(index_of_as + 1), tuple(named))
     executor.shelf.keep_statement(tokens[1].value, kept)
     return Outcome("PREPARE")
 

@@ -27,19 +27,19 @@ class Move:
 async def declare(executor: Executor, prepared: PreparedStatement, bound: Bound) -> Outcome:
     """DECLARE name [BINARY] [NO SCROLL] CURSOR [WITH HOLD] FOR question: it is asked, and charged, now."""
     tokens = prepared.statement.tokens
-    place = next((index for index, token in enumerate(tokens) if token.says("for")), None)
-    if place is None or place + 1 >= len(tokens):
+    index_of_for = next((index for index, token in enumerate(tokens) if token.says("for")), None)
+    if index_of_for is None or index_of_for + 1 >= len(tokens):
         raise WireFault("42601", "DECLARE needs a question after FOR", position=tokens[-1].end + 1)
-    options = [token.value for token in tokens[2:place]]
+    options = [token.value for token in tokens[2:index_of_for]]
     holds = any(pair == ("with", "hold") for pair in pairwise(options))
     if not holds:
         executor.transaction.need("DECLARE CURSOR")
     name = tokens[1].value
     if name in executor.shelf.portals:
         raise WireFault("42P03", f'cursor "{name[:60]}" already exists')
-    inner = await executor.prepare(prepared.statement.after(place + 1), prepared.types)
+    inner = await executor.prepare(prepared.statement.after(index_of_for + 1), prepared.types)
     if inner.route is None:
-        raise WireFault("42601", "DECLARE takes a question", position=tokens[place + 1].start + 1)
+        raise WireFault("42601", "DECLARE takes a question", position=tokens[index_of_for + 1].start + 1)
     results = (1,) if "binary" in options else ()
     outcome = await executor.run(inner, replace(bound, results=results))
     portal = Portal(inner, Bound(results=results), outcome, holds=holds, is_cursor=True)

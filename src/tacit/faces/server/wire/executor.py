@@ -95,14 +95,14 @@ class Executor:
             raise kind(
                 f"{first.upper()[:40]} is refused: only questions are answered", hint="write DP-SELECT 0.5 … FROM …"
             )
-        found = route(statement, self._names)
-        if found is Route.MIXED:
+        routed = route(statement, self._names)
+        if routed is Route.MIXED:
             raise QueryRefused(
                 "a question about the catalogue and the data at once is refused", hint="ask about each on its own"
             )
-        if found is Route.CURATOR:
-            return PreparedStatement(statement, found, parameter_types(statement, given, self._columns(statement)))
-        return PreparedStatement(statement, found, given)
+        if routed is Route.CURATOR:
+            return PreparedStatement(statement, routed, parameter_types(statement, given, self._columns(statement)))
+        return PreparedStatement(statement, routed, given)
 
     async def run(self, prepared: PreparedStatement, bound: Bound = NOTHING_BOUND) -> Outcome:
         """What the statement comes to. A question is asked, and charged, once."""

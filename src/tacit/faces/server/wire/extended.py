@@ -25,10 +25,10 @@ async def _parse(executor: Executor, outbox: Outbox, body: bytes) -> None:
     name, written = fields.text(), fields.text()
     types = tuple(fields.int32() for _ in range(_count(fields)))
     fields.ends()
-    found = executor.remembered(written, checked)
-    if len(found) > 1:
+    parsed = executor.remembered(written, checked)
+    if len(parsed) > 1:
         raise WireFault("42601", "cannot insert multiple commands into a prepared statement")
-    statement = found[0] if found else Lexed(written, ())
+    statement = parsed[0] if parsed else Lexed(written, ())
     first = statement.tokens[0].value if statement.tokens else ""
     executor.transaction.check(first, statement)
     prepared = await executor.prepare(statement, types)
@@ -131,10 +131,10 @@ async def _told(statement: Lexed, work: Awaitable[T]) -> T:
 
 
 def _count(fields: Fields) -> int:
-    found = fields.int16()
-    if found > _MOST_PARAMETERS:
+    count = fields.int16()
+    if count > _MOST_PARAMETERS:
         raise WireFault("54000", f"too many parameters: at most {_MOST_PARAMETERS:,} are read")
-    return found
+    return count
 
 
 Handler = Callable[[Executor, Outbox, bytes], Awaitable[None]]

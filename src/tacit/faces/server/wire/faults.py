@@ -66,15 +66,15 @@ def _sqlstate(error: TacitError) -> str:
 
 def _position(error: TacitError, text: str) -> int:
     """The character, counted from 1, at which an unknown name or an unreadable word stands; 0 if nobody knows."""
-    place = _PLACE.search(error.message)
-    if isinstance(error, QuerySyntaxError) and place is not None:
+    stated = _PLACE.search(error.message)
+    if isinstance(error, QuerySyntaxError) and stated is not None:
         lines = text.split("\n")
-        line, column = int(place[1]), int(place[2])
+        line, column = int(stated[1]), int(stated[2])
         return min(sum(len(each) + 1 for each in lines[: line - 1]) + max(column, 1), len(text)) if text else 0
     named = _NAMED.search(error.message)
     if isinstance(error, UnknownName) and named is not None:
-        found = re.search(rf"(?<![\w]){re.escape(named[1])}(?![\w])", text, re.IGNORECASE)
-        return found.start() + 1 if found else 0
+        match = re.search(rf"(?<![\w]){re.escape(named[1])}(?![\w])", text, re.IGNORECASE)
+        return match.start() + 1 if match else 0
     return 0
 
 

@@ -129,16 +129,16 @@ class Fields:
         end = self._body.find(b"\0", self._at)
         if end < 0:
             raise CutOff("invalid string in message")
-        found, self._at = self._body[self._at : end], end + 1
+        content, self._at = self._body[self._at : end], end + 1
         try:
-            return found.decode()
+            return content.decode()
         except UnicodeDecodeError:
             raise CutOff("invalid byte sequence for encoding UTF8") from None
 
     def rest(self) -> bytes:
         """What is left."""
-        found, self._at = self._body[self._at :], len(self._body)
-        return found
+        content, self._at = self._body[self._at :], len(self._body)
+        return content
 
     def ends(self) -> None:
         """Check that nothing is left."""

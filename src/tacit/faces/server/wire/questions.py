@@ -91,15 +91,15 @@ class Questions:
         plain = not says_its_price(statement) and _is_plain(statement, text, values)
         epsilon = self._reserve() if plain else Fraction(0)
         try:
-            found = await self.waits(self.hub.ask(self._session(), text, values))
+            answer = await self.waits(self.hub.ask(self._session(), text, values))
         except TacitError as error:
             if isinstance(error, UNCHARGED):
                 self.spent -= epsilon
             raise
-        if not isinstance(found, Release):
+        if not isinstance(answer, Release):
             raise QueryRefused("the question has no answer but an explanation", hint="write EXPLAIN first")
-        self.spent += found.cost.epsilon - epsilon if plain else 0
-        return found
+        self.spent += answer.cost.epsilon - epsilon if plain else 0
+        return answer
 
     def _reserve(self) -> Fraction:
         """The price of a plain SELECT, under the connection's cap."""
@@ -127,12 +127,12 @@ class Questions:
         return Session(self.analyst, self.settings.epsilon)
 
     def _columns(self, names: Sequence[str], shapes: Sequence[ColumnShape]) -> tuple[WireColumn, ...]:
-        found = []
+        columns = []
         for name, shape in zip(names, shapes, strict=True):
-            found.append(WireColumn(name, oid_of(shape)))
+            columns.append(WireColumn(name, oid_of(shape)))
             if self._has_ends(shape):
-                found += [WireColumn(f"{name}_{end}", oids.FLOAT8) for end in ("low", "high")]
-        return tuple(found)
+                columns += [WireColumn(f"{name}_{end}", oids.FLOAT8) for end in ("low", "high")]
+        return tuple(columns)
 
     def _has_ends(self, shape: ColumnShape) -> bool:
         return self.settings.errors and shape.noisy and shape.kind in _NUMBERS

@@ -171,10 +171,10 @@ class WireServer:
 
     def _cancel(self, wish: Cancel) -> None:
         """Cancel what a connection is at, if its secret is known."""
-        found = self._open.get(wish.process)
+        connection = self._open.get(wish.process)
         secret = (wish.secret & 0xFFFFFFFF).to_bytes(4)
-        if found is not None and hmac.compare_digest(found[0].to_bytes(4), secret):
-            found[1].cancel()
+        if connection is not None and hmac.compare_digest(connection[0].to_bytes(4), secret):
+            connection[1].cancel()
 
     async def stop(self) -> None:
         """End every connection."""
@@ -230,13 +230,13 @@ def _take_settings(settings: Settings, start: Start) -> None:
 def _options(written: str) -> dict[str, str]:
     """The settings of libpq's `options`: `-c name=value` or `--name=value`, with backslashes before spaces."""
     words = [re.sub(r"\\(.)", r"\1", word) for word in re.findall(r"(?:\\.|[^\\\s])+", written)]
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     for before, word in zip(["", *words], words, strict=False):
         text = word if before == "-c" else word[2:] if word.startswith(("--", "-c")) else ""
         name, equals, value = text.partition("=")
         if equals:
-            found[name.replace("-", "_")] = value
-    return found
+            options[name.replace("-", "_")] = value
+    return options
 
 
 Stop = Callable[[], Awaitable[None]]
@@ -285,8 +285,8 @@ async def serve_wire(
     except BaseException:
         listening.close()
         raise
-    found: socket.socket = listening.sockets[0]
-    bound = int(found.getsockname()[1])
+    listener: socket.socket = listening.sockets[0]
+    bound = int(listener.getsockname()[1])
     log.debug("the PostgreSQL wire listens at port %s", bound)
 
     async def stop() -> None:

@@ -21,11 +21,11 @@ async def query(executor: Executor, outbox: Outbox, body: bytes) -> None:
     executor.shelf.statements.pop("", None)
     executor.shelf.portals.pop("", None)
     try:
-        found = executor.remembered(written, checked)
-        if not found:
+        parsed = executor.remembered(written, checked)
+        if not parsed:
             outbox.put(b"I")
-        executor.transaction.implied = len(found) > 1
-        for statement in found:
+        executor.transaction.implied = len(parsed) > 1
+        for statement in parsed:
             await _one(executor, outbox, statement)
     except (WireFault, Passed, TacitError) as error:
         if isinstance(error, WireFault) and error.fatal:
@@ -42,10 +42,10 @@ def checked(written: str) -> list[Lexed]:
     """The statements of a text that is not too long."""
     if len(written) > MOST_CHARACTERS:
         raise WireFault("54000", f"the statement is too long: at most {MOST_CHARACTERS:,} characters are read")
-    found = statements(written)
-    if len(found) > MOST_STATEMENTS:
+    lexed = statements(written)
+    if len(lexed) > MOST_STATEMENTS:
         raise WireFault("54000", f"too many statements at once: at most {MOST_STATEMENTS} are read")
-    return found
+    return lexed
 
 
 async def _one(executor: Executor, outbox: Outbox, statement: Lexed) -> None:

@@ -53,8 +53,8 @@ class FixedCatalogue:
 
     async def prepare(self, statement: Lexed, types: tuple[int, ...]) -> Foreign:
         """The columns of an answer, whatever its parameters, which are texts."""
-        places = [int(token.value) for token in statement.tokens if token.kind is Lexeme.PARAMETER]
-        known = tuple(types[:1000]) + (oids.TEXT,) * (min(max(places, default=0), 1000) - len(types))
+        numbers = [int(token.value) for token in statement.tokens if token.kind is Lexeme.PARAMETER]
+        known = tuple(types[:1000]) + (oids.TEXT,) * (min(max(numbers, default=0), 1000) - len(types))
         known = tuple(oid or oids.TEXT for oid in known)
         return FixedStatement(statement, known, self._answer(statement, samples(known, {})).described(()))
 
@@ -68,25 +68,25 @@ class FixedCatalogue:
         """Settings change nothing here."""
 
     def _answer(self, statement: Lexed, values: Sequence[object]) -> Outcome:
-        found = (
+        answer = (
             self._constants(statement)
             or answered(statement, self.catalogue, values)
             or psql_queries.answered(statement, self.catalogue)
             or _no_such_types(statement)
             or self._empty_table(statement)
         )
-        if found is None:
+        if answer is None:
             raise QueryRefused("this server answers few questions about its catalogue", hint=HINT)
-        return found
+        return answer
 
     def _empty_table(self, statement: Lexed) -> Outcome | None:
         """The columns of a table, where no row of it is wanted."""
-        found = table_of(statement) if is_probe(statement) else None
-        table = None if found is None else next((t for t in self.catalogue if fold(t.name) == fold(found[0])), None)
-        if found is None or table is None:
+        probed = table_of(statement) if is_probe(statement) else None
+        table = None if probed is None else next((t for t in self.catalogue if fold(t.name) == fold(probed[0])), None)
+        if probed is None or table is None:
             return None
         known = {fold(column.name): column for column in table.columns}
-        wanted = tuple(known) if found[1] is None else tuple(map(fold, found[1]))
+        wanted = tuple(known) if probed[1] is None else tuple(map(fold, probed[1]))
         if not set(wanted) <= known.keys():
             return None
         columns = [WireColumn(known[name].name, _OIDS.get(known[name].type, oids.TEXT)) for name in wanted]

@@ -34,10 +34,10 @@ class _Condition:
     def holds(self, row: Row) -> bool:
         value = str(row[self.column])
         if self.pattern:
-            found = any(re.fullmatch(_pattern(str(each)), value, re.DOTALL) for each in self.values)
+            fits = any(re.fullmatch(_pattern(str(each)), value, re.DOTALL) for each in self.values)
         else:
-            found = value in map(str, self.values)
-        return found != self.negated
+            fits = value in map(str, self.values)
+        return fits != self.negated
 
 
 class _Unknown(Exception):
@@ -109,13 +109,13 @@ def _pg_tables(catalogue: Catalogue) -> Iterator[dict[str, object]]:
 
 def _all_columns(catalogue: Catalogue) -> Iterator[dict[str, object]]:
     for table in catalogue:
-        for place, column in enumerate(table.columns, start=1):
+        for position, column in enumerate(table.columns, start=1):
             yield {
                 "table_catalog": catalogue.dataset,
                 "table_schema": "public",
                 "table_name": table.name,
                 "column_name": column.name,
-                "ordinal_position": place,
+                "ordinal_position": position,
                 "column_default": None,
                 "is_nullable": "YES",
                 "data_type": TYPES.get(column.type, "text"),
@@ -143,13 +143,13 @@ def _conditions(tokens: Sequence[Token], names: Sequence[str], values: Sequence[
         words = _unqualified(part)
         negated = any(word.says("not", "<>", "!=") for word in words[1:])
         signs = [word.value for word in words[1:] if not word.is_name or word.says("in", "like")]
-        found = tuple(_value(word, values) for word in words[1:] if word.kind in _CONSTANTS)
+        constants = tuple(_value(word, values) for word in words[1:] if word.kind in _CONSTANTS)
         one = next((sign for sign in signs if sign in {"=", "<>", "!=", "like", "in"}), None)
-        if words[0].value not in names or one is None or not found or (one != "in" and len(found) > 1):
+        if words[0].value not in names or one is None or not constants or (one != "in" and len(constants) > 1):
             raise _Unknown
         if any(word.is_name and not word.says("in", "like", "not") for word in words[1:]):
             raise _Unknown
-        yield _Condition(words[0].value, found, negated, one == "like")
+        yield _Condition(words[0].value, constants, negated, one == "like")
 
 
 _CONSTANTS = {Lexeme.STRING, Lexeme.NUMBER, Lexeme.PARAMETER}

@@ -34,9 +34,9 @@ def answered(statement: Lexed, catalogue: Catalogue) -> Outcome | None:
     if _FOUND.search(written):
         tables = _sorted(catalogue, _pattern(statement))
         names = [each.name for each in catalogue]
-        found = [(names.index(each.name) + _FIRST_OID, "public", each.name) for each in tables]
+        listed = [(names.index(each.name) + _FIRST_OID, "public", each.name) for each in tables]
         columns = (WireColumn("oid", oids.INT8), WireColumn("nspname", oids.TEXT), WireColumn("relname", oids.TEXT))
-        return Outcome("SELECT {}", columns, found)
+        return Outcome("SELECT {}", columns, listed)
     return _described(statement, catalogue)
 
 
@@ -48,10 +48,10 @@ def _described(statement: Lexed, catalogue: Catalogue) -> Outcome | None:
         known = {"relchecks": "0", "relkind": "r", "relpersistence": "p", "relreplident": "d", "amname": "heap"}
         known |= {"reltablespace": "0"} | dict.fromkeys(labels[11:12], "")
         return table("SELECT {}", labels, [[known.get(label, "f") for label in labels]])
-    found = None if columns is None else _table(catalogue, columns[1])
-    if found is not None:
+    described = None if columns is None else _table(catalogue, columns[1])
+    if described is not None:
         cells = [
-            {"attname": c.name, "format_type": TYPES.get(c.type, "text"), "attnotnull": "f"} for c in found.columns
+            {"attname": c.name, "format_type": TYPES.get(c.type, "text"), "attnotnull": "f"} for c in described.columns
         ]
         ends = {"attidentity": "", "attgenerated": ""}
         return table("SELECT {}", labels, [[(cell | ends).get(label) for label in labels] for cell in cells])
@@ -62,8 +62,8 @@ def _described(statement: Lexed, catalogue: Catalogue) -> Outcome | None:
 
 
 def _sorted(catalogue: Catalogue, pattern: str | None) -> list[CatalogueTable]:
-    found = [each for each in catalogue if pattern is None or each.name == pattern]
-    return sorted(found, key=lambda each: each.name)
+    tables = [each for each in catalogue if pattern is None or each.name == pattern]
+    return sorted(tables, key=lambda each: each.name)
 
 
 def _pattern(statement: Lexed) -> str | None:
@@ -73,8 +73,8 @@ def _pattern(statement: Lexed) -> str | None:
 
 
 def _table(catalogue: Catalogue, number: str) -> CatalogueTable | None:
-    place = int(number[:9]) - _FIRST_OID
-    return catalogue.tables[place] if 0 <= place < len(catalogue.tables) else None
+    index = int(number[:9]) - _FIRST_OID
+    return catalogue.tables[index] if 0 <= index < len(catalogue.tables) else None
 
 
 def _labels(statement: Lexed) -> Sequence[str]:

@@ -60,10 +60,10 @@ class Sidecar:
         sql = " " * statement.start + statement.text
         parse = text(name) + text(sql) + struct.pack(f"!H{len(types)}i", len(types), *types)
         described = await self._replies(message(b"P", parse) + message(b"D", b"S" + text(name)) + message(b"S", b""))
-        found = {each.kind: each.body for each in described}
-        count = struct.unpack("!H", found[b"t"][:2])[0]
-        known = struct.unpack(f"!{count}I", found[b"t"][2:])
-        columns = message(b"T", found[b"T"]) if b"T" in found else NO_DATA
+        body_of = {each.kind: each.body for each in described}
+        count = struct.unpack("!H", body_of[b"t"][:2])[0]
+        known = struct.unpack(f"!{count}I", body_of[b"t"][2:])
+        columns = message(b"T", body_of[b"T"]) if b"T" in body_of else NO_DATA
         return RemoteStatement(name, known, columns)
 
     async def execute(self, foreign: Foreign, bound: Bound) -> Outcome:
@@ -107,7 +107,7 @@ class Sidecar:
             async with asyncio.timeout(_PATIENCE):
                 writer.write(sent)
                 await writer.drain()
-                found = [each async for each in _until_ready(inbox)]
+                replies = [each async for each in _until_ready(inbox)]
         except (CutOff, OSError, TimeoutError) as error:
             await self._give_up()
             if isinstance(error, TimeoutError):
@@ -116,10 +116,10 @@ class Sidecar:
         except (WireFault, asyncio.CancelledError):
             await self._give_up()
             raise
-        error_body = next((each.body for each in found if each.kind == b"E"), None)
+        error_body = next((each.body for each in replies if each.kind == b"E"), None)
         if error_body is not None:
             raise Passed(error_body)
-        return found
+        return replies
 
     async def _open(self) -> tuple[Inbox, asyncio.StreamWriter]:
         inbox, writer = await _connect(self._socket)
@@ -159,13 +159,13 @@ async def _until_ready(inbox: Inbox) -> AsyncIterator[Message]:
     """The messages of a reply, without the last."""
     size = 0
     while True:
-        found = await inbox.message(_MESSAGE)
-        if found.kind == b"Z":
+        message = await inbox.message(_MESSAGE)
+        if message.kind == b"Z":
             return
-        size += len(found.body) + 5
+        size += len(message.body) + 5
         if size > _MOST_BYTES:
             raise limit_fault("a reply of the catalogue is too long", "ask for less of it")
-        yield found
+        yield message
 
 
 def _outcome(replies: list[Message]) -> Outcome:
@@ -174,8 +174,8 @@ def _outcome(replies: list[Message]) -> Outcome:
     notices = tuple(message(each.kind, each.body) for each in replies if each.kind == b"N")
     tag = next((each.body[:-1].decode() for each in replies if each.kind == b"C"), "")
     described = next((message(b"T", each.body) for each in replies if each.kind == b"T"), None)
-    found = Outcome(_counting(tag), description=described, notices=notices, copy=copy)
-    return found if described is None else replace(found, raw=rows)
+    outcome = Outcome(_counting(tag), description=described, notices=notices, copy=copy)
+    return outcome if described is None else replace(outcome, raw=rows)
 
 
 def _counting(tag: str) -> str:

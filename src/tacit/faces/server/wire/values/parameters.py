@@ -44,10 +44,10 @@ def _truth(content: bytes) -> bool:
 
 
 def _number(content: bytes) -> int | Decimal:
-    found = Decimal(_text(content).strip())
-    if found.is_finite() and abs(found.adjusted()) > 400:
+    number = Decimal(_text(content).strip())
+    if number.is_finite() and abs(number.adjusted()) > 400:
         raise ValueError("a number out of reach")
-    return int(found) if found.is_finite() and found == found.to_integral_value() else found
+    return int(number) if number.is_finite() and number == number.to_integral_value() else number
 
 
 def _day(content: bytes) -> date:
@@ -79,8 +79,8 @@ def _struct(oid: int) -> Callable[[bytes], object]:
 
 
 def _bool_binary(content: bytes) -> bool:
-    (found,) = struct.unpack("!?", content)
-    return bool(found)
+    (value,) = struct.unpack("!?", content)
+    return bool(value)
 
 
 def _array_binary(content: bytes) -> list[object]:
@@ -91,12 +91,12 @@ def _array_binary(content: bytes) -> list[object]:
     length, _ = fields.int32(), fields.int32()
     if dimensions != 1 or element not in _BINARY or element in oids.ELEMENTS:
         raise ValueError("an array of one dimension is read")
-    found: list[object] = []
+    values: list[object] = []
     for _ in range(length):
         size = fields.int32()
-        found.append(None if size == -1 else _BINARY[element](fields.octets(size)))
+        values.append(None if size == -1 else _BINARY[element](fields.octets(size)))
     fields.ends()
-    return found
+    return values
 
 
 _NUMBERS = (oids.INT2, oids.INT4, oids.INT8, oids.OID, oids.FLOAT4, oids.FLOAT8, oids.NUMERIC)
