@@ -81,7 +81,7 @@ class Learner:
             del self.feature_names_in_
         if given is not None:
             self.feature_names_in_ = np.array(given, dtype=object)
-        return given if given is not None else [f"x{place}" for place in range(len(columns))]
+        return given if given is not None else [f"x{index}" for index in range(len(columns))]
 
     def _columns(self, rows: Any) -> list[NDArray[Any]]:
         """The columns of rows to predict, which must be those that were fitted."""
@@ -117,7 +117,7 @@ def columns_of(rows: Any) -> list[NDArray[Any]]:
         raise InvalidParameter("Found array with 0 sample(s): there is nothing to learn from")
     if array.shape[1] == 0:
         raise InvalidParameter(f"0 feature(s) (shape={array.shape}) while a minimum of 1 is required.")
-    return [array[:, place] for place in range(array.shape[1])]
+    return [array[:, index] for index in range(array.shape[1])]
 
 
 def _some(columns: list[NDArray[Any]]) -> list[NDArray[Any]]:
@@ -162,7 +162,7 @@ def labels_of(truth: NDArray[Any], declared: Sequence[Any] | None) -> tuple[NDAr
             "there is one class only, or one is named twice: there is nothing to tell apart",
             hint="name all with classes=, so that it does not depend on the rows",
         )
-    number = {label: place for place, label in enumerate(classes.tolist())}
+    number = {label: index for index, label in enumerate(classes.tolist())}
     found = np.array([number.get(label, -1) for label in truth.tolist()], dtype=np.int64)
     if (found < 0).any():
         raise InvalidParameter("the target holds a class that was not declared", hint="leave such rows out")

@@ -81,7 +81,7 @@ class PrivateSearch(Learner):
         """Learn from rows and their targets. It costs (epsilon, delta), each time, whatever the candidates say."""
         columns = columns_of(X)
         truth = target_of(y, rows=len(columns[0]))
-        names = names_of(X) or [f"x{place}" for place in range(len(columns))]
+        names = names_of(X) or [f"x{index}" for index in range(len(columns))]
         candidates = self.checked()
         source = self.source or SYSTEM
         plan = plan_search(spendable(self.epsilon, self.delta), self.chance(), candidates, tuple(names))

@@ -85,10 +85,10 @@ class GaussianBayesClassifier(SumsClassifier):
         rows = design(self.scaled_, columns)[:, 1:] / GRID
         is_number = _numbers(self.scaled_)
         score = np.tile(self.log_priors_, (len(rows), 1))
-        for place, (mean, variance) in enumerate(zip(self.means_, self.variances_, strict=True)):
+        for index, (mean, variance) in enumerate(zip(self.means_, self.variances_, strict=True)):
             off = (rows[:, is_number] - mean[is_number]) ** 2 / variance[is_number]
-            score[:, place] -= (off + np.log(variance[is_number])).sum(axis=1) / 2
-            score[:, place] += rows[:, ~is_number] @ np.log(mean[~is_number])
+            score[:, index] -= (off + np.log(variance[is_number])).sum(axis=1) / 2
+            score[:, index] += rows[:, ~is_number] @ np.log(mean[~is_number])
         likely = np.exp(score - score.max(axis=1, keepdims=True))
         found: NDArray[np.float64] = likely / likely.sum(axis=1, keepdims=True)
         return found

@@ -83,7 +83,7 @@ def plan_logistic(features: Sequence[Scaled], loss: Loss, *, times: int) -> Logi
         parts += [(steep, stage.curvature), *[(sloping, stage.gradients / stage.rounds)] * stage.rounds]
     noises = Gaussian.jointly(loss, parts)
     firsts = np.cumsum([0, *(1 + stage.rounds for stage in STAGES[:-1])]).tolist()
-    kept = tuple(noises[place] for first in firsts for place in (first, first + 1))
+    kept = tuple(noises[index] for first in firsts for index in (first, first + 1))
     return LogisticPlan(1 + sum(each.width for each in features), loss, kept, (steep, sloping) * len(STAGES))
 
 
@@ -161,8 +161,8 @@ class LogisticClassifier(SumsClassifier):
 def climbed(plan: LogisticPlan, data: AddsGradients, source: Source) -> Learnt:
     """Stage by stage; it sees what was released, and nothing else."""
     weights = np.zeros(plan.width)
-    for place, stage in enumerate(STAGES):
-        steep, sloping = plan.noises[2 * place], plan.noises[2 * place + 1]
+    for index, stage in enumerate(STAGES):
+        steep, sloping = plan.noises[2 * index], plan.noises[2 * index + 1]
         released = steep.release(data.curvature(in_steps(weights)), source) / (SHARES * GRID**2)
         values, vectors = np.linalg.eigh(symmetric(released, plan.width))
         curved = (vectors * np.maximum(values, 0.0)) @ vectors.T
@@ -175,7 +175,7 @@ def climbed(plan: LogisticPlan, data: AddsGradients, source: Source) -> Learnt:
             slope = sloping.release(data.residuals(in_steps(weights)), source) / (SHARES * GRID)
             weights = np.clip(weights + inverse @ (slope - ridge * weights), -FAR / WEIGHT, FAR / WEIGHT)
             path.append(weights)
-        weights = np.mean(path if place == len(STAGES) - 1 else path[stage.rounds // 2 :], axis=0)
+        weights = np.mean(path if index == len(STAGES) - 1 else path[stage.rounds // 2 :], axis=0)
     covariance = inverse @ (curved + whole**2 * np.eye(plan.width)) @ inverse
     pulled = np.abs(inverse @ (ridge * weights))
     return {"weights": weights, "intervals": 1.96 * np.sqrt(np.maximum(np.diag(covariance), 0.0)) + pulled}

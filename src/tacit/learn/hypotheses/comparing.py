@@ -210,14 +210,14 @@ def chi_squared_tail(statistic: float, freedom: int) -> float:
     half = max(statistic, 0.0) / 2
     if freedom % 2:
         term, total = math.sqrt(half / math.pi) * math.exp(-half) * 2, math.erfc(math.sqrt(half))
-        for place in range(1, freedom, 2):
+        for index in range(1, freedom, 2):
             total += term
-            term *= half / (place / 2 + 1)
+            term *= half / (index / 2 + 1)
         return min(1.0, total)
     term, total = math.exp(-half), 0.0
-    for place in range(freedom // 2):
+    for index in range(freedom // 2):
         total += term
-        term *= half / (place + 1)
+        term *= half / (index + 1)
     return min(1.0, total)
 
 

@@ -84,7 +84,7 @@ class FeatureCells:
     def codes(self, column: NDArray[Any]) -> Codes:
         """The cell of each value."""
         if self.values:
-            index = {value: place for place, value in enumerate(self.values)}
+            index = {value: position for position, value in enumerate(self.values)}
             return np.array([_found(index, value) for value in column.tolist()], dtype=np.int32)
         try:
             numbers = column.astype(np.float64)
@@ -181,7 +181,7 @@ def _equal(lower: Fraction, upper: Fraction, *, most: int) -> list[Fraction]:
     power = Fraction(10) ** math.floor(math.log10(float(least)))
     width = next(power * factor for factor in (*_ROUND, Fraction(20)) if power * factor >= least)
     first, last = math.floor(lower / width) + 1, math.ceil(upper / width) - 1
-    return [place * width for place in range(first, last + 1)]
+    return [index * width for index in range(first, last + 1)]
 
 
 def _rising(upper: Fraction, series: Sequence[Fraction], *, decades: tuple[int, int]) -> list[Fraction]:

@@ -74,8 +74,8 @@ class EngineRows:
         self, coded: CodedRows, features: Sequence[Scaled], execute: Callable[[str], Exact], classes: int
     ) -> None:
         places = [
-            (place, value if feature.values else None)
-            for place, feature in enumerate(features)
+            (index, value if feature.values else None)
+            for index, feature in enumerate(features)
             for value in range(feature.width)
         ]
         self._rows, self._execute = ScaledRows(coded, tuple(places), GRID), execute
@@ -85,12 +85,12 @@ class EngineRows:
         """Σ xxᵀ, each pair once; then Σ xy and Σ y², where there is a number to predict."""
         terms: list[Term] = self._pairs()
         if self._predicts:
-            terms += [*((place, TARGET) for place in range(self._width)), (TARGET, TARGET)]
+            terms += [*((index, TARGET) for index in range(self._width)), (TARGET, TARGET)]
         return self._flat(self._rows.products, terms)
 
     def near(self, centres: IntArray) -> IntArray:
         """For each centre the number of rows that are nearest to it, in steps, and their sum."""
-        terms: list[Term] = [(place,) for place in range(self._width)]
+        terms: list[Term] = [(index,) for index in range(self._width)]
         return self._keyed(lambda some: self._rows.near(centres.tolist(), some), terms, len(centres))
 
     def votes(self, centres: IntArray) -> IntArray:
@@ -101,8 +101,8 @@ class EngineRows:
 
     def by_class(self) -> IntArray:
         """For each class its number of rows, in steps, their sum, and the sum of their squares."""
-        terms: list[Term] = [(place,) for place in range(self._width)]
-        terms += [(place, place) for place in range(1, self._width)]
+        terms: list[Term] = [(index,) for index in range(self._width)]
+        terms += [(index, index) for index in range(1, self._width)]
         return self._keyed(self._rows.by_class, terms, self._classes)
 
     def residuals(self, weights: IntArray) -> IntArray:
@@ -131,8 +131,8 @@ class EngineRows:
             part = terms[start : start + _AT_ONCE]
             exact = self._execute(sql(part))
             keys = exact.integers("c")
-            for place in range(len(part)):
-                found[keys, start + place] = exact.integers(f"s{place}")
+            for index in range(len(part)):
+                found[keys, start + index] = exact.integers(f"s{index}")
         return found
 
 
@@ -143,7 +143,7 @@ def _asked(levels: Sequence[Level]) -> list[list[tuple[int, tuple[int, ...]]]]:
 
 def _row(exact: Exact, size: int) -> IntArray:
     """The one row of sums."""
-    return np.array([int(exact.integers(f"s{place}")[0]) for place in range(size)], dtype=np.int64)
+    return np.array([int(exact.integers(f"s{index}")[0]) for index in range(size)], dtype=np.int64)
 
 
 def _link() -> LinkLines:

@@ -87,7 +87,7 @@ class SumsLearner(Learner):
         count = len(columns[0])
         learns = self._kind in {"classifier", "regressor"}
         truth = target_of(y, rows=count) if learns else np.zeros(count)
-        names = names_of(X) or [f"x{place}" for place in range(len(columns))]
+        names = names_of(X) or [f"x{index}" for index in range(len(columns))]
         classes, coded = self._labelled(truth) if self._kind == "classifier" else (np.zeros(0), truth)
         kept, most = rows_kept(units, count, self.max_rows)
         price = spendable(self.epsilon, self.delta)
@@ -208,10 +208,10 @@ def rows_kept(units: Any, count: int, most: Any) -> tuple[NDArray[np.int64], int
         raise InvalidParameter("the units are one for each row")
     seen: dict[Any, int] = {}
     kept = []
-    for place, owner in enumerate(owners.tolist()):
+    for index, owner in enumerate(owners.tolist()):
         seen[owner] = seen.get(owner, 0) + 1
         if seen[owner] <= most:
-            kept.append(place)
+            kept.append(index)
     return np.array(kept, dtype=np.int64), most
 
 

@@ -133,7 +133,7 @@ def _tabled(key: Key, values: Sequence[object]) -> PublicTables:
 
 
 def _places(attribute: Attribute, values: Sequence[object]) -> dict[object, int]:
-    found = {value: place for place, value in enumerate(values)}
+    found = {value: index for index, value in enumerate(values)}
     return found | {None: len(values)} if attribute.nullable else found
 
 
@@ -167,9 +167,9 @@ class MarginalCounter:
         if rest:
             raise EngineError("marginals are weighed unlike")
         cells, known = np.zeros(exact.rows, dtype=np.int64), np.ones(exact.rows, dtype=bool)
-        for place, axis in enumerate(axes):
+        for position, axis in enumerate(axes):
             index = self.plan.places[axis]
-            found = np.array([index.get(value, -1) for value in listed(exact.keys(f"k{place}"))], dtype=np.int64)
+            found = np.array([index.get(value, -1) for value in listed(exact.keys(f"k{position}"))], dtype=np.int64)
             known &= found >= 0
             cells = cells * self.plan.sizes[axis] + found
         return cells[known], exact.integers(measurement.column)[known] * scale

@@ -147,8 +147,8 @@ class SyntheticModel:
         for axis, compression in enumerate(self.bins):
             arrays[f"bins{axis}"] = compression.bins.astype(np.int32)
             arrays[f"within{axis}"] = compression.within
-        for place, table in enumerate(self.marginals):
-            arrays[f"clique{place}"] = table.astype(np.float32)
+        for index, table in enumerate(self.marginals):
+            arrays[f"clique{index}"] = table.astype(np.float32)
         if self.mixture is not None:
             arrays["weights"], arrays["chances"] = self.mixture.weights, self.mixture.chances.astype(np.float32)
         return packed(self._about(), arrays)

@@ -88,17 +88,17 @@ class SyntheticTable:
         held = duckdb.connect(":memory:", config={"threads": 2})
         place_of = f"cells of {self.name}"  # whatever a table is called, it is not called so
         arrays = {"r": np.arange(len(self), dtype=np.int64)}  # a join keeps no order by itself
-        arrays |= {f"c{place}": column for place, column in enumerate(self.codes)}
-        held.register(place_of, arrays | {f"s{place}": column for place, column in enumerate(self.steps)})
+        arrays |= {f"c{index}": column for index, column in enumerate(self.codes)}
+        held.register(place_of, arrays | {f"s{index}": column for index, column in enumerate(self.steps)})
         joins = []
-        for place, attribute in enumerate(self.attributes):
+        for index, attribute in enumerate(self.attributes):
             if attribute.values:
-                values = quoted(f"values {place} of {self.name}")
+                values = quoted(f"values {index} of {self.name}")
                 held.execute(f"CREATE TEMP TABLE {values} ({_CELL} BIGINT, v {SQL_TYPES[attribute.kind]})")
                 lines = [[cell, _plain(value)] for cell, value in enumerate(attribute.values)]
                 held.executemany(f"INSERT INTO {values} VALUES (?, ?)", lines)
-                joins.append(f" LEFT JOIN {values} AS v{place} ON v{place}.{_CELL} = made.c{place}")
-        shown = ", ".join(f"{_sql(place, each)} AS {quoted(each.name)}" for place, each in enumerate(self.attributes))
+                joins.append(f" LEFT JOIN {values} AS v{index} ON v{index}.{_CELL} = made.c{index}")
+        shown = ", ".join(f"{_sql(index, each)} AS {quoted(each.name)}" for index, each in enumerate(self.attributes))
         rows = f"SELECT {shown} FROM {quoted(place_of)} AS made{''.join(joins)} ORDER BY made.r"
         held.execute(f"CREATE TABLE {quoted(self.name)} AS {rows}")
         held.unregister(place_of)
@@ -111,8 +111,8 @@ class SyntheticTable:
 def joined_tables(tables: Sequence[SyntheticTable]) -> SyntheticTable:
     """The rows of several tables of one kind, one after another."""
     first = tables[0]
-    codes = tuple(np.concatenate([each.codes[place] for each in tables]) for place in range(len(first.codes)))
-    steps = tuple(np.concatenate([each.steps[place] for each in tables]) for place in range(len(first.steps)))
+    codes = tuple(np.concatenate([each.codes[index] for each in tables]) for index in range(len(first.codes)))
+    steps = tuple(np.concatenate([each.steps[index] for each in tables]) for index in range(len(first.steps)))
     return SyntheticTable(first.name, first.attributes, codes, steps)
 
 
@@ -138,11 +138,11 @@ def writable(path: Path | str) -> Path:
 def made_table(name: str, attributes: Sequence[Attribute], cells: IntArray, *, chance: Chance) -> SyntheticTable:
     """A table of rows of cells: within a bin every value is as likely as the next."""
     steps = []
-    for place, attribute in enumerate(attributes):
+    for index, attribute in enumerate(attributes):
         widths = np.array([*(attribute.widths or (1,) * len(attribute.values)), 1], dtype=np.int64)
-        width = widths[np.minimum(cells[:, place], widths.size - 1)]
+        width = widths[np.minimum(cells[:, index], widths.size - 1)]
         steps.append(np.minimum((chance.uniform(len(cells)) * width).astype(np.int64), width - 1))
-    codes = tuple(np.ascontiguousarray(cells[:, place]) for place in range(len(attributes)))
+    codes = tuple(np.ascontiguousarray(cells[:, index]) for index in range(len(attributes)))
     return SyntheticTable(name, tuple(attributes), codes, tuple(steps))
 
 

@@ -159,7 +159,7 @@ class _Binder:
             check_groups(self.keys)
         else:
             check_sets(self.keys, self.sets)
-        self.places = {signature(node, scope): place for place, node in enumerate(self.group)}
+        self.places = {signature(node, scope): index for index, node in enumerate(self.group)}
 
     def _grouping(self) -> tuple[list[exp.Expression], Places | None]:
         """The keys, and which of them each grouping set has, if there are any."""
@@ -220,10 +220,10 @@ class _Binder:
         """A value that is chosen from a domain, or a histogram, is not a number."""
         values = [out.value for out in (*outputs, *(item.output for item in order)) if out.value is not None]
         computed = [value for value in values if not isinstance(value, post.Ref)]
-        for place in {ref for value in (*computed, *(having.posts() if having else ())) for ref in post.refs(value)}:
-            if isinstance(self.measures.items[place], (Mode, Histogram)):
+        for index in {ref for value in (*computed, *(having.posts() if having else ())) for ref in post.refs(value)}:
+            if isinstance(self.measures.items[index], (Mode, Histogram)):
                 raise QueryRefused(
-                    f"{self.measures.items[place].label} is not a number: nothing can be computed from it"
+                    f"{self.measures.items[index].label} is not a number: nothing can be computed from it"
                 )
 
     def _settled(
@@ -295,7 +295,7 @@ class _Binder:
     def _rolled_up(self, node: exp.Expression) -> post.Post:
         """GROUPING(a, b): a fact about the set of a row, and so about no one."""
         found = [self._place(self._positioned(item)) for item in node.expressions]
-        places = tuple(place for place in found if place is not None)
+        places = tuple(index for index in found if index is not None)
         if not places or len(places) < len(found):
             raise QueryRefused("GROUPING needs keys of GROUP BY", hint="write GROUPING(a) with GROUP BY ROLLUP (a, b)")
         return post.Number(Fraction(0)) if self.sets is None else post.Grouping(places)

@@ -100,7 +100,7 @@ def check_sets(keys: Sequence[Key], sets: Places) -> None:
     """Refuse sets that make too many groups, alone or together."""
     rows = 0
     for each in sets:
-        chosen = [keys[place] for place in each]
+        chosen = [keys[index] for index in each]
         check_groups(chosen)
         rows += known_groups(chosen)
     if rows > MAX_KEYS:

@@ -49,8 +49,8 @@ def _left_out(bound: BoundQuery) -> list[str]:
     if owner is not None and bound.table.unit_column is not None and bound.table.null_unit is NullUnit.DROP:
         rows.append(f"rows without {'an' if owner.column[:1].lower() in _VOWELS else 'a'} {owner.column}")
     rows += [
-        f"rows whose {_name(bound, place)} is none of its public values"
-        for place, key in enumerate(bound.keys)
+        f"rows whose {_name(bound, index)} is none of its public values"
+        for index, key in enumerate(bound.keys)
         if key.is_public and not _holds_every_row(key)
     ]
     return [f"left out: {'; '.join(rows)}"] if rows else []

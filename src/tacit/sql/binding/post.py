@@ -217,7 +217,7 @@ def grouped_by(post: Post, keys: Collection[int]) -> Post:
     def bits(leaf: Ref | Number | Grouping) -> Post:
         if not isinstance(leaf, Grouping):
             return leaf
-        return Number(Fraction(sum((key not in keys) << place for place, key in enumerate(reversed(leaf.keys)))))
+        return Number(Fraction(sum((key not in keys) << index for index, key in enumerate(reversed(leaf.keys)))))
 
     return _mapped(post, bits)
 

@@ -42,7 +42,7 @@ def combinations_of(table: str, columns: Sequence[str], *, dialect: str) -> str:
     """The query for the combinations of values that the rows of a public table have, as `k0`, `k1`, …"""
     names = [exp.column(exp.to_identifier(column, quoted=True)) for column in columns]
     there = [exp.Not(this=exp.Is(this=name.copy(), expression=exp.null())) for name in names]
-    listed = [exp.alias_(name, f"k{place}") for place, name in enumerate(names)]
+    listed = [exp.alias_(name, f"k{index}") for index, name in enumerate(names)]
     source = exp.Table(this=exp.to_identifier(table, quoted=True))
     return emit(qualified(exp.select(*listed).distinct().from_(source).where(*there)), dialect)
 

@@ -69,9 +69,9 @@ def row_comparison(node: exp.Expression) -> exp.Expression | None:
 def _ordered(kind: type[exp.Expression], pairs: Sequence[tuple[exp.Expression, exp.Expression]]) -> exp.Expression:
     """By the first place at which they differ."""
     ways: list[exp.Expression] = []
-    for place, (a, b) in enumerate(pairs):
-        last = place == len(pairs) - 1
-        same = [exp.EQ(this=written_twice(x).copy(), expression=written_twice(y).copy()) for x, y in pairs[:place]]
+    for index, (a, b) in enumerate(pairs):
+        last = index == len(pairs) - 1
+        same = [exp.EQ(this=written_twice(x).copy(), expression=written_twice(y).copy()) for x, y in pairs[:index]]
         decided = (kind if last else _STRICT.get(kind, kind))(this=a.copy(), expression=b.copy())
         ways.append(exp.paren(joined(exp.And, [*same, decided])))
     return joined(exp.Or, ways)

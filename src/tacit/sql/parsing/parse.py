@@ -113,13 +113,13 @@ def _tokens(text: str) -> list[Token]:
 def _read_top(tokens: list[Token]) -> None:
     """SELECT TOP 10 and TOP (10), as SQL Server writes LIMIT: no column has a name that a number follows."""
     kinds = [token.token_type for token in tokens]
-    for place, token in enumerate(tokens[:-1]):
-        if token.text.upper() != "TOP" or kinds[place] is not TokenType.VAR or not place:
+    for index, token in enumerate(tokens[:-1]):
+        if token.text.upper() != "TOP" or kinds[index] is not TokenType.VAR or not index:
             continue
-        in_parentheses = kinds[place + 1 : place + 4] == [TokenType.L_PAREN, TokenType.NUMBER, TokenType.R_PAREN]
-        is_call = in_parentheses and kinds[place + 4 : place + 5] in ([], [TokenType.COMMA], [TokenType.FROM])
-        if kinds[place - 1] in _BEFORE_TOP and (
-            kinds[place + 1] is TokenType.NUMBER or (in_parentheses and not is_call)
+        in_parentheses = kinds[index + 1 : index + 4] == [TokenType.L_PAREN, TokenType.NUMBER, TokenType.R_PAREN]
+        is_call = in_parentheses and kinds[index + 4 : index + 5] in ([], [TokenType.COMMA], [TokenType.FROM])
+        if kinds[index - 1] in _BEFORE_TOP and (
+            kinds[index + 1] is TokenType.NUMBER or (in_parentheses and not is_call)
         ):
             token.token_type = TokenType.TOP
 

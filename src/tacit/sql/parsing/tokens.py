@@ -59,12 +59,12 @@ class Cursor:
         if not self.sees(TokenType.WITH):
             return []
         depth = 0
-        for place, token in enumerate(self._tokens):
+        for index, token in enumerate(self._tokens):
             depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
-            following = self._tokens[place + 1].text if place + 1 < len(self._tokens) else ""
+            following = self._tokens[index + 1].text if index + 1 < len(self._tokens) else ""
             is_question = token.token_type in _BEGINS or (token.text.upper() == "DP" and following == "-")
-            if place and depth == 0 and is_question:
-                clause, self._tokens = self._tokens[:place], self._tokens[place:]
+            if index and depth == 0 and is_question:
+                clause, self._tokens = self._tokens[:index], self._tokens[index:]
                 return clause
         raise QuerySyntaxError("the query ends after WITH", hint="write WITH t AS (SELECT …) DP-SELECT 0.5 … FROM t")
 
@@ -73,11 +73,11 @@ class Cursor:
         if not self.sees(TokenType.PIVOT):
             return
         first, depth, end = self._tokens[self.position], 0, len(self._tokens)
-        for place in range(self.position, len(self._tokens)):
-            kind = self._tokens[place].token_type
+        for index in range(self.position, len(self._tokens)):
+            kind = self._tokens[index].token_type
             depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(kind, 0)
             if depth == 0 and kind in {TokenType.ORDER_BY, TokenType.LIMIT}:
-                end = place  # they order what PIVOT gives
+                end = index  # they order what PIVOT gives
                 break
         last = self._tokens[end - 1]
         where = (first.line, first.col, first.start, first.start)
@@ -140,12 +140,12 @@ def without_brackets(tokens: list[Token], text: str) -> list[Token]:
 
 def without_response(tokens: list[Token]) -> tuple[list[Token], bool]:
     """The tokens without `USING RANDOMISED RESPONSE`, and whether it was there."""
-    for place in range(len(tokens) - 2):
-        using, randomised, response = tokens[place : place + 3]
+    for index in range(len(tokens) - 2):
+        using, randomised, response = tokens[index : index + 3]
         said = (randomised.token_type, response.token_type) == (TokenType.VAR, TokenType.VAR)
         words = randomised.text.upper() in _RANDOMISED and response.text.upper() == "RESPONSE"
         if using.token_type is TokenType.USING and said and words:
-            return tokens[:place] + tokens[place + 3 :], True
+            return tokens[:index] + tokens[index + 3 :], True
     return tokens, False
 
 

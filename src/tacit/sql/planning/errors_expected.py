@@ -110,10 +110,10 @@ def expected(value: post.Post, measures: Sequence[Measure], *, rows: int) -> tup
     still = [post.Band(p, p, p) for p in points]
     base = float(post.evaluate(value, still).value[0])
     slopes = [0.0] * len(measures)
-    for place in sorted(set(post.refs(value))):  # it does not move with the others
-        nudge = max(abs(points[place][0]) * _NUDGE, _NUDGE)
-        moved = post.evaluate(value, [*still[:place], _nudged(points[place], nudge), *still[place + 1 :]])
-        slopes[place] = float(moved.error[0]) / nudge
+    for index in sorted(set(post.refs(value))):  # it does not move with the others
+        nudge = max(abs(points[index][0]) * _NUDGE, _NUDGE)
+        moved = post.evaluate(value, [*still[:index], _nudged(points[index], nudge), *still[index + 1 :]])
+        slopes[index] = float(moved.error[0]) / nudge
     return base, slopes
 
 

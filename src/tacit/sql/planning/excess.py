@@ -73,7 +73,7 @@ def with_bias(made: Plan, bound: BoundQuery, *, whole: Loss) -> Plan:
     places = sorted(ref for ref in refs if can_be_biased(bound, made.measurements[ref].measure))
     steps = made.unit.adjacency.steps
     each = (whole.epsilon - made.loss.epsilon) / steps / max(1, len(places))
-    bias = tuple(_excess(made, bound, place, epsilon=each) for place in places)
+    bias = tuple(_excess(made, bound, index, epsilon=each) for index in places)
     outputs = made.outputs
     if bound.wider is not None:  # the truth may lie outside the bounds that values are clamped to
         outputs = tuple(out if out.value is None else replace(out, value=post.loosened(out.value)) for out in outputs)

@@ -72,11 +72,11 @@ def where_of(bound: BoundQuery) -> Where:
 
 def restrictions(where: Where) -> Iterator[Restriction]:
     """Every way to read the conditions as picks of columns and the rest, the most picks first."""
-    picks = [(place, pick) for place, pick in enumerate(where.picks) if pick is not None][:_MOST]
+    picks = [(index, pick) for index, pick in enumerate(where.picks) if pick is not None][:_MOST]
     for count in range(len(picks), 0, -1):
         for chosen in itertools.combinations(picks, count):
-            taken = {place for place, _ in chosen}
-            rest = tuple(text for place, text in enumerate(where.texts) if place not in taken)
+            taken = {index for index, _ in chosen}
+            rest = tuple(text for index, text in enumerate(where.texts) if index not in taken)
             yield Restriction(_merged([pick for _, pick in chosen]), Where(rest))
 
 

@@ -176,9 +176,9 @@ def _selector(bound: BoundQuery, measures: list[Measure], caps: ContributionBoun
         return None
     counted = Counted.ROWS if caps.max_rows == 1 else Counted.UNITS
     wanted = Additive("units per key", counted)
-    for place, measure in enumerate(measures):
+    for index, measure in enumerate(measures):
         if measure.signature == wanted.signature:
-            return place
+            return index
     measures.append(wanted)
     return len(measures) - 1
 
@@ -200,10 +200,10 @@ def _shares(
         float(r.l2 if gaussian else r.l1) * float(_step(m)) / weight for m, r in zip(measures, reaches, strict=True)
     ]
     rows = [_row(out.value, measures, scales, size=size) for out in bound.outputs if out.value is not None]
-    for place, measure in enumerate(measures):
-        if isinstance(measure, (Quantile, Mode, Histogram)) or place == selector:
+    for index, measure in enumerate(measures):
+        if isinstance(measure, (Quantile, Mode, Histogram)) or index == selector:
             row = [0.0] * len(measures)
-            row[place] = 5.0 * reaches[place].l1 / weight / size
+            row[index] = 5.0 * reaches[index].l1 / weight / size
             rows.append(row)
     if not rows:
         rows = [[1.0] * len(measures)]

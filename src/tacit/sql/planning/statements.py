@@ -58,11 +58,11 @@ def statements(
             made.append(_statement(bound, SUM_RULES, columns, replace(facts, hash_only=True), settle=settle))
         else:
             made.append(settle())
-    for place, measure in enumerate(measures):
-        if place not in summed:
+    for index, measure in enumerate(measures):
+        if index not in summed:
             rules = DISTINCT_RULES if isinstance(measure, Additive) else TALLY_RULES
             tallied = replace(facts, sample_rows=bound.table.unit_column is not None)
-            made.append(_statement(bound, rules, [(_column(place, measure, None), _value(measure))], tallied))
+            made.append(_statement(bound, rules, [(_column(index, measure, None), _value(measure))], tallied))
     return tuple(made)
 
 

@@ -74,9 +74,9 @@ def name_columns(written: exp.Expr, rebuilt: exp.Expr) -> None:
     """Call the columns that nobody named as they were written."""
     while isinstance(written, exp.SetOperation):
         written, rebuilt = inner_query(written.this), inner_query(rebuilt.this)
-    for place, (before, after) in enumerate(zip(written.expressions, rebuilt.expressions, strict=True)):
+    for index, (before, after) in enumerate(zip(written.expressions, rebuilt.expressions, strict=True)):
         if not isinstance(after, (exp.Alias, exp.Column, exp.Star)) and not after.find(exp.Columns, exp.Explode):
-            rebuilt.expressions[place].replace(exp.alias_(after.copy(), heading(before), quoted=True))
+            rebuilt.expressions[index].replace(exp.alias_(after.copy(), heading(before), quoted=True))
 
 
 def _is_trivial(tree: exp.Expr) -> bool:

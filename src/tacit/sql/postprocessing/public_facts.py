@@ -65,11 +65,11 @@ def _public_rows(select: exp.Select, policy: Policy) -> Iterator[_PublicRows]:
     joins: list[exp.Join] = select.args.get("joins") or []
     origin = select.args.get("from_")
     tables = [origin.this if origin is not None else None, *(join.this for join in joins)]
-    for place, table in enumerate(tables):
+    for index, table in enumerate(tables):
         if not isinstance(table, exp.Table) or table.args.get("db"):
             continue
         declared = next((each for each in policy.tables if fold(each.name) == fold(table.name)), None)
-        join = joins[place - 1] if place else joins[0] if len(joins) == 1 else None
+        join = joins[index - 1] if index else joins[0] if len(joins) == 1 else None
         if declared is None or not declared.public or join is None or join.side or join.kind not in ("", "INNER"):
             continue
         tie = _tie(join, table)

@@ -109,7 +109,7 @@ class CodedRows:
 
     def _agreed(self, scores: Sequence[Sequence[int]], intercept: int) -> tuple[list[exp.Column], exp.Select]:
         """The cells and the class of each row, and with `a` its score in favour of that class."""
-        cells = [f"v{place}" for place in range(self.columns)]
+        cells = [f"v{index}" for index in range(self.columns)]
         kept = [*map(name, cells), name(_TARGET)]
         looked = [_looked_up(name(cell), table) for cell, table in zip(cells, scores, strict=True)]
         score = shift(reduce(add, looked), intercept)
@@ -121,10 +121,10 @@ class CodedRows:
 
     def class_counts(self, size: int, starts: Sequence[int]) -> str:
         """How many rows of each class there are in each cell: `c` is class · size + start of the feature + cell."""
-        keys = [f"g{place}" for place in range(self.columns)]
+        keys = [f"g{index}" for index in range(self.columns)]
         grouped = []
-        for place, (key, start) in enumerate(zip(keys, starts, strict=True)):
-            within = shift(Whole(name(f"v{place}"), 0, size, Width.INT), start)
+        for index, (key, start) in enumerate(zip(keys, starts, strict=True)):
+            within = shift(Whole(name(f"v{index}"), 0, size, Width.INT), start)
             before = multiply(Whole(name(_TARGET), 0, self.classes, Width.INT), whole(size))
             grouped.append(called(add(before, within).sql, key))
         return self._by_key(selected([*grouped, called(integer(1), "r")], nested(self.tree.copy(), "coded")))
@@ -133,8 +133,8 @@ class CodedRows:
         """The same for each node of a tree that rows reach: `c` is (node · classes + class) · size + start + cell."""
         before = multiply(self._reached(levels), whole(size))
         grouped = [
-            called(add(before, shift(Whole(name(f"v{place}"), 0, size, Width.INT), start)).sql, f"g{place}")
-            for place, start in enumerate(starts)
+            called(add(before, shift(Whole(name(f"v{index}"), 0, size, Width.INT), start)).sql, f"g{index}")
+            for index, start in enumerate(starts)
         ]
         return self._by_key(selected([*grouped, called(integer(1), "r")], nested(self._nodes(levels), "reached")))
 
@@ -151,7 +151,7 @@ class CodedRows:
 
     def _nodes(self, levels: Sequence[Sequence[Question]]) -> exp.Select:
         """The rows with the node that each reaches, `n`, level by level: 2 n, and one more for those that go right."""
-        kept = [*(name(f"v{place}") for place in range(self.columns)), name(_TARGET)]
+        kept = [*(name(f"v{index}") for index in range(self.columns)), name(_TARGET)]
         tree = selected([*kept, called(integer(0), "n")], nested(self.tree.copy(), "coded"))
         for depth, level in enumerate(levels):
             answers = [_looked_up(name(f"v{feature}"), right).sql for feature, right in level]
@@ -165,10 +165,10 @@ class CodedRows:
 
     def _added(self, rows: exp.Select, groups: Sequence[Sequence[int]], value: exp.Expression) -> str:
         """One sum for each group, all features in one reading of the rows."""
-        keys = [f"g{place}" for place in range(self.columns)]
+        keys = [f"g{index}" for index in range(self.columns)]
         grouped = [
-            called(_looked_up(name(f"v{place}"), table).sql, key)
-            for place, (key, table) in enumerate(zip(keys, groups, strict=True))
+            called(_looked_up(name(f"v{index}"), table).sql, key)
+            for index, (key, table) in enumerate(zip(keys, groups, strict=True))
         ]
         return self._by_key(selected([*grouped, called(value, "r")], nested(rows, "rows")))
 
@@ -176,7 +176,7 @@ class CodedRows:
         """The sum of `r` for each value of g0, of g1, and so on."""
         if self.dialect not in _GROUPING_SETS:
             raise EngineError("this engine cannot add up over several columns in one reading")
-        keys = [f"g{place}" for place in range(self.columns)]
+        keys = [f"g{index}" for index in range(self.columns)]
         shown = exp.Coalesce(this=name(keys[0]), expressions=[name(key) for key in keys[1:]])
         total = saturated(exp.Sum(this=name("r")))
         tree = selected([called(shown, "c"), called(total, "s")], nested(inner, "grouped"))
@@ -192,7 +192,7 @@ def coded_rows(
 
     `owned` has the cells as v0, v1, …, the target after the features, and the owner `u` where a unit is not a row.
     """
-    codes = [called(_code(name(f"v{place}"), column), f"v{place}") for place, column in enumerate(columns)]
+    codes = [called(_code(name(f"v{index}"), column), f"v{index}") for index, column in enumerate(columns)]
     if target is not None:
         codes.append(called(_code(name(f"v{len(columns)}"), target, missing=target.last), _TARGET))
     owner = [name(OWNER)] if facts.unit is not None else []
@@ -210,8 +210,8 @@ def _code(column: exp.Expression, coded: CodedColumn, *, missing: int = 0) -> ex
     cell = comparable(column, coded.sql_type)
     if coded.values:
         ifs = [
-            exp.If(this=exp.EQ(this=cell.copy(), expression=constant(value, coded.sql_type)), true=integer(place))
-            for place, value in enumerate(coded.values)
+            exp.If(this=exp.EQ(this=cell.copy(), expression=constant(value, coded.sql_type)), true=integer(index))
+            for index, value in enumerate(coded.values)
         ]
         return exp.Case(ifs=ifs, default=integer(coded.last))
     number = double(cell)
@@ -228,8 +228,8 @@ def _code(column: exp.Expression, coded: CodedColumn, *, missing: int = 0) -> ex
 
 def _looked_up(column: exp.Expression, table: Sequence[int]) -> Whole:
     """The number that a table has for 0, 1, 2, …"""
-    starts = [place for place in range(1, len(table)) if table[place] != table[place - 1]]
-    values = [table[0], *(table[place] for place in starts)]
+    starts = [index for index in range(1, len(table)) if table[index] != table[index - 1]]
+    values = [table[0], *(table[index] for index in starts)]
     found = between(column, [integer(start) for start in starts], values)
     return Whole(found, min(values), max(values), Width.BIGINT)
 

@@ -58,5 +58,5 @@ def _product(masks: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
     shape = tuple(mask.size for mask in masks)
     product = np.ones(shape, dtype=bool)
     for axis, mask in enumerate(masks):
-        product &= mask.reshape([mask.size if place == axis else 1 for place in range(len(shape))])
+        product &= mask.reshape([mask.size if index == axis else 1 for index in range(len(shape))])
     return product

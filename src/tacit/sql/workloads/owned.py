@@ -45,7 +45,7 @@ def owned_rows(table: TablePolicy, columns: Sequence[str], *, policy: Policy, sc
     if lookups(policy.tables, table):
         return looked_up(table, columns, policy=policy, schema=schema)
     listed: list[exp.Expression] = [
-        called(exp.column(exp.to_identifier(column, quoted=True)), f"v{place}") for place, column in enumerate(columns)
+        called(exp.column(exp.to_identifier(column, quoted=True)), f"v{index}") for index, column in enumerate(columns)
     ]
     source = exp.Table(this=exp.to_identifier(table.name, quoted=True))
     tree = selected(listed or [called(exp.Literal.number(1), "one")], source)

@@ -85,7 +85,7 @@ class ScaledRows:
         left = exp.Case(ifs=[exp.If(this=is_second, true=second.sql)], default=negate(share).sql)
         weight = Whole(left, -link.whole, link.whole, Width.INT)
         places = range(len(self.of) + 1)
-        measures = [multiply(weight, self._factor(place)) for place in places]
+        measures = [multiply(weight, self._factor(index)) for index in places]
         return self._summed(self._scored(weights, link), None, measures)
 
     def curvature(self, weights: Sequence[int], link: LinkLines, terms: Sequence[Term]) -> str:
@@ -110,7 +110,7 @@ class ScaledRows:
 
     @property
     def _columns(self) -> list[str]:
-        return [*(f"x{place}" for place in range(1, len(self.of) + 1)), *([TARGET] if self.coded.has_target else [])]
+        return [*(f"x{index}" for index in range(1, len(self.of) + 1)), *([TARGET] if self.coded.has_target else [])]
 
     def _factor(self, factor: Factor) -> Whole:
         if factor == 0:
@@ -124,12 +124,12 @@ class ScaledRows:
     def _rows(self) -> exp.Select:
         """One number for each column of the design."""
         columns = []
-        for place, (source, value) in enumerate(self.of, start=1):
+        for index, (source, value) in enumerate(self.of, start=1):
             cell: exp.Expression = name(f"v{source}")
             if value is not None:
                 here = exp.EQ(this=cell, expression=integer(value))
                 cell = exp.Case(ifs=[exp.If(this=here, true=integer(self.steps))], default=integer(0))
-            columns.append(called(cell, f"x{place}"))
+            columns.append(called(cell, f"x{index}"))
         if self.coded.has_target:
             columns.append(called(name(TARGET), TARGET))
         return selected(columns, nested(self.coded.tree.copy(), "coded"))
@@ -139,7 +139,7 @@ class ScaledRows:
         if len(centres) == 1:
             return self._rows(), constant(0)
         far = [self._distance(centre) for centre in centres]
-        names = [f"d{place}" for place in range(len(far))]
+        names = [f"d{index}" for index in range(len(far))]
         kept = [name(column) for column in self._columns]
         measured = selected(
             [*kept, *(called(each.sql, alias) for each, alias in zip(far, names, strict=True))],
@@ -150,8 +150,8 @@ class ScaledRows:
             [*(each.copy() for each in kept), *map(name, names), called(least, "m")], nested(measured, "measured")
         )
         ifs = [
-            exp.If(this=exp.EQ(this=name(alias), expression=name("m")), true=integer(place))
-            for place, alias in enumerate(names[:-1])
+            exp.If(this=exp.EQ(this=name(alias), expression=name("m")), true=integer(index))
+            for index, alias in enumerate(names[:-1])
         ]
         key = exp.Case(ifs=ifs, default=integer(len(names) - 1))
         found = selected([*(each.copy() for each in kept), called(key, "k")], nested(compared, "compared"))
@@ -159,18 +159,18 @@ class ScaledRows:
 
     def _distance(self, centre: Sequence[int]) -> Whole:
         """|c|² − 2 x·c, which is |x − c|² less |x|²."""
-        terms = [multiply(self._factor(place), constant(-2 * part)) for place, part in enumerate(centre, start=1)]
+        terms = [multiply(self._factor(index), constant(-2 * part)) for index, part in enumerate(centre, start=1)]
         return shift(reduce(add, terms), sum(part * part for part in centre))
 
     def _scored(self, weights: Sequence[int], link: LinkLines) -> exp.Select:
         """The rows with what the link makes of their score, `p`."""
-        terms = [multiply(self._factor(place), constant(weight)) for place, weight in enumerate(weights)]
+        terms = [multiply(self._factor(index), constant(weight)) for index, weight in enumerate(weights)]
         kept = [name(column) for column in self._columns]
         score = shift(held(reduce(add, terms), -link.reach, link.reach), link.reach)
         scored = selected([*kept, called(score.sql, "w")], nested(self._rows(), "rows"))
         mine = Whole(name("w"), 0, 2 * link.reach, Width.INT)
         lines = [shift(multiply(mine, constant(slope)), start) for start, slope in link.lines]
-        edges = [integer(place * link.width) for place in range(1, len(lines))]
+        edges = [integer(index * link.width) for index in range(1, len(lines))]
         above = between(name("w"), edges, [line.sql for line in lines])
         rising = Whole(above, 0, link.whole * link.width, max(line.width for line in lines))
         share = divide(rising, constant(link.width))
@@ -178,9 +178,9 @@ class ScaledRows:
 
     def _summed(self, rows: exp.Select, key: Whole | None, measures: Sequence[Whole]) -> str:
         """The sum of each measure, for each value of the key where there is one."""
-        inner = [called(measure.sql, f"m{place}") for place, measure in enumerate(measures)]
+        inner = [called(measure.sql, f"m{index}") for index, measure in enumerate(measures)]
         inner += [called(key.sql, "c")] if key is not None else []
-        sums = [called(saturated(exp.Sum(this=name(f"m{place}"))), f"s{place}") for place in range(len(measures))]
+        sums = [called(saturated(exp.Sum(this=name(f"m{index}"))), f"s{index}") for index in range(len(measures))]
         shown = [called(name("c"), "c")] if key is not None else []
         tree = selected([*shown, *sums], nested(selected(inner, nested(rows, "rows")), "measured"))
         if key is not None:

@@ -38,7 +38,7 @@ class SetQuestions:
         """The sets whose numbers are sums over cells that are listed beforehand."""
         if self.whole.table.public or not all(_adds_up(measure) for measure in self.whole.measures):
             return {}
-        return {place: "sets" for place, bound in enumerate(self.bounds) if _listed(bound.keys)}
+        return {index: "sets" for index, bound in enumerate(self.bounds) if _listed(bound.keys)}
 
     def label(self, place: int) -> str:
         """What to call a set: its keys, as the select list or else the table does."""
@@ -51,19 +51,19 @@ class SetQuestions:
 
     def joined(self, places: Sequence[int]) -> Cells | None:
         """One histogram over all the keys of these sets, of which each set is a marginal."""
-        axes = sorted({axis for place in places for axis in self.sets[place]})
+        axes = sorted({axis for index in places for axis in self.sets[index]})
         sizes = tuple(len(key.values) for key in _keys(self.whole, axes) if isinstance(key.values, tuple))
         if not axes or not 0 < math.prod(sizes) <= MAX_CELLS:
             return None
         every, one = [each(size) for size in sizes], [everything(size) for size in sizes]
         blocks = tuple(
-            tuple(every[i] if axis in self.sets[place] else one[i] for i, axis in enumerate(axes)) for place in places
+            tuple(every[i] if axis in self.sets[index] else one[i] for i, axis in enumerate(axes)) for index in places
         )
         return Cells(
             histogram=_question(self.whole, axes),
             classes=tuple(np.arange(size, dtype=np.int64) for size in sizes),
             workload=Workload(sizes, blocks),
-            keys=tuple(tuple(axes.index(axis) for axis in self.sets[place]) for place in places),
+            keys=tuple(tuple(axes.index(axis) for axis in self.sets[index]) for index in places),
         )
 
 
@@ -88,7 +88,7 @@ def _listed(keys: Sequence[Key]) -> bool:
 
 
 def _keys(bound: BoundQuery, places: Sequence[int]) -> tuple[Key, ...]:
-    return tuple(bound.keys[place] for place in places)
+    return tuple(bound.keys[index] for index in places)
 
 
 def _question(bound: BoundQuery, places: Sequence[int]) -> BoundQuery:
@@ -98,7 +98,7 @@ def _question(bound: BoundQuery, places: Sequence[int]) -> BoundQuery:
     all sets sample from the same; where each row counts by itself, the set of all keys is then a plain GROUP BY.
     """
     sampled = bound.relation.owner is not None
-    elsewhere = [key for place, key in enumerate(bound.keys) if place not in places or (sampled and key.keep is None)]
+    elsewhere = [key for index, key in enumerate(bound.keys) if index not in places or (sampled and key.keep is None)]
     within = [found for key in elsewhere if (found := in_domain(key)) is not None]
     held = bound.having.posts() if bound.having is not None else []
     values = [out.value for out in (*bound.outputs, *(item.output for item in bound.order))]
@@ -108,7 +108,7 @@ def _question(bound: BoundQuery, places: Sequence[int]) -> BoundQuery:
         bound,
         where=all_of([part.copy() for part in (bound.where, *within) if part is not None]),
         keys=_keys(bound, places),
-        outputs=tuple(Output(f"v{place}", value=value) for place, value in enumerate(resolved)),
+        outputs=tuple(Output(f"v{index}", value=value) for index, value in enumerate(resolved)),
         having=None,
         order=(),
         limit=None,

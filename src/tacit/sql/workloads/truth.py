@@ -86,7 +86,7 @@ def _listed(node: exp.Expression, line: PublicCells) -> Truth | None:
     if not _is(node.this, line) or not node.expressions:
         return None
     values = [constant(item) for item in node.expressions]
-    places = {value: place for place, value in enumerate(line.domain)}
+    places = {value: index for index, value in enumerate(line.domain)}
     if any(value is None or not _alike(value, line) or value not in places for value in values):
         return None  # some value outside might be it
     true = np.zeros(line.cells, dtype=bool)

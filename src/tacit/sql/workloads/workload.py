@@ -177,9 +177,9 @@ def joined(fits: Sequence[Fitting]) -> Cells | None:
         return None  # nothing is counted by anyone
     interned: dict[tuple[int, bytes], Picks] = {}
     blocks = tuple(_block(fit, axes, interned) for fit in fits)
-    places = {axis.line.column: place for place, axis in enumerate(axes)}
+    places = {axis.line.column: index for index, axis in enumerate(axes)}
     first = fits[0]
-    outputs = [Output(f"k{place}", key=place) for place in range(len(axes))]
+    outputs = [Output(f"k{index}", key=index) for index in range(len(axes))]
     histogram = replace(
         first.bound,
         where=first.rest,
@@ -248,8 +248,8 @@ def _axis(line: PublicCells, fits: Sequence[Fitting]) -> _Axis:
     labels = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
     labels = np.where(alone, line.cells + np.arange(line.cells), labels)
     order: dict[int, int] = {}
-    for place in np.flatnonzero(counted).tolist():  # classes in the order of their first values
-        order.setdefault(int(labels[place]), len(order))
+    for index in np.flatnonzero(counted).tolist():  # classes in the order of their first values
+        order.setdefault(int(labels[index]), len(order))
     classes = np.array([order[int(label)] if there else -1 for label, there in zip(labels, counted, strict=True)])
     key, listed = _key(line, classes)
     return _Axis(line, classes, len(order), key, listed)
@@ -306,16 +306,16 @@ def _codes(line: PublicCells, labels: list[int]) -> list[Value]:
         while other in line.domain:
             other += "_"
         own = [other, None]
-    return [own[labels.index(label)] if label >= 0 else own[place] for place, label in enumerate(labels)]
+    return [own[labels.index(label)] if label >= 0 else own[index] for index, label in enumerate(labels)]
 
 
 def _block(fit: Fitting, axes: Sequence[_Axis], interned: dict[tuple[int, bytes], Picks]) -> Block:
     picks: list[Picks] = []
-    for place, axis in enumerate(axes):
+    for index, axis in enumerate(axes):
         mask = fit.masks.get(axis.line.column)
         grouped = axis.line.column in fit.keys
         seen = (
-            place,
+            index,
             b"" if mask is None and not grouped else bytes([grouped]) + (b"" if mask is None else mask.tobytes()),
         )
         if seen not in interned:

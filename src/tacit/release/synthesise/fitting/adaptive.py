@@ -129,9 +129,9 @@ class _Guesses:
     def of(self, pair: Pair) -> FloatArray:
         """The marginal of a pair."""
         tree = self._model.tree
-        for place, clique in enumerate(tree.cliques):
+        for index, clique in enumerate(tree.cliques):
             if set(pair) <= set(clique):
-                return summed(self._model.marginals[place], clique, pair)
+                return summed(self._model.marginals[index], clique, pair)
         one, other = (tree.sizes[axis] for axis in pair)
         cells = np.bincount(self._rows[:, pair[0]] * other + self._rows[:, pair[1]], minlength=one * other)
         return cells.reshape(one, other) / _DRAWN

@@ -30,7 +30,7 @@ def fitted_tree(
     independence and not to equal chances: N log Z − θ·y + κσ²/2 |θ|² in counts, here divided by N = `rows`. `sigmas`
     are of chances, as the pairs are.
     """
-    base = [np.zeros(tree.shape(place)) for place in range(len(tree.cliques))]
+    base = [np.zeros(tree.shape(index)) for index in range(len(tree.cliques))]
     for axis, one in enumerate(ones):
         home = tree.home((axis,))
         base[home] += spread(np.log(np.maximum(one, 1e-9)), (axis,), tree.cliques[home])
@@ -50,11 +50,11 @@ def fitted_tree(
         marginals, log_mass = beliefs(tree, potentials(point))
         value, gradient = log_mass, np.empty_like(point)
         for axes, table in pairs.items():
-            place = slice(starts[axes], starts[axes] + table.size)
+            index = slice(starts[axes], starts[axes] + table.size)
             ridge = _RIDGE * sigmas[axes] ** 2 * rows
             found = summed(marginals[homes[axes]], tree.cliques[homes[axes]], axes)
-            gradient[place] = (found - table).ravel() + ridge * point[place]
-            value += ridge / 2 * float(point[place] @ point[place]) - float(point[place] @ table.ravel())
+            gradient[index] = (found - table).ravel() + ridge * point[index]
+            value += ridge / 2 * float(point[index] @ point[index]) - float(point[index] @ table.ravel())
         return value, gradient
 
     first = np.zeros(size)

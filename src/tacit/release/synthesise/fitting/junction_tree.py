@@ -42,8 +42,8 @@ class JunctionTree:
 
     def home(self, axes: Axes) -> int:
         """The smallest clique that holds all these columns."""
-        held = [place for place, clique in enumerate(self.cliques) if set(axes) <= set(clique)]
-        return min(held, key=lambda place: math.prod(self.sizes[axis] for axis in self.cliques[place]))
+        held = [index for index, clique in enumerate(self.cliques) if set(axes) <= set(clique)]
+        return min(held, key=lambda index: math.prod(self.sizes[axis] for axis in self.cliques[index]))
 
     def shape(self, clique: int) -> tuple[int, ...]:
         """The sizes of a clique's columns."""
@@ -119,7 +119,7 @@ def beliefs(tree: JunctionTree, potentials: Sequence[FloatArray]) -> tuple[list[
 
 def summed(table: FloatArray, axes: Axes, kept: Axes) -> FloatArray:
     """The marginal over some of a table's columns, which stand in order."""
-    gone = tuple(place for place, axis in enumerate(axes) if axis not in kept)
+    gone = tuple(index for index, axis in enumerate(axes) if axis not in kept)
     out: FloatArray = table.sum(axis=gone)
     return out
 

@@ -85,9 +85,9 @@ class Meter:
         mechanism = Exponential.costing(Loss(epsilon), self.sensitivity, adjacency=Adjacency.ADD_REMOVE)
         self._charge(mechanism.event(self.sensitivity))
         scores = []
-        for place, (axes, guess) in enumerate(zip(candidates, guesses, strict=True)):
+        for index, (axes, guess) in enumerate(zip(candidates, guesses, strict=True)):
             wanted = np.rint(guess * self.weight).astype(np.int64)
-            public = 0 if less is None else round(less[place] * self.weight)
+            public = 0 if less is None else round(less[index] * self.weight)
             scores.append(int(np.abs(self._merged(axes, bins) - wanted).sum()) - public)
         return mechanism.release(np.array(scores, dtype=np.int64), self.source)
 
@@ -97,8 +97,8 @@ class Meter:
             self._bins, self._kept = bins, {}
         if axes not in self._kept:
             counts = self.exact(axes)
-            for place, axis in enumerate(axes):
-                counts = merged(counts, bins[axis].bins, axis=place)
+            for index, axis in enumerate(axes):
+                counts = merged(counts, bins[axis].bins, axis=index)
             self._kept[axes] = counts
         return self._kept[axes]
 

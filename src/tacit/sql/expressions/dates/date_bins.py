@@ -70,12 +70,12 @@ def bin_of(node: exp.Expression, scope: Scope) -> BinOf | None:
 def agreement(bins: Sequence[BinOf | None]) -> Callable[[Sequence[object]], bool] | None:
     """The condition that the keys of a group are bins of one moment; None where any are."""
     pairs: list[tuple[int, int, BinOf]] = []
-    for place, fine in enumerate(bins):
+    for index, fine in enumerate(bins):
         for other, coarse in enumerate(bins):
-            if fine is None or coarse is None or place == other or fine.column != coarse.column:
+            if fine is None or coarse is None or index == other or fine.column != coarse.column:
                 continue
             if fine.unit in _WITHIN and coarse.unit in _WITHIN[fine.unit]:
-                pairs.append((place, other, coarse))
+                pairs.append((index, other, coarse))
     return (lambda key: all(_agrees(key[one], key[other], coarse) for one, other, coarse in pairs)) if pairs else None
 
 

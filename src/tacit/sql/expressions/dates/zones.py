@@ -35,20 +35,20 @@ def in_zone(instant: Instant, zone: object) -> Instant:
     if instant.zoned:
         table = changes
     else:  # a local time that there is twice is the later, and one that there is not is read by the clock before
-        table = tuple((at if place == 0 else at + after, after) for place, (at, after) in enumerate(changes))
+        table = tuple((at if index == 0 else at + after, after) for index, (at, after) in enumerate(changes))
     return _shifted(start, table, forward=instant.zoned)
 
 
 def _shifted(start: Instant, table: tuple[tuple[int, int], ...], *, forward: bool) -> Instant:
     sign = 1 if forward else -1
     kept = [(at, sign * offset) for at, offset in table]
-    inside = [place for place, (at, _) in enumerate(kept) if start.low < at <= start.high]
-    first = max(place for place, (at, _) in enumerate(kept) if at <= start.low or place == 0)
-    offsets = [kept[first][1], *(kept[place][1] for place in inside)]
+    inside = [index for index, (at, _) in enumerate(kept) if start.low < at <= start.high]
+    first = max(index for index, (at, _) in enumerate(kept) if at <= start.low or index == 0)
+    offsets = [kept[first][1], *(kept[index][1] for index in inside)]
     if not inside:
         made = instants.moved_by(start, g.constant(Fraction(offsets[0])))
         return replace(made, zoned=not forward)
-    ends = [kept[place][0] for place in inside]
+    ends = [kept[index][0] for index in inside]
     branches: list[tuple[exp.Expression, g.Grid | None]] = [
         (_before(start, end), g.constant(Fraction(offset))) for end, offset in zip(ends, offsets, strict=False)
     ]

@@ -178,11 +178,11 @@ def _outputs(node: exp.Select, before: list[exp.Identifier | None], *, keep: boo
     """Name what is selected: as it was where it leaves the query, else by a name of our own."""
     listed: list[exp.Expression] = []
     names: list[tuple[str, str]] = []
-    for place, (item, old) in enumerate(zip(node.expressions, before, strict=True)):
+    for index, (item, old) in enumerate(zip(node.expressions, before, strict=True)):
         if old is None:
             listed.append(item)
             continue
-        new = old if keep else exp.to_identifier(f"{RESERVED}c{place}" if old.quoted else f"{RESERVED}{old.name}")
+        new = old if keep else exp.to_identifier(f"{RESERVED}c{index}" if old.quoted else f"{RESERVED}{old.name}")
         inner = item.this if isinstance(item, exp.Alias) else item
         plain = isinstance(inner, exp.Column) and inner.name == new.name
         listed.append(inner if plain else exp.Alias(this=inner, alias=new))

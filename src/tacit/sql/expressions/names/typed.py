@@ -98,9 +98,9 @@ def trees_of(tokens: Sequence[Token], text: str) -> list[exp.Expr | None]:
 def _apart(tokens: Sequence[Token]) -> list[Token]:
     """The same words, with the functions that other databases mean otherwise under names of our own."""
     apart: list[Token] = []
-    for place, token in enumerate(tokens):
-        called = place + 1 < len(tokens) and tokens[place + 1].token_type is TokenType.L_PAREN
-        after_dot = place > 0 and tokens[place - 1].token_type is TokenType.DOT
+    for index, token in enumerate(tokens):
+        called = index + 1 < len(tokens) and tokens[index + 1].token_type is TokenType.L_PAREN
+        after_dot = index > 0 and tokens[index - 1].token_type is TokenType.DOT
         plain = token.token_type not in {TokenType.IDENTIFIER, TokenType.STRING}
         if called and plain and not after_dot and token.text.upper() in HABITS:
             where = (token.line, token.col, token.start, token.end)

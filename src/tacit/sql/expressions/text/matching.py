@@ -106,7 +106,7 @@ def unescaped(text: exp.Expression, pattern: str, sign: str) -> exp.Expression:
     for letter in waiting:
         escaped = letter == sign
         letters.append((next(waiting, "") if escaped else letter, escaped or letter not in "%_"))
-    start, end = (bool(letters) and letters[place] == ("%", False) for place in (0, -1))
+    start, end = (bool(letters) and letters[index] == ("%", False) for index in (0, -1))
     middle = letters[start : len(letters) - end] if len(letters) > 1 else ([] if start else letters)
     if not all(is_plain and letter for letter, is_plain in middle):
         raise QueryRefused(

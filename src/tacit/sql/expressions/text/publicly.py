@@ -269,7 +269,7 @@ def _pad(node: exp.Expression, text: str, width: int, fill: str = " ") -> str:
 
 
 def _translate(node: exp.Expression, text: str, old: str, new: str) -> str:
-    table = {letter: new[place : place + 1] for place, letter in enumerate(old)}
+    table = {letter: new[index : index + 1] for index, letter in enumerate(old)}
     return "".join(table.get(letter, letter) for letter in text)
 
 

@@ -76,8 +76,8 @@ class _Both:
 def _rows(left: NamedTable, right: NamedTable, sources: list[_Both]) -> exp.Select:
     assert left.derived is not None and right.derived is not None  # noqa: S101, PT018 - asked before
     sides = [
-        exp.select(*(both.sql(place) for both in sources)).from_(_sub(rows, "ab"[place]))
-        for place, rows in enumerate((left.derived, right.derived))
+        exp.select(*(both.sql(index) for both in sources)).from_(_sub(rows, "ab"[index]))
+        for index, rows in enumerate((left.derived, right.derived))
     ]
     union = exp.Subquery(this=exp.union(*sides, distinct=False), alias=exp.TableAlias(this=exp.to_identifier("united")))
     return exp.select(*(_name(both.name) for both in sources)).from_(union)

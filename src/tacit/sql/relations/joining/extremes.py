@@ -61,7 +61,7 @@ def folded(
     groups = [_written(column) for column in kept]
     own = _written(next(column for column in columns if column.alias_or_name == found.column.name))
     least, greatest = exp.Min(this=own.copy()), exp.Max(this=own.copy())
-    others = [each for place, each in enumerate(conditions) if place != found.place]
+    others = [each for index, each in enumerate(conditions) if index != found.place]
     if found.operator is not exp.NEQ:
         best = greatest if found.operator in _ABOVE else least
         return Folded([*kept, _named(best, found.column.name)], groups, list(conditions))
@@ -79,7 +79,7 @@ def _either(ends: Sequence[exp.Expression], value: exp.Expression) -> exp.Expres
 
 def _inequalities(conditions: Sequence[exp.Expression], inner: str, types: Mapping[str, str]) -> Iterator[_Inequality]:
     used = [column.name for each in conditions for column in each.find_all(exp.Column) if column.table == inner]
-    for place, condition in enumerate(conditions):
+    for index, condition in enumerate(conditions):
         node = bare(condition)
         mirrored = _MIRRORED.get(type(node))
         if mirrored is None:
@@ -91,7 +91,7 @@ def _inequalities(conditions: Sequence[exp.Expression], inner: str, types: Mappi
             if not isinstance(side, exp.Column) or side.table != inner or used.count(side.name) != 1:
                 continue
             if _is_ordered(types.get(side.name.casefold(), "")) and not other.find(exp.Select):
-                yield _Inequality(place, operator, side, other)
+                yield _Inequality(index, operator, side, other)
 
 
 def _written(column: exp.Expression) -> exp.Expression:

@@ -77,7 +77,7 @@ class Joins:
     def settle(self, joins: Sequence[exp.Join], *, where: list[exp.Expression]) -> None:
         """Read the joins. Equalities of keys in `where` are taken out of it and used."""
         _refuse_comma_before_outer(joins)
-        self.steps += [self._step(join, place) for place, join in enumerate(joins, start=1)]
+        self.steps += [self._step(join, index) for index, join in enumerate(joins, start=1)]
         self.taken += self._taken(where)
         self._one_owner()
         self.lenders.update(self._lenders(self.steps, self.taken))
@@ -348,7 +348,7 @@ def _unseen(named: Named, steps: Sequence[Step]) -> set[int]:
 def _refuse_comma_before_outer(joins: Sequence[exp.Join]) -> None:
     """A comma binds more loosely than JOIN: `a, b RIGHT JOIN c` is `a, (b RIGHT JOIN c)`."""
     loose = [not any(join.args.get(name) for name in ("kind", "side", "method", "on", "using")) for join in joins]
-    sided = [place for place, join in enumerate(joins) if join.args.get("side")]
+    sided = [index for index, join in enumerate(joins) if join.args.get("side")]
     if sided and any(loose[: sided[-1]]):
         raise QueryRefused("a comma before an outer join is refused: it binds more loosely", hint="write JOIN … ON")
 

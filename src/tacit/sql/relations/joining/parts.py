@@ -193,9 +193,9 @@ class Named:
             for column in self.part.columns
         ]
         types = {fold(name): kind for name, kind in self.part.types.items()}
-        for place, key in enumerate(sorted(self.part.keys)):
+        for index, key in enumerate(sorted(self.part.keys)):
             held = identified(_of("t", written.get(key, key)), types.get(key, ""))
-            listed.append(exp.alias_(held, f" j{self.place}_{place}", quoted=True))
+            listed.append(exp.alias_(held, f" j{self.place}_{index}", quoted=True))
         if self.part.is_private and not lent:
             owner: exp.Expression = _typed("t", table, table.unit_column or "", schema)
             if not self.part.tied:
@@ -209,8 +209,8 @@ class Named:
             exp.alias_(_of("t", column.name), self.columns[fold(column.name)], quoted=True)
             for column in self.part.columns
         ]
-        for place, key in enumerate(sorted(self.part.keys)):
-            listed.append(exp.alias_(_of("t", key_column(key)), f" j{self.place}_{place}", quoted=True))
+        for index, key in enumerate(sorted(self.part.keys)):
+            listed.append(exp.alias_(_of("t", key_column(key)), f" j{self.place}_{index}", quoted=True))
         if self.part.is_private:
             listed.append(exp.alias_(_of("t", OWNER), f" u{self.place}", quoted=True))
         return exp.select(*listed, *self._marked()).from_(
@@ -237,8 +237,8 @@ def _followed(
     """The owner of each row, and the tables to look it up in."""
     form = root_of(policy.tables, table).unit_form
     owner = _typed("t", table, table.unit_column or "", schema)
-    for place, link in enumerate(lookups(policy.tables, table)):
-        table, other = policy.table(link.table), f"l{place}"
+    for index, link in enumerate(lookups(policy.tables, table)):
+        table, other = policy.table(link.table), f"l{index}"
         joined = table_named(table.name)
         on = exp.EQ(this=owner, expression=_typed(other, table, link.key, schema))
         selected = selected.join(exp.alias_(joined, other, table=True), on=on, copy=False)
@@ -277,7 +277,7 @@ def looked_up(table: TablePolicy, columns: Sequence[str], *, policy: Policy, sch
     """The rows of a table whose owners another table knows: the owner `u`, and the columns as v0, v1, …"""
     first = table_named(table.name)
     owner, rows = _followed(exp.select().from_(exp.alias_(first, "t", table=True)), policy, table=table, schema=schema)
-    listed = [exp.alias_(_of("t", column), f"v{place}") for place, column in enumerate(columns)]
+    listed = [exp.alias_(_of("t", column), f"v{index}") for index, column in enumerate(columns)]
     rows = rows.where(exp.Not(this=exp.Is(this=owner.copy(), expression=exp.null())))
     return rows.select(exp.alias_(owner, "u"), *listed)
 
@@ -293,7 +293,7 @@ def named_apart(parts: Sequence[NamedTable]) -> list[Named]:
             hint=f"give each its own name: … AS a, … AS b, and write a.x for {twice}.x",
         )
     taken = {name for name in seen if seen.count(name) == 1}
-    return [Named(part_, place, _apart(part_, taken)) for place, part_ in enumerate(parts)]
+    return [Named(part_, index, _apart(part_, taken)) for index, part_ in enumerate(parts)]
 
 
 def _apart(part: NamedTable, taken: set[str]) -> dict[str, str]:

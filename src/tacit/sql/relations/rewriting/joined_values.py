@@ -15,8 +15,8 @@ def joined_values(select: exp.Select) -> exp.Select:
     if not any(_is_value(node) for item in select.expressions for node in item.walk()):
         return select
     copy = select.copy()
-    for place, node in enumerate([each for item in copy.expressions for each in item.walk() if _is_value(each)]):
-        alias = unlike(f"value {place + 1}", _aliases(copy).__contains__)
+    for index, node in enumerate([each for item in copy.expressions for each in item.walk() if _is_value(each)]):
+        alias = unlike(f"value {index + 1}", _aliases(copy).__contains__)
         joined = _grouped_value(node.this, alias)
         if joined is None or node.find_ancestor(exp.Select) is not copy:
             continue
@@ -56,12 +56,12 @@ def _grouped_value(inner: exp.Select, alias: str) -> tuple[exp.Subquery, exp.Exp
     rows = inner.copy()
     whole = all_of(kept)
     rows.set("where", None if whole is None else exp.Where(this=whole))
-    keys = [exp.alias_(inside.copy(), f"tie {place}", quoted=True) for place, (inside, _) in enumerate(ties)]
+    keys = [exp.alias_(inside.copy(), f"tie {index}", quoted=True) for index, (inside, _) in enumerate(ties)]
     rows.set("expressions", [*keys, exp.alias_(item.copy(), "value", quoted=True)])
     rows.set("group", exp.Group(expressions=[inside.copy() for inside, _ in ties]))
     on: list[exp.Expression] = [
-        exp.EQ(this=_of_quoted(alias, f"tie {place}"), expression=outside.copy())
-        for place, (_, outside) in enumerate(ties)
+        exp.EQ(this=_of_quoted(alias, f"tie {index}"), expression=outside.copy())
+        for index, (_, outside) in enumerate(ties)
     ]
     value: exp.Expr = _of_quoted(alias, "value")
     if isinstance(bare(item), exp.Count):

@@ -44,15 +44,15 @@ def _join(select: exp.Select, join: exp.Join, inner: exp.Select, *, outer: bool)
         _zero_where_none(select, alias, inner)
     else:
         _first_of_each(rows, keys)
-    listed = [exp.alias_(key.copy(), f"{alias} {place}", quoted=True) for place, key in enumerate(keys)]
+    listed = [exp.alias_(key.copy(), f"{alias} {index}", quoted=True) for index, key in enumerate(keys)]
     rows.set("expressions", [*rows.expressions, *listed])
     named = exp.TableAlias(this=exp.to_identifier(alias, quoted=True))
     same: list[exp.Expression] = [
         exp.EQ(
-            this=exp.column(exp.to_identifier(f"{alias} {place}", quoted=True), table=exp.to_identifier(alias)),
+            this=exp.column(exp.to_identifier(f"{alias} {index}", quoted=True), table=exp.to_identifier(alias)),
             expression=outside.copy(),
         )
-        for place, (_, outside) in enumerate(ties)
+        for index, (_, outside) in enumerate(ties)
     ]
     side = "LEFT" if alone or outer or str(join.args.get("side") or "").upper() == "LEFT" else None
     made = exp.Join(this=exp.Subquery(this=rows, alias=named), on=all_of(same), side=side)
