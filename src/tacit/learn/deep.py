@@ -95,8 +95,8 @@ class TorchClassifier(Learner):
         """The probability of each class, for each row."""
         rows = torch.from_numpy(self._inputs(self.scaled_, self._columns(X)))
         with torch.no_grad():
-            found: NDArray[np.float64] = torch.softmax(self.module_(rows).double(), dim=1).numpy()
-        return found
+            probabilities: NDArray[np.float64] = torch.softmax(self.module_(rows).double(), dim=1).numpy()
+        return probabilities
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """The likeliest class of each row."""

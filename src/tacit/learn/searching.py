@@ -130,14 +130,14 @@ class PrivateSearch(Learner):
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """What the best model says of each row."""
         self._check_fitted()
-        found: NDArray[Any] = self.best_estimator_.predict(X)
-        return found
+        predicted: NDArray[Any] = self.best_estimator_.predict(X)
+        return predicted
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """The probability of each class, for each row, where the best model knows."""
         self._check_fitted()
-        found: NDArray[np.float64] = self.best_estimator_.predict_proba(X)
-        return found
+        probabilities: NDArray[np.float64] = self.best_estimator_.predict_proba(X)
+        return probabilities
 
 
 def plan_search(loss: Loss, chance: Fraction, candidates: Sequence[SumsLearner], names: tuple[str, ...]) -> SearchPlan:
@@ -237,5 +237,5 @@ def _right(model: Any, rows: Any, truth: NDArray[Any]) -> IntArray:
         return _STEPS * np.asarray(guess == truth, dtype=np.int64)
     lower, upper = (float(rational(end)) for end in model.target)
     off = (np.clip(truth.astype(np.float64), lower, upper) - guess) / (upper - lower)
-    found: IntArray = np.clip(np.floor(_STEPS * (1 - off**2)), 0, _STEPS).astype(np.int64)
-    return found
+    result: IntArray = np.clip(np.floor(_STEPS * (1 - off**2)), 0, _STEPS).astype(np.int64)
+    return result

@@ -36,11 +36,11 @@ def show_log(
     from tacit.faces import owner
     from tacit.faces.entries import HEADINGS, entry_row, plain_entry
 
-    found = owner.log(policy, analyst=analyst, limit=limit)
+    entries = owner.log(policy, analyst=analyst, limit=limit)
     if form is Plain.JSON:
-        show_json([plain_entry(entry) for entry in found])
+        show_json([plain_entry(entry) for entry in entries])
     else:
-        print_table(HEADINGS, [entry_row(entry) for entry in found])
+        print_table(HEADINGS, [entry_row(entry) for entry in entries])
 
 
 def replay(
@@ -56,19 +56,21 @@ def replay(
 
     owner.refuse_analyst(analyst, "an audit of everybody's questions")
     with working("replaying"):
-        found = owner.replay(policy, limit=limit)
+        replayed = owner.replay(policy, limit=limit)
     if form is Plain.JSON:
-        untold = {one.seq: why for one, why in found.untold}
-        show_json({"agreeing": found.agreeing, "differing": [one.seq for one in found.differing], "untold": untold})
+        untold = {one.seq: why for one, why in replayed.untold}
+        show_json(
+            {"agreeing": replayed.agreeing, "differing": [one.seq for one in replayed.differing], "untold": untold}
+        )
     else:
-        print_lines(f"{found.agreeing} charges are what their questions cost")
-        print_lines(*(f"entry {one.seq} cannot be told: {why}" for one, why in found.untold))
-    if found.differing:
+        print_lines(f"{replayed.agreeing} charges are what their questions cost")
+        print_lines(*(f"entry {one.seq} cannot be told: {why}" for one, why in replayed.untold))
+    if replayed.differing:
         if form is Plain.TABLE:
-            print_table(HEADINGS, [entry_row(one) for one in found.differing])
+            print_table(HEADINGS, [entry_row(one) for one in replayed.differing])
         raise LedgerError(
-            f"{len(found.differing)} charges are not what their questions cost, the newest is entry"
-            f" {found.differing[0].seq}",
+            f"{len(replayed.differing)} charges are not what their questions cost, the newest is entry"
+            f" {replayed.differing[0].seq}",
             hint="tacit ledger verify tells whether they were changed; else it is a mistake of tacit: report it",
         )
 
@@ -78,17 +80,22 @@ def verify(*, policy: PolicyFile = POLICY, form: PlainOption = Plain.TABLE) -> N
     from tacit.faces import owner
 
     with working("verifying"):
-        found = owner.verify(policy)
+        verdict = owner.verify(policy)
     if form is Plain.JSON:
         show_json(
-            {"sound": found.sound, "entries": found.entries, "head": found.head, "problems": list(found.problems)}
+            {
+                "sound": verdict.sound,
+                "entries": verdict.entries,
+                "head": verdict.head,
+                "problems": list(verdict.problems),
+            }
         )
-    elif found.sound:
-        print_lines(f"sound: {found.entries} entries, the newest is {found.head[:16]}")
+    elif verdict.sound:
+        print_lines(f"sound: {verdict.entries} entries, the newest is {verdict.head[:16]}")
     else:
-        print_lines(*found.problems)
-    if not found.sound:
-        raise LedgerError(f"the ledger is not sound: {found.problems[0]}", hint="restore a sound copy of it")
+        print_lines(*verdict.problems)
+    if not verdict.sound:
+        raise LedgerError(f"the ledger is not sound: {verdict.problems[0]}", hint="restore a sound copy of it")
 
 
 def backup(
@@ -101,8 +108,8 @@ def backup(
     from tacit.faces import owner
 
     owner.refuse_analyst(analyst, "a copy of everybody's answers")
-    found = owner.back_up(policy, copy)
-    print_lines(f"sound: {found.entries} entries, the newest is {found.head[:16]}")
+    backed_up = owner.back_up(policy, copy)
+    print_lines(f"sound: {backed_up.entries} entries, the newest is {backed_up.head[:16]}")
 
 
 def adopt(

@@ -80,13 +80,13 @@ def synthesise(  # noqa: PLR0913 - the options of a command
             _show_plan(opened.synthesise().plan(request), form)
             return
         with progress_bar("synthesising") as progress:
-            made = opened.synthesise().synthesise(request, who, progress=progress)
+            synthesised = opened.synthesise().synthesise(request, who, progress=progress)
     if model is not None:
-        made.model.save(model)
+        synthesised.model.save(model)
     if output is not None:
-        made.model.sample(rows).write(output)
-    found = compare(declared, made.model) if exact else None
-    _show(made, form, written=[path for path in (output, model) if path is not None], found=found)
+        synthesised.model.sample(rows).write(output)
+    distances = compare(declared, synthesised.model) if exact else None
+    _show(synthesised, form, written=[path for path in (output, model) if path is not None], distances=distances)
 
 
 def _refuse_to_overwrite(model: Path | None) -> None:
@@ -112,19 +112,19 @@ def _show_plan(plan: SynthesisPlan, form: Plain) -> None:
     print_lines("", f"counted: {len(counted.plans)} marginals, at most {bounded} rows of a unit in each", dim=True)
 
 
-def _show(made: Synthesised, form: Plain, *, written: list[Path], found: ExactDistances | None) -> None:
+def _show(synthesised: Synthesised, form: Plain, *, written: list[Path], distances: ExactDistances | None) -> None:
     from tacit.faces.formatting import show_json
 
-    model = made.model
+    model = synthesised.model
     names = [each.name for each in model.attributes]
     if form is Plain.JSON:
         errors = {",".join(names[axis] for axis in axes): error for axes, error in model.errors}
-        price = {"epsilon": decimal_text(made.cost.epsilon), "delta": decimal_text(made.cost.delta)}
+        price = {"epsilon": decimal_text(synthesised.cost.epsilon), "delta": decimal_text(synthesised.cost.delta)}
         about = {"table": model.table, "method": model.method, "rows": model.rows}
-        truth = {} if found is None else {"exact": {str(ways): found.mean(ways) for ways in (1, 2, 3)}}
-        show_json({**about, **price, "reused": made.reused, "entry": model.entry, "errors": errors, **truth})
+        truth = {} if distances is None else {"exact": {str(ways): distances.mean(ways) for ways in (1, 2, 3)}}
+        show_json({**about, **price, "reused": synthesised.reused, "entry": model.entry, "errors": errors, **truth})
         return
-    paid = "reused: the same table, free" if made.reused else f"cost {made.cost}"
+    paid = "reused: the same table, free" if synthesised.reused else f"cost {synthesised.cost}"
     print_lines(
         f"a model of {model.table}: {len(names)} columns, about {model.rows:,} rows, by {model.method}; {paid}", ""
     )
@@ -138,19 +138,19 @@ def _show(made: Synthesised, form: Plain, *, written: list[Path], found: ExactDi
     print_lines(
         "", "distances are total variation, by the noise alone; what contribution bounds cut is not in them", dim=True
     )
-    if found is not None:
-        _show_exact(found)
+    if distances is not None:
+        _show_exact(distances)
     for path in written:
         print_lines(f"wrote {path}")
     if not written:
         print_lines("nothing was written: add -o FILE, or --model FILE", dim=True)
 
 
-def _show_exact(found: ExactDistances) -> None:
+def _show_exact(distances: ExactDistances) -> None:
     print_lines("", "exact distances from the table, for the curator alone: they are not private", "")
     lines = []
     for ways in (1, 2, 3):
-        mean, worst = found.mean(ways), found.worst(ways, 1)
+        mean, worst = distances.mean(ways), distances.worst(ways, 1)
         if mean is not None:
             names, distance = worst[0]
             lines.append((str(ways), f"{mean:.2%}", f"{distance:.2%}", " × ".join(names)))

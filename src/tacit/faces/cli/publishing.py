@@ -74,15 +74,15 @@ def hierarchy(  # noqa: PLR0913 - the options of a command
     named, cells, parts = (listed(each) for each in (levels, by, shares))
     refuse_level(level, (*named, place))
     wish = HierarchyRequest(table, place, epsilon, delta, named, cells, parts, fresh)
-    made = published(wish, policy, analyst, plan=plan, form=form, plot=plot)
-    if made is None:
+    published_counts = published(wish, policy, analyst, plan=plan, form=form, plot=plot)
+    if published_counts is None:
         return
-    counts = made.value
+    counts = published_counts.value
     if output is not None:
         counts.write(output, level)
     if plot is not None:
         counts.plot(level).savefig(plot)
-    _show(made, counts, level, form)
+    _show(published_counts, counts, level, form)
     print_written(output, plot, form)
 
 
@@ -111,21 +111,28 @@ def histogram(  # noqa: PLR0913 - the options of a command
     if kind not in {"histogram", "cdf"}:
         raise InvalidParameter(f"there is no picture {kind[:40]!r}", hint="histogram or cdf")
     wish = DistributionRequest(table, column, epsilon, delta, bins, fresh)
-    made = published(wish, policy, analyst, plan=plan, form=form, plot=plot)
-    if made is None:
+    published_counts = published(wish, policy, analyst, plan=plan, form=form, plot=plot)
+    if published_counts is None:
         return
-    found = made.value
+    value = published_counts.value
     if plot is not None:
-        found.plot(kind).savefig(plot)
-    lines = list(zip(map(str, found.bins), found.counts.tolist(), found.errors().tolist(), strict=True))
+        value.plot(kind).savefig(plot)
+    lines = list(zip(map(str, value.bins), value.counts.tolist(), value.errors().tolist(), strict=True))
     if form is Plain.JSON:
         shown = [{"bin": name, "count": count, "error": round(error, 1)} for name, count, error in lines]
-        about = {"table": found.table, "column": found.attribute.name, "bins": shown}
-        show_json({**about, **priced(made.cost), "reused": made.reused, "entry": made.entry})
+        about = {"table": value.table, "column": value.attribute.name, "bins": shown}
+        show_json(
+            {
+                **about,
+                **priced(published_counts.cost),
+                "reused": published_counts.reused,
+                "entry": published_counts.entry,
+            }
+        )
         return
-    print_paid(made, f"{found.table}.{found.attribute.name}: {len(lines):,} bins")
+    print_paid(published_counts, f"{value.table}.{value.attribute.name}: {len(lines):,} bins")
     rows = [(name, f"{count:,}", f"±{error:,.0f}") for name, count, error in lines]
-    print_table((found.attribute.name, "count", "error"), rows, right=(1, 2))
+    print_table((value.attribute.name, "count", "error"), rows, right=(1, 2))
     print_lines("", "errors are 95% intervals, by noise and by what makes counts whole", dim=True)
     print_written(None, plot, form)
 
@@ -155,24 +162,24 @@ def heatmap(  # noqa: PLR0913 - the options of a command
 
     if output is not None:
         drawable(output)
-    made = published(
+    published_counts = published(
         HeatmapRequest(table, x, y, epsilon, delta, depth, fresh), policy, analyst, plan=plan, form=form, plot=None
     )
-    if made is None:
+    if published_counts is None:
         return
-    found = made.value
+    value = published_counts.value
     if output is not None:
-        found.write(output)
-    groups = {people: found.group(people) for people in (1, 10, 100)}
+        value.write(output)
+    groups = {people: value.group(people) for people in (1, 10, 100)}
     if form is Plain.JSON:
-        about = {"table": found.table, "rows": found.total, "squares": len(found), "visible": found.visible}
+        about = {"table": value.table, "rows": value.total, "squares": len(value), "visible": value.visible}
         promised = {str(people): float(loss.epsilon) for people, loss in groups.items()}
-        paid = {**priced(made.cost), "reused": made.reused, "entry": made.entry}
+        paid = {**priced(published_counts.cost), "reused": published_counts.reused, "entry": published_counts.entry}
         show_json({**about, "groups": promised, **paid})
         return
-    print_paid(made, f"a map of {found.table}: about {found.total:,} rows in {len(found):,} squares")
+    print_paid(published_counts, f"a map of {value.table}: about {value.total:,} rows in {len(value):,} squares")
     print_table(("group", "ε"), [(f"{n:,}", f"{float(loss.epsilon):,.2f}") for n, loss in groups.items()], right=(0, 1))
-    seen = f"a place that many go to is not hidden: {found.visible:,} rows where nobody else is stand out"
+    seen = f"a place that many go to is not hidden: {value.visible:,} rows where nobody else is stand out"
     print_lines("", seen, "to a group who are there together or not at all, less is promised: see the table", dim=True)
     print_written(output, None, form)
 
@@ -223,9 +230,12 @@ def priced(cost: Loss) -> dict[str, str]:
     return {"epsilon": decimal_text(cost.epsilon), "delta": decimal_text(cost.delta)}
 
 
-def print_paid(made: PublishedCounts[T], what: str) -> None:
+def print_paid(published_counts: PublishedCounts[T], what: str) -> None:
     """What was published, and what for."""
-    print_lines(f"{what}; " + ("reused: the same counts, free" if made.reused else f"cost {made.cost}"), "")
+    print_lines(
+        f"{what}; " + ("reused: the same counts, free" if published_counts.reused else f"cost {published_counts.cost}"),
+        "",
+    )
 
 
 def print_written(output: Path | None, plot: Path | None, form: Plain) -> None:
@@ -244,7 +254,7 @@ def _show_plan(plan: PricedPlan[T], form: Plain) -> None:
 
 
 def _show(
-    made: PublishedCounts[HierarchicalCounts], counts: HierarchicalCounts, level: str | None, form: Plain
+    published_counts: PublishedCounts[HierarchicalCounts], counts: HierarchicalCounts, level: str | None, form: Plain
 ) -> None:
     from tacit.faces.formatting import show_json
 
@@ -253,10 +263,17 @@ def _show(
     if form is Plain.JSON:
         lines = [{"path": list(row[:-2]), "count": row[-2], "error": row[-1]} for row in rows]
         shown = {"table": counts.table, "level": counts.levels[index], "held": counts.held, "totals": lines}
-        show_json({**shown, **priced(made.cost), "reused": made.reused, "entry": made.entry})
+        show_json(
+            {
+                **shown,
+                **priced(published_counts.cost),
+                "reused": published_counts.reused,
+                "entry": published_counts.entry,
+            }
+        )
         return
     sizes = ", ".join(f"{len(paths):,} {name}" for name, paths in zip(counts.levels, counts.paths, strict=True))
-    print_paid(made, f"counts of {counts.table}: {sizes}")
+    print_paid(published_counts, f"counts of {counts.table}: {sizes}")
     names = counts.levels[1 : index + 1] or ("",)
     shown_rows = [(*map(str, row[:-2] or (counts.table,)), f"{row[-2]:,}", f"±{row[-1]:,.0f}") for row in rows[:_SHOWN]]
     print_table((*names, "count", "error"), shown_rows, right=(len(names), len(names) + 1))

@@ -127,8 +127,8 @@ class Hub:
     ) -> Release | Explanation:
         """Answer the question, or explain it where it says EXPLAIN."""
         options = {"session": session, "request_id": request_id}
-        found: Release | Explanation = await self._in_slots(session, CuratorCall("ask", (sql, parameters), options))
-        return found
+        answer: Release | Explanation = await self._in_slots(session, CuratorCall("ask", (sql, parameters), options))
+        return answer
 
     async def batch(
         self,
@@ -144,13 +144,15 @@ class Hub:
         """Answer several questions for one price."""
         price = {"epsilon": epsilon, "within": within, "delta": delta}
         options = {"session": session, **price, "request_id": request_id, "fresh": fresh}
-        found: BatchRelease = await self._in_slots(session, CuratorCall("batch", (questions,), options))
-        return found
+        answer: BatchRelease = await self._in_slots(session, CuratorCall("batch", (questions,), options))
+        return answer
 
     async def explain(self, session: Session, sql: str, parameters: Parameters = ()) -> Explanation:
         """What the question would cost and run. It depends on no row, so it waits for no slot."""
-        found: Explanation = await self._turn(session, CuratorCall("explain", (sql, parameters), {"session": session}))
-        return found
+        explanation: Explanation = await self._turn(
+            session, CuratorCall("explain", (sql, parameters), {"session": session})
+        )
+        return explanation
 
     async def explain_batch(
         self,
@@ -163,15 +165,15 @@ class Hub:
     ) -> Explanation:
         """The same of several questions for one price."""
         options = {"session": session, "epsilon": epsilon, "within": within, "delta": delta}
-        found: Explanation = await self._turn(session, CuratorCall("explain_batch", (questions,), options))
-        return found
+        explanation: Explanation = await self._turn(session, CuratorCall("explain_batch", (questions,), options))
+        return explanation
 
     async def replay(self, session: Session, entry: str) -> Release | BatchRelease | None:
         """The answer that an entry of the analyst's own settled, given again; None where there is no such entry."""
-        found: Release | BatchRelease | None = await self._turn(
+        answer: Release | BatchRelease | None = await self._turn(
             session, CuratorCall("given", (entry,), {"session": session})
         )
-        return found
+        return answer
 
     def answer(self, call: CuratorCall) -> Any:
         """What a call comes to, in this thread and this process, without a turn."""

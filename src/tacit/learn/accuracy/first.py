@@ -111,23 +111,27 @@ class AccuracyFirst(Learner):
             raise InvalidParameter("alpha lies between 0 and 4, and at least 0.05 of epsilon may be spent")
         return estimator, wanted, dearest
 
-    def _take(self, found: Reached, counted: Loss = NOTHING) -> None:
-        self.weights_, self.tellings_, self.is_good_ = found.weights, found.tellings, found.is_good
-        self.spent_, self.reserved_, self.comparing_ = found.spent + counted, found.reserved + counted, found.comparing
+    def _take(self, reached: Reached, counted: Loss = NOTHING) -> None:
+        self.weights_, self.tellings_, self.is_good_ = reached.weights, reached.tellings, reached.is_good
+        self.spent_, self.reserved_, self.comparing_ = (
+            reached.spent + counted,
+            reached.reserved + counted,
+            reached.comparing,
+        )
 
-    def hold(self, study: Study, found: Reached, *, names: Sequence[str]) -> None:
+    def hold(self, study: Study, reached: Reached, *, names: Sequence[str]) -> None:
         """Take what was reached of a table."""
         self.scaled_, self.target_ = study.columns, study.target
         self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
-        self._take(found)
+        self._take(reached)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         columns = self._columns(X)
         rows = design(self.scaled_, columns)
         ones = self.weights_.size - rows.shape[1] + 1  # whether the ones have a weight: those of a table do
         rows = rows if ones else in_ball(rows[:, 1:])
-        found: NDArray[np.float64] = rows @ self.weights_ / GRID
-        return found
+        result: NDArray[np.float64] = rows @ self.weights_ / GRID
+        return result
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """What is expected of each row: a number, or the likelier class."""

@@ -125,8 +125,8 @@ def unpacked(sums: IntArray, width: int) -> tuple[Floats, Floats]:
 def solution(products: Floats, cross: Floats, ridge: float) -> Floats:
     """The weights of least squares with a ridge; what noise made of negative curvature counts as none."""
     values, vectors = np.linalg.eigh(products)
-    found: Floats = vectors @ ((vectors.T @ cross) / (np.maximum(values, 0.0) + ridge))
-    return found
+    result: Floats = vectors @ ((vectors.T @ cross) / (np.maximum(values, 0.0) + ridge))
+    return result
 
 
 def shortened(weights: Floats, most: float) -> Floats:
@@ -152,8 +152,8 @@ def constrained(products: Floats, cross: Floats, most: float) -> Floats:
     along = vectors.T @ cross
 
     def at(ridge: float) -> Floats:
-        found: Floats = vectors @ (along / np.maximum(values + ridge, 1e-12))
-        return found
+        result: Floats = vectors @ (along / np.maximum(values + ridge, 1e-12))
+        return result
 
     low, high = 0.0, float(np.linalg.norm(cross)) / most + 1.0
     if float(np.linalg.norm(at(0.0))) <= most:

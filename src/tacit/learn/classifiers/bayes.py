@@ -71,8 +71,8 @@ class NaiveBayesClassifier(SumsClassifier):
         for cells, shares, column in zip(self.cells_, self.log_shares_, columns, strict=True):
             score += shares[:, cells.codes(column)].T
         likely = np.exp(score - score.max(axis=1, keepdims=True))
-        found: NDArray[np.float64] = likely / likely.sum(axis=1, keepdims=True)
-        return found
+        probabilities: NDArray[np.float64] = likely / likely.sum(axis=1, keepdims=True)
+        return probabilities
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,8 +90,8 @@ class GaussianBayesClassifier(SumsClassifier):
             score[:, index] -= (off + np.log(variance[is_number])).sum(axis=1) / 2
             score[:, index] += rows[:, ~is_number] @ np.log(mean[~is_number])
         likely = np.exp(score - score.max(axis=1, keepdims=True))
-        found: NDArray[np.float64] = likely / likely.sum(axis=1, keepdims=True)
-        return found
+        probabilities: NDArray[np.float64] = likely / likely.sum(axis=1, keepdims=True)
+        return probabilities
 
 
 def _numbers(features: Sequence[Scaled]) -> NDArray[np.bool_]:

@@ -139,14 +139,14 @@ class LogisticClassifier(SumsClassifier):
 
     def _in_units(self, weights: Floats) -> Floats:
         halves = [1.0 if each.values else each.scale[1] for each in self.scaled_ for _ in range(each.width)]
-        found: Floats = weights / np.array(halves)
-        return found
+        result: Floats = weights / np.array(halves)
+        return result
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's names
         """The log-odds of the second class, for each row."""
         columns = self._columns(X)
-        found: Floats = design(self.scaled_, columns) @ self.weights_ / GRID
-        return found
+        result: Floats = design(self.scaled_, columns) @ self.weights_ / GRID
+        return result
 
     def right_in(self, data: AddsGradients) -> int:
         """Of how many rows the model tells the class."""

@@ -104,8 +104,10 @@ class NeighbourVotesClassifier(SumsClassifier):
         columns = self._columns(X)
         rows = design(self.scaled_, columns)[:, 1:]
         pairs = zip(self.centres_.astype(np.int64), self.shares_, strict=True)
-        found: NDArray[np.float64] = np.mean([shares[nearest(rows, centres)] for centres, shares in pairs], axis=0)
-        return found
+        probabilities: NDArray[np.float64] = np.mean(
+            [shares[nearest(rows, centres)] for centres, shares in pairs], axis=0
+        )
+        return probabilities
 
 
 def _shares(noisy: IntArray, noise: float) -> NDArray[np.float64]:
@@ -113,5 +115,5 @@ def _shares(noisy: IntArray, noise: float) -> NDArray[np.float64]:
     votes = np.maximum(noisy.astype(np.float64), 0.0)
     everybody = noisy.sum(axis=(0, 1), dtype=np.float64).clip(min=1.0)
     prior = everybody / everybody.sum()
-    found: NDArray[np.float64] = (votes + (1 + noise) * prior) / (votes.sum(axis=2, keepdims=True) + 1 + noise)
-    return found
+    result: NDArray[np.float64] = (votes + (1 + noise) * prior) / (votes.sum(axis=2, keepdims=True) + 1 + noise)
+    return result

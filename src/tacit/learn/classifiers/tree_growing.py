@@ -58,8 +58,8 @@ def _gains(left: Floats, everybody: Floats, *, variance: Floats) -> Floats:
     gain = np.asarray(pure) - float((everybody**2).sum()) / total
     doubt = _DOUBTFUL * (classes - 1) * variance * sum(1 / np.maximum(size, 1.0) for size in sizes)
     enough = np.minimum(*sizes) >= _FEWEST * np.sqrt(classes * variance) + 1
-    found: Floats = np.where(enough, gain - doubt, 0.0)
-    return found
+    result: Floats = np.where(enough, gain - doubt, 0.0)
+    return result
 
 
 def shares_of(noisy: IntArray, *, noise: float) -> Floats:
@@ -67,5 +67,5 @@ def shares_of(noisy: IntArray, *, noise: float) -> Floats:
     counts = np.maximum(noisy.astype(np.float64), 0.0)
     everybody = noisy.sum(axis=0, dtype=np.float64).clip(min=1.0)
     prior = everybody / everybody.sum()
-    found: Floats = (counts + (1 + noise) * prior) / (counts.sum(axis=1, keepdims=True) + 1 + noise)
-    return found
+    result: Floats = (counts + (1 + noise) * prior) / (counts.sum(axis=1, keepdims=True) + 1 + noise)
+    return result

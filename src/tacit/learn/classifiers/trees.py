@@ -110,8 +110,8 @@ class TreeClassifier(SumsClassifier):
         """The probability of each class, for each row: what its leaf says."""
         columns = self._columns(X)
         codes = [cells.codes(column) for cells, column in zip(self.cells_, columns, strict=True)]
-        found: NDArray[np.float64] = self.shares_[node_of(self._levels(), codes)]
-        return found
+        probabilities: NDArray[np.float64] = self.shares_[node_of(self._levels(), codes)]
+        return probabilities
 
     def _levels(self) -> list[Level]:
         asks = self.asks_.astype(np.int64).tolist()

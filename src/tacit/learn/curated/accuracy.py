@@ -104,10 +104,15 @@ def reached(learner: PlansFits, wanted: TableAccuracy) -> Reached:
     )
 
 
-def to_bytes(found: Reached) -> bytes:
+def to_bytes(reached: Reached) -> bytes:
     """As the ledger keeps it."""
-    losses = [str(each.epsilon) for each in (found.spent, found.reserved, found.comparing)]
-    kept = {"weights": found.weights.tolist(), "losses": losses, "tellings": found.tellings, "good": found.is_good}
+    losses = [str(each.epsilon) for each in (reached.spent, reached.reserved, reached.comparing)]
+    kept = {
+        "weights": reached.weights.tolist(),
+        "losses": losses,
+        "tellings": reached.tellings,
+        "good": reached.is_good,
+    }
     return json.dumps(kept).encode("ascii")
 
 
@@ -119,6 +124,6 @@ def from_bytes(body: bytes) -> Reached:
     return Reached(weights, spent, reserved, comparing, int(kept["tellings"]), is_good=bool(kept["good"]))
 
 
-def give(model: AccuracyFirst, wanted: TableAccuracy, found: Reached) -> None:
+def give(model: AccuracyFirst, wanted: TableAccuracy, reached: Reached) -> None:
     """Give the model what was reached."""
-    model.hold(wanted.fit.study, found, names=wanted.fit.names)
+    model.hold(wanted.fit.study, reached, names=wanted.fit.names)

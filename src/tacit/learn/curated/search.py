@@ -109,7 +109,7 @@ def _held(wanted: TableSearch, index: int, learnt: Learnt) -> SumsClassifier:
     return model.hold(fit.study, learnt, names=fit.names, classes=fit.classes, notes=fit.notes)
 
 
-def keep(search: PrivateSearch, wanted: TableSearch, found: Chosen) -> None:
+def keep(search: PrivateSearch, wanted: TableSearch, chosen: Chosen) -> None:
     """Give the search what it found."""
-    model = _held(wanted, found.index, found.learnt)
-    search.hold(wanted.plan, model, index=found.index, right=float(found.right))
+    model = _held(wanted, chosen.index, chosen.learnt)
+    search.hold(wanted.plan, model, index=chosen.index, right=float(chosen.right))

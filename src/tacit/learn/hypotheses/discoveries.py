@@ -37,5 +37,5 @@ def _stepped_up(p_values: ArrayLike, level: float) -> NDArray[np.bool_]:
     allowed = ordered <= level * np.arange(1, values.size + 1) / max(1, values.size)
     if not allowed.any():
         return np.zeros(values.size, dtype=np.bool_)
-    found: NDArray[np.bool_] = values <= ordered[np.flatnonzero(allowed)[-1]]
-    return found
+    result: NDArray[np.bool_] = values <= ordered[np.flatnonzero(allowed)[-1]]
+    return result

@@ -67,21 +67,21 @@ class RidgeRegressor(SumsLearner):
         self.scaled_, self.target_ = study.columns, study.target
         self.weights_, self.intervals_, self.ridge_ = learnt["weights"], learnt["intervals"], float(learnt["ridge"])
 
-    def _solved(self, found: Moments) -> Learnt:
+    def _solved(self, moments: Moments) -> Learnt:
         """The weights, and how far off sampling and noise make each of them."""
-        size = found.products.shape[0]
-        least = float(np.linalg.eigvalsh(found.products)[0])
-        reach = found.product_sigma * math.sqrt(size * math.log(2 * size * size / _CHANCE))
+        size = moments.products.shape[0]
+        least = float(np.linalg.eigvalsh(moments.products)[0])
+        reach = moments.product_sigma * math.sqrt(size * math.log(2 * size * size / _CHANCE))
         ridge = self.ridge + max(0.0, reach - max(0.0, least - reach))
-        inverse = np.linalg.pinv(found.products + ridge * np.eye(size), hermitian=True)
-        weights = inverse @ found.cross
-        rows = max(1.0, float(found.products[0, 0]))
-        left = found.square - 2 * weights @ found.cross + weights @ found.products @ weights
+        inverse = np.linalg.pinv(moments.products + ridge * np.eye(size), hermitian=True)
+        weights = inverse @ moments.cross
+        rows = max(1.0, float(moments.products[0, 0]))
+        left = moments.square - 2 * weights @ moments.cross + weights @ moments.products @ weights
         spread = max(left / max(1.0, rows - size), 0.0)
-        noise = found.cross_sigma**2 * np.eye(size)
-        noise += found.product_sigma**2 * (weights @ weights * np.eye(size) + np.outer(weights, weights))
-        noise -= found.product_sigma**2 * np.diag(weights**2)
-        values, vectors = np.linalg.eigh(found.products)
+        noise = moments.cross_sigma**2 * np.eye(size)
+        noise += moments.product_sigma**2 * (weights @ weights * np.eye(size) + np.outer(weights, weights))
+        noise -= moments.product_sigma**2 * np.diag(weights**2)
+        values, vectors = np.linalg.eigh(moments.products)
         sampled = spread * (vectors * np.maximum(values, 0.0)) @ vectors.T
         covariance = inverse @ (sampled + noise) @ inverse
         intervals = 1.96 * np.sqrt(np.maximum(np.diag(covariance), 0.0))
@@ -99,16 +99,16 @@ class RidgeRegressor(SumsLearner):
 
     def _in_units(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         halves = [1.0 if each.values else each.scale[1] for each in self.scaled_ for _ in range(each.width)]
-        found: NDArray[np.float64] = weights * self.target_.scale[1] / np.array(halves)
-        return found
+        result: NDArray[np.float64] = weights * self.target_.scale[1] / np.array(halves)
+        return result
 
     def predict(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """What is expected of each row, within the declared bounds of the target."""
         columns = self._columns(X)
         rows = design(self.scaled_, columns)
         middle, half = self.target_.scale
-        found: NDArray[np.float64] = middle + half * np.clip(rows @ self.weights_ / GRID, -1.0, 1.0)
-        return found
+        predicted: NDArray[np.float64] = middle + half * np.clip(rows @ self.weights_ / GRID, -1.0, 1.0)
+        return predicted
 
     def score(self, X: Any, y: Any) -> float:  # noqa: N803
         """The share of the variance that is explained: exact, and so not private."""

@@ -83,8 +83,8 @@ def residuals_of(score: IntArray, is_second: NDArray[np.bool_]) -> IntArray:
     """Of each row the truth less its probability, in steps, clipped at one half."""
     agrees = np.clip(np.where(is_second, score, -score), 0, REACH)
     left = np.minimum(clipped()[agrees], CLIP)
-    found: IntArray = np.where(is_second, left, -left)
-    return found
+    result: IntArray = np.where(is_second, left, -left)
+    return result
 
 
 class ArrayRows:
@@ -138,8 +138,8 @@ class ArrayRows:
         scores = np.rint(self._rows @ weights.astype(np.float64)).astype(np.int64)
         above = np.clip(scores, -SCORED, SCORED) + SCORED
         line = np.minimum(above // LINE, slopes.size - 1)
-        found: IntArray = (starts[line] + slopes[line] * above) // LINE
-        return found
+        result: IntArray = (starts[line] + slopes[line] * above) // LINE
+        return result
 
     def _squares(self, weight: NDArray[np.generic] | None) -> Floats:
         rows = self._rows if weight is None else self._rows * weight.astype(np.float64)[:, None]
@@ -154,8 +154,8 @@ def nearest(rows: Floats, centres: IntArray) -> IntArray:
     """For each row the number of its centre, the first of those as near; both in whole steps."""
     places = centres.astype(np.float64)
     far = (places**2).sum(axis=1) - 2 * rows @ places.T
-    found: IntArray = far.argmin(axis=1)
-    return found
+    result: IntArray = far.argmin(axis=1)
+    return result
 
 
 @lru_cache(maxsize=1)

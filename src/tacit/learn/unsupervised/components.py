@@ -50,10 +50,10 @@ class PrincipalComponents(SumsLearner):
         plan = plan_moments(features, declared.loss, times=declared.times, with_target=False)
         return Study(features, None, plan, lambda data, source: self._directions(plan.measure(data, source)))
 
-    def _directions(self, found: Moments) -> Learnt:
-        rows = max(1.0, float(found.products[0, 0]))
-        mean = np.clip(found.products[0, 1:] / rows, -1, 1)
-        values, vectors = np.linalg.eigh(found.products[1:, 1:] / rows - np.outer(mean, mean))
+    def _directions(self, moments: Moments) -> Learnt:
+        rows = max(1.0, float(moments.products[0, 0]))
+        mean = np.clip(moments.products[0, 1:] / rows, -1, 1)
+        values, vectors = np.linalg.eigh(moments.products[1:, 1:] / rows - np.outer(mean, mean))
         kept = np.argsort(-values, kind="stable")[: min(self.n_components, len(values))]
         directions = vectors[:, kept].T
         largest = np.abs(directions).argmax(axis=1)
@@ -68,8 +68,8 @@ class PrincipalComponents(SumsLearner):
     def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Where each row lies along the components."""
         columns = self._columns(X)
-        found: NDArray[np.float64] = (design(self.scaled_, columns)[:, 1:] / GRID - self.mean_) @ self.components_.T
-        return found
+        result: NDArray[np.float64] = (design(self.scaled_, columns)[:, 1:] / GRID - self.mean_) @ self.components_.T
+        return result
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float64]:  # noqa: N803
         """Both. Where the rows lie is exact, and so not private."""

@@ -120,13 +120,13 @@ def _read(plan: _Planned, state: State, source: Source) -> Distribution:
     variances = [each.sigma**2 for each in seen]
     top: IntArray = np.zeros(len(exact[0]), dtype=np.int64)  # one root above all, which was not measured
     measured = [np.zeros((1, 1)), *(each.counts[:, None] for each in seen)]
-    found = fitted_levels([top, *parents], measured, [np.inf, *variances])
-    counts = whole_levels(found.values, [top, *parents], totals=[None] * len(measured))
+    fitted = fitted_levels([top, *parents], measured, [np.inf, *variances])
+    counts = whole_levels(fitted.values, [top, *parents], totals=[None] * len(measured))
     return Distribution(
         table=counted.table,
         attribute=attribute,
         counts=counts[-1][:, 0],
-        estimates=found.values[-1][:, 0],
+        estimates=fitted.values[-1][:, 0],
         fans=plan.fans,
         variances=tuple(variances),
         loss=plan.loss,

@@ -85,12 +85,12 @@ class NetMechanism:
     def scores(self, data: IntArray, asked: Queries) -> IntArray:
         """The score of every multiset, in the order that they are enumerated in."""
         rows, true = int(data.sum()), self.size * answers(asked, data)
-        found = []
+        scores = []
         every = _multisets(data.size, self.size)
         while chunk := list(itertools.islice(every, _CHUNK)):
             counted = asked[:, np.array(chunk)].sum(axis=2, dtype=np.int64)  # (queries, multisets)
-            found.append(-np.abs(true[:, None] - rows * counted).max(axis=0))
-        return np.concatenate(found)
+            scores.append(-np.abs(true[:, None] - rows * counted).max(axis=0))
+        return np.concatenate(scores)
 
 
 def _multisets(universe: int, size: int) -> Iterator[tuple[int, ...]]:

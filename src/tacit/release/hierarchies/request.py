@@ -129,8 +129,8 @@ def _lines(
     columns = [spelt[fold(name)] for name in (*levels, domain.column)]
     if len(set(columns)) < len(columns):
         raise InvalidParameter("a level is named twice")
-    found = engine.execute(rows_of(domain.table, columns, dialect=engine.dialect))
-    lines = zip(*(listed(found.keys(column)) for column in columns), strict=True)
+    exact = engine.execute(rows_of(domain.table, columns, dialect=engine.dialect))
+    lines = zip(*(listed(exact.keys(column)) for column in columns), strict=True)
     return [line for line in lines if line[-1] is not None]
 
 

@@ -52,31 +52,31 @@ class MapFacts:
     delta: float
 
 
-def page(found: MapFacts) -> str:
+def page(facts: MapFacts) -> str:
     """The whole page, with nothing to fetch from elsewhere."""
-    names = [escape(name) for name in found.names]
-    total = sum(square.count for square in found.squares)
-    groups = "".join(f"<tr><td>{people:,}</td><td>{_figure(epsilon)}</td></tr>" for people, epsilon in found.groups)
+    names = [escape(name) for name in facts.names]
+    total = sum(square.count for square in facts.squares)
+    groups = "".join(f"<tr><td>{people:,}</td><td>{_figure(epsilon)}</td></tr>" for people, epsilon in facts.groups)
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{escape(found.table)}: a private heatmap</title><style>{_STYLE}</style></head><body>
-<h1>{escape(found.table)}</h1>
-<p>About {total:,} rows in {len(found.squares):,} squares, finer where there is more. A square says its count when it is
+<title>{escape(facts.table)}: a private heatmap</title><style>{_STYLE}</style></head><body>
+<h1>{escape(facts.table)}</h1>
+<p>About {total:,} rows in {len(facts.squares):,} squares, finer where there is more. A square says its count when it is
 pointed at.</p>
-{_drawing(found)}
-<p><small>{names[0]}: {found.starts[0]:g} to {found.ends[0]:g}, left to right. {names[1]}:
-{found.starts[1]:g} to {found.ends[1]:g}, upwards. Darker is denser, by the logarithm; a square whose count does
+{_drawing(facts)}
+<p><small>{names[0]}: {facts.starts[0]:g} to {facts.ends[0]:g}, left to right. {names[1]}:
+{facts.starts[1]:g} to {facts.ends[1]:g}, upwards. Darker is denser, by the logarithm; a square whose count does
 not stand out from its noise is left white.</small></p>
 <h2>What is promised</h2>
-<p>{escape(found.promised)}: whether any one of them is in the data, and where, hardly changes
+<p>{escape(facts.promised)}: whether any one of them is in the data, and where, hardly changes
 what this map is likely to be.</p>
 <h2>What is not hidden</h2>
 <p>A place that many people go to. The noise hides each of them, not what they have in common: in 2018 a map of people's
 runs showed the outlines of military bases, because soldiers ran there and hardly anybody else did. No one soldier could
-be told from it, and the base could. Here {found.visible:,} rows in a place where nobody else is are enough to stand
+be told from it, and the base could. Here {facts.visible:,} rows in a place where nobody else is are enough to stand
 out.</p>
 <p>To a group whose rows are there together or not at all, less is promised the larger it is, for ρ grows with the
-square of its size (δ = {found.delta:.2g}). Where ε is beyond 10 or so, take it that the group can be
+square of its size (δ = {facts.delta:.2g}). Where ε is beyond 10 or so, take it that the group can be
 seen.</p>
 <table><tr><th>group</th><th>ε</th></tr>{groups}</table>
 <p>A place that must not show is left out of the data, or the whole map is made at an ε that is small for a group of its
@@ -91,14 +91,14 @@ def squares_csv(squares: Sequence[MapSquare]) -> str:
     return "\n".join(["x,y,width,height,count,error", *lines]) + "\n"
 
 
-def _drawing(found: MapFacts) -> str:
-    width, height = (end - start for start, end in zip(found.starts, found.ends, strict=True))
-    squares = found.squares
+def _drawing(facts: MapFacts) -> str:
+    width, height = (end - start for start, end in zip(facts.starts, facts.ends, strict=True))
+    squares = facts.squares
     most = max([_density(square) for square in squares], default=0.0)
     least = min([_density(square) for square in squares if square.seen], default=most)
     drawn = []
     for square in squares:
-        x, y = (square.x - found.starts[0]) / width, (square.y - found.starts[1]) / height
+        x, y = (square.x - facts.starts[0]) / width, (square.y - facts.starts[1]) / height
         wide, high = square.width / width, square.height / height
         title = f"<title>{square.count:,} ± {square.error:,.0f}</title>"
         colour = _colour(_density(square), least, most) if square.seen else "#ffffff"

@@ -111,13 +111,13 @@ def _agreed(
         spread: FloatArray = np.full(len(measured[level]), own)
         spread[last[level]] = own * variance / (own + variance)
         variances.append(spread)
-    found = fitted_levels(squares.parents, measured, variances)
-    counts = whole_levels(found.values, squares.parents, totals=[None] * len(measured))
+    fitted = fitted_levels(squares.parents, measured, variances)
+    counts = whole_levels(fitted.values, squares.parents, totals=[None] * len(measured))
     return Quadtree(
         levels=np.repeat(np.array(levels), [len(each) for each in last]),
         rows=np.concatenate([squares.rows[level][last[level]] for level in levels]),
         columns=np.concatenate([squares.columns[level][last[level]] for level in levels]),
         counts=np.concatenate([counts[level][last[level], 0] for level in levels]),
-        variances=np.concatenate([found.variances[level][last[level]] for level in levels]),
-        moved=np.concatenate([np.abs(counts[level] - found.values[level])[last[level], 0] for level in levels]),
+        variances=np.concatenate([fitted.variances[level][last[level]] for level in levels]),
+        moved=np.concatenate([np.abs(counts[level] - fitted.values[level])[last[level], 0] for level in levels]),
     )

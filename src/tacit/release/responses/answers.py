@@ -143,12 +143,12 @@ class ResponseAnswers:
 
     def _computed(self, text: str, held: CodedTable) -> Computed:
         try:
-            (found,) = self.engine.compute([text], [held])
+            (computed,) = self.engine.compute([text], [held])
         except ComputingFailed as failed:
             raise QueryRefused(
                 f"the responses could not be looked at: {str(failed)[:200]}", hint="WHERE is DuckDB's SQL here"
             ) from None
-        return found
+        return computed
 
     def _rows(
         self, asked: ResponseQuestion, table: PerturbedTable

@@ -75,15 +75,15 @@ def chosen_columns(table: TablePolicy, names: Sequence[str]) -> tuple[ColumnPoli
 
 def modelled_columns(table: TablePolicy) -> tuple[str, ...]:
     """The names of the columns that have a public domain, and so can be made."""
-    found = []
+    columns = []
     for column in table.visible:
         if table.is_unit(column.name):
             continue
         try:
-            found.append(key_of(table, column).column.name)
+            columns.append(key_of(table, column).column.name)
         except QueryRefused:
             continue
-    return tuple(found)
+    return tuple(columns)
 
 
 def refuse_unit(table: TablePolicy, names: Iterable[str]) -> None:

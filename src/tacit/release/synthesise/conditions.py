@@ -51,9 +51,9 @@ def _met(condition: str, held: CodedTable, engine: AnswerEngine) -> NDArray[np.b
     )
     text = f"SELECT COALESCE(CAST(({condition}) AS BOOLEAN), FALSE) FROM {_TABLE} ORDER BY {quoted(_INDEX)}"
     try:
-        (found,) = engine.compute([text], [numbered], rows=number)
+        (computed,) = engine.compute([text], [numbered], rows=number)
     except ComputingFailed as failed:
         raise QueryRefused(
             f"the condition could not be looked at: {str(failed)[:200]}", hint="a condition is DuckDB's SQL here"
         ) from None
-    return np.array([row[0] for row in found.rows], dtype=bool)
+    return np.array([row[0] for row in computed.rows], dtype=bool)

@@ -113,13 +113,13 @@ class SyntheticModel:
 
     def _targets(self, mixture: Mixture) -> dict[tuple[int, int], FloatArray]:
         """The marginals of all pairs, over cells."""
-        found = {}
+        targets = {}
         for one, first in enumerate(self.bins):
             for other in range(one + 1, len(self.bins)):
                 second = self.bins[other]
                 coarse = mixture.pair(one, other)
-                found[one, other] = coarse[np.ix_(first.bins, second.bins)] * np.outer(first.within, second.within)
-        return found
+                targets[one, other] = coarse[np.ix_(first.bins, second.bins)] * np.outer(first.within, second.within)
+        return targets
 
     # ── kept ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 

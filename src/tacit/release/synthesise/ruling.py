@@ -21,18 +21,18 @@ _LEAST = 1_000  # rows drawn at a time in place of those that break a rule
 def rules_of(table: TablePolicy, attributes: Sequence[Attribute]) -> tuple[str, ...]:
     """The rules that speak of these columns alone. What is no condition on them is refused before anything is paid."""
     made = {fold(each.name) for each in attributes}
-    found = []
+    rules = []
     for written in table.rules:
         rule = row_rule(written, table.name)
         for name in rule.columns:
             table.column(name)  # a column that nobody knows is told of
         if {fold(name) for name in rule.columns} <= made:
-            found.append(rule.condition)
+            rules.append(rule.condition)
     try:
-        keeping(made_up_table(table.name, attributes), found)
+        keeping(made_up_table(table.name, attributes), rules)
     except InvalidParameter as error:
         raise QueryRefused(f"a rule of {table.name} cannot be tested: {error.message}") from None
-    return tuple(found)
+    return tuple(rules)
 
 
 def keeping(table: SyntheticTable, rules: Sequence[str]) -> NDArray[np.bool_]:

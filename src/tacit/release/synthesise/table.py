@@ -153,17 +153,17 @@ def _values(attribute: Attribute, codes: IntArray, steps: IntArray) -> list[Any]
     lows = np.array([*attribute.lows, 0], dtype=np.int64)
     units = lows[codes] + steps
     if attribute.kind is ColumnType.NUMBER:
-        found: list[Any] = (units * float(attribute.step.numerator) / attribute.step.denominator).tolist()
+        values: list[Any] = (units * float(attribute.step.numerator) / attribute.step.denominator).tolist()
     else:
-        found = (units * int(attribute.step)).tolist()
+        values = (units * int(attribute.step)).tolist()
     if attribute.kind is ColumnType.DATE:
-        found = [EPOCH + timedelta(days=unit) for unit in found]
+        values = [EPOCH + timedelta(days=unit) for unit in values]
     elif attribute.kind is ColumnType.TIMESTAMP:
-        found = [_MIDNIGHT + timedelta(seconds=unit) for unit in found]
+        values = [_MIDNIGHT + timedelta(seconds=unit) for unit in values]
     if not attribute.nullable:
-        return found
+        return values
     missing = (codes >= len(attribute.lows)).tolist()
-    return [None if gone else value for value, gone in zip(found, missing, strict=True)]
+    return [None if gone else value for value, gone in zip(values, missing, strict=True)]
 
 
 def _plain(value: object) -> object:

@@ -61,13 +61,13 @@ def exact_distances(
     if counted.attributes != model.attributes:
         raise InvalidParameter("the model is of other columns than the policy's: one of them has changed since")
     drawn = model.rows_drawn
-    found = []
+    distances = []
     with one_state(engine) as state:
         counter = MarginalCounter(counted, state, progress)
         for axes in few:
             names = tuple(model.attributes[axis].name for axis in axes)
-            found.append((names, _apart(counter(axes).ravel(), _cells(drawn, axes, counted))))
-    return ExactDistances(tuple(found), len(every) - len(few))
+            distances.append((names, _apart(counter(axes).ravel(), _cells(drawn, axes, counted))))
+    return ExactDistances(tuple(distances), len(every) - len(few))
 
 
 def _cells(drawn: SyntheticTable, axes: Axes, counted: TablePlan) -> IntArray:

@@ -159,8 +159,8 @@ class _Call:
         """The argument as numbers on a grid; where it is a date or a timestamp, also which."""
         if not is_instant(self.argument(), self.scope):
             return self.grid(), None
-        found = moment_of(self.argument(), self.scope).bounded()
-        return found.steps, found.kind.value
+        moment = moment_of(self.argument(), self.scope).bounded()
+        return moment.steps, moment.kind.value
 
     def named(self, form: str) -> str:
         """What to call one of several measurements behind this call, as in "COUNT({})"."""
@@ -205,10 +205,10 @@ def _count(call: _Call) -> post.Post:
         return call.rows(call.scope.unit_column(node.this))
     if call.scope.link(node.this) is not None:
         return call.rows(link_value(node.this, call.scope))
-    found = operand(node.this, call.scope)
-    if found is not None and found.never_null:
+    value = operand(node.this, call.scope)
+    if value is not None and value.never_null:
         return call.rows(None)
-    sql = found.sql if found is not None else call.grid().sql
+    sql = value.sql if value is not None else call.grid().sql
     return call.rows(_counted(sql))
 
 
@@ -348,16 +348,16 @@ def _histogram(call: _Call) -> post.Post:
 
 def _listed(call: _Call, node: exp.Expression) -> tuple[Key, tuple[Value, ...] | TableDomain, exp.Expression]:
     """The argument as a key with a public domain, its values, and its SQL where the row is in the domain."""
-    made = key(node, call.scope)
-    if made.values is None:
+    group_key = key(node, call.scope)
+    if group_key.values is None:
         raise QueryRefused(
             f"{call.label} needs a public domain: without one its values are private",
             hint="declare a domain in the policy, or GROUP BY it and ORDER BY COUNT(*)",
         )
     # what is not in a public table is left out when its values are counted: some engines look up in WHERE alone
-    kept = None if isinstance(made.values, TableDomain) else made.keep
-    value = made.sql if kept is None else exp.Case(ifs=[exp.If(this=kept.copy(), true=made.sql)])
-    return made, made.values, call.only(value) or value
+    kept = None if isinstance(group_key.values, TableDomain) else group_key.keep
+    value = group_key.sql if kept is None else exp.Case(ifs=[exp.If(this=kept.copy(), true=group_key.sql)])
+    return group_key, group_key.values, call.only(value) or value
 
 
 _AGGREGATES: dict[str, Callable[[_Call], post.Post]] = {

@@ -21,13 +21,13 @@ def distinct_value(columns: Sequence[exp.Expression], scope: Scope) -> exp.Expre
 
 def link_value(node: exp.Expression, scope: Scope) -> exp.Expression:
     """A key, which may be counted though its values are nobody's to see."""
-    found = scope.key(node)
-    assert found is not None  # noqa: S101 - it is a link
-    return exp.column(exp.to_identifier(found[0], quoted=True))
+    owner = scope.key(node)
+    assert owner is not None  # noqa: S101 - it is a link
+    return exp.column(exp.to_identifier(owner[0], quoted=True))
 
 
 def _value(node: exp.Expression, scope: Scope) -> exp.Expression:
     if scope.key(node) is not None:
         return link_value(node, scope)
-    found = operand(node, scope)
-    return found.sql if found is not None else number(node, scope, predicate=predicate).sql
+    value = operand(node, scope)
+    return value.sql if value is not None else number(node, scope, predicate=predicate).sql

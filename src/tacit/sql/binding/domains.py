@@ -75,12 +75,12 @@ def _beside(node: exp.Expr, scope: Scope) -> Iterator[tuple[exp.Column, list[str
 def _domain(column: exp.Column, scope: Scope) -> list[str]:
     """The texts that a column may hold; none where its domain is not listed."""
     try:
-        found, kind = scope.column(column)
+        declared, kind = scope.column(column)
     except TacitError:  # it is refused where it is bound, in better words
         return []
-    if kind is not ColumnType.TEXT or not isinstance(found.domain, ListDomain):
+    if kind is not ColumnType.TEXT or not isinstance(declared.domain, ListDomain):
         return []
-    return [*map(str, found.domain.values), *([str(found.null)] if found.null is not None else [])]
+    return [*map(str, declared.domain.values), *([str(declared.null)] if declared.null is not None else [])]
 
 
 def _listed(texts: list[str]) -> str:

@@ -29,12 +29,12 @@ def written_sets(group: exp.Group) -> list[Nodes] | None:
             raise QueryRefused(f"WITH {name.upper()} is refused in GROUP BY", hint="write GROUP BY ROLLUP (a, b)")
     if not any(isinstance(item, _SETS) for item in group.expressions):
         return None
-    found: list[Nodes] = [()]
+    sets: list[Nodes] = [()]
     for item in group.expressions:
         ways = _ways(item)
-        _check_count(len(found) * len(ways))
-        found = [(*before, *way) for before in found for way in ways]
-    return found
+        _check_count(len(sets) * len(ways))
+        sets = [(*before, *way) for before in sets for way in ways]
+    return sets
 
 
 def _ways(item: exp.Expression) -> list[Nodes]:

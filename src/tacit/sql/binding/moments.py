@@ -80,10 +80,10 @@ class _Pair:
             product = replace(product, low=max(product.low, 0))
         total = self.call.total(product, label=f"SUM(({one.label} − midpoint)({other.label} − midpoint))")
         mean = post.Quotient(total, self.count, least=Fraction(1))
-        found = post.Sum(mean, _times(_MINUS, self.mean(one), self.mean(other)))
+        estimate = post.Sum(mean, _times(_MINUS, self.mean(one), self.mean(other)))
         if one is not other:
-            return found
-        return post.Clamped(found, Fraction(0), ((one.ends[1] - one.ends[0]) / 2) ** 2)
+            return estimate
+        return post.Clamped(estimate, Fraction(0), ((one.ends[1] - one.ends[0]) / 2) ** 2)
 
 
 def _times(*parts: post.Post) -> post.Post:
@@ -95,8 +95,8 @@ def _times(*parts: post.Post) -> post.Post:
 
 def _arguments(call: Call, count: int) -> list[exp.Expression]:
     node = call.facts[0]
-    found = node.expressions if isinstance(node, exp.Anonymous) else [node.this, node.args.get("expression")]
-    given = [each for each in found if isinstance(each, exp.Expression)]
+    estimate = node.expressions if isinstance(node, exp.Anonymous) else [node.this, node.args.get("expression")]
+    given = [each for each in estimate if isinstance(each, exp.Expression)]
     if len(given) != count or any(isinstance(each, (exp.Distinct, exp.Star)) for each in given):
         raise QueryRefused(f"{name_of(node)} takes {'one column' if count == 1 else 'two columns'}")
     return given
@@ -155,14 +155,14 @@ def _intercept(call: Call) -> post.Post:
 
 
 def _determination(call: Call) -> post.Post:
-    found = _correlation(call)
-    return post.Clamped(post.Product(found, found), Fraction(0), Fraction(1))
+    estimate = _correlation(call)
+    return post.Clamped(post.Product(estimate, estimate), Fraction(0), Fraction(1))
 
 
 def _covariance(call: Call, *, sample: bool) -> post.Post:
     pair = _pair(call)
-    found = pair.moment(pair.second, pair.first)
-    return _sample(pair, found) if sample else found
+    estimate = pair.moment(pair.second, pair.first)
+    return _sample(pair, estimate) if sample else estimate
 
 
 def _squares(call: Call, *, which: str) -> post.Post:
@@ -182,8 +182,8 @@ def _weighted(call: Call) -> post.Post:
     of_both = choose([(there, plain)], None) if value.grid.nullable else plain
     above = call.total(multiply(value.grid, of_both), label=f"SUM(({value.label} − midpoint) · {weight.label})")
     below = call.total(of_both, label=f"SUM({weight.label})")
-    found = post.Sum(post.Quotient(above, below), post.Number(value.middle))
-    return post.Clamped(found, *value.ends) if plain.low >= 0 else found
+    estimate = post.Sum(post.Quotient(above, below), post.Number(value.middle))
+    return post.Clamped(estimate, *value.ends) if plain.low >= 0 else estimate
 
 
 def _counted(call: Call, grid: Grid, name: str) -> post.Post:
@@ -233,10 +233,10 @@ def _skewness(call: Call) -> post.Post:
     count, (one, two, three) = _powers(call, most=MAX_CUBED, highest=3)
     spread = post.Clamped(_less(two, times=-1, of=(one, one)), Fraction(0), None)
     third = _less(_less(three, times=-3, of=(one, two)), times=2, of=(one, one, one))
-    found = post.Quotient(third, post.Product(spread, post.Root(spread)))
+    estimate = post.Quotient(third, post.Product(spread, post.Root(spread)))
     fewer = post.Sum(count, _MINUS)
     scale = post.Quotient(post.Root(post.Product(count, fewer)), post.Sum(fewer, _MINUS), least=Fraction(1))
-    return post.Product(found, scale)
+    return post.Product(estimate, scale)
 
 
 def _kurtosis(call: Call, *, sample: bool) -> post.Post:
@@ -245,12 +245,12 @@ def _kurtosis(call: Call, *, sample: bool) -> post.Post:
     spread = post.Clamped(_less(two, times=-1, of=(one, one)), Fraction(0), None)
     fourth = _less(_less(four, times=-4, of=(one, three)), times=6, of=(one, one, two))
     fourth = _less(fourth, times=-3, of=(one, one, one, one))
-    found = post.Sum(post.Quotient(fourth, post.Product(spread, spread)), post.Number(Fraction(-3)))
+    estimate = post.Sum(post.Quotient(fourth, post.Product(spread, spread)), post.Number(Fraction(-3)))
     if not sample:
-        return found
+        return estimate
     fewer = [post.Sum(count, post.Number(Fraction(-less))) for less in (1, 2, 3)]
     scale = post.Quotient(fewer[0], post.Product(fewer[1], fewer[2]), least=Fraction(1))
-    more = post.Product(post.Sum(count, _ONE), found)
+    more = post.Product(post.Sum(count, _ONE), estimate)
     return post.Product(scale, post.Sum(more, post.Number(Fraction(6))))
 
 

@@ -80,75 +80,75 @@ class _Left:
         return replace(self.column, lower=ends[0], upper=ends[1], step=step)
 
 
-def ruled_out(node: exp.Expression, made: Key, scope: Scope, where: exp.Expression | None) -> frozenset[Value]:
+def ruled_out(node: exp.Expression, group_key: Key, scope: Scope, where: exp.Expression | None) -> frozenset[Value]:
     """The public values of a key that no row has for which the conditions hold."""
-    if where is None or not isinstance(made.values, tuple):
+    if where is None or not isinstance(group_key.values, tuple):
         return frozenset()
     try:
-        narrow = _narrowed(scope, where, rounded=bool(grid_columns(made.sql)))
+        narrow = _narrowed(scope, where, rounded=bool(grid_columns(group_key.sql)))
         again = None if narrow is None else key(node, narrow)
     except (TacitError, ArithmeticError):
         return frozenset()
     if again is None or not isinstance(again.values, tuple):
         return frozenset()
-    values = frozenset(made.values)
+    values = frozenset(group_key.values)
     left = frozenset(again.values)
     return values - left if left and left <= values else frozenset()
 
 
 def _narrowed(scope: Scope, where: exp.Expression, *, rounded: bool) -> Scope | None:
     """The scope with columns that hold only what the conditions let through."""
-    found: dict[str, _Left] = {}
+    left_of: dict[str, _Left] = {}
     for condition in conjuncts(where):
-        _read(condition, scope, found, strictly=not rounded)
-    columns = {fold(name): left.narrowed() for name, left in found.items()}
+        _read(condition, scope, left_of, strictly=not rounded)
+    columns = {fold(name): left.narrowed() for name, left in left_of.items()}
     if not any(columns.values()):
         return None
     kept = tuple(columns.get(fold(column.name)) or column for column in scope.table.columns)
     return replace(scope, table=replace(scope.table, columns=kept))
 
 
-def _read(condition: exp.Expression, scope: Scope, found: dict[str, _Left], *, strictly: bool) -> None:
+def _read(condition: exp.Expression, scope: Scope, left_of: dict[str, _Left], *, strictly: bool) -> None:
     condition = bare(condition)
     if isinstance(condition, exp.Between) and not condition.args.get("symmetric"):
-        _bound(condition.this, exp.GTE, condition.args["low"], scope, found, strictly=strictly)
-        _bound(condition.this, exp.LTE, condition.args["high"], scope, found, strictly=strictly)
+        _bound(condition.this, exp.GTE, condition.args["low"], scope, left_of, strictly=strictly)
+        _bound(condition.this, exp.LTE, condition.args["high"], scope, left_of, strictly=strictly)
     elif isinstance(condition, exp.In) and condition.expressions:
-        _listed(condition.this, condition.expressions, scope, found, inside=True)
+        _listed(condition.this, condition.expressions, scope, left_of, inside=True)
     elif isinstance(condition, exp.Not) and isinstance(inner := bare(condition.this), exp.In) and inner.expressions:
-        _listed(inner.this, inner.expressions, scope, found, inside=False)
+        _listed(inner.this, inner.expressions, scope, left_of, inside=False)
     elif isinstance(condition, exp.NEQ):
-        _listed(condition.this, [condition.expression], scope, found, inside=False)
+        _listed(condition.this, [condition.expression], scope, left_of, inside=False)
     elif type(condition) in _FLIPPED:
         kind = type(condition)
-        _bound(condition.this, kind, condition.expression, scope, found, strictly=strictly)
-        _bound(condition.expression, _FLIPPED[kind], condition.this, scope, found, strictly=strictly)
+        _bound(condition.this, kind, condition.expression, scope, left_of, strictly=strictly)
+        _bound(condition.expression, _FLIPPED[kind], condition.this, scope, left_of, strictly=strictly)
 
 
-def _left(node: exp.Expression, scope: Scope, found: dict[str, _Left], *, strictly: bool) -> _Left | None:
+def _left(node: exp.Expression, scope: Scope, left_of: dict[str, _Left], *, strictly: bool) -> _Left | None:
     node = bare(node)
     if not isinstance(node, exp.Column) or scope.is_unit(node) or scope.link(node) is not None:
         return None
     column, kind = scope.column(node)
-    return found.setdefault(column.name, _Left(column, kind, strictly=strictly))
+    return left_of.setdefault(column.name, _Left(column, kind, strictly=strictly))
 
 
 def _bound(
-    node: exp.Expression, kind: type, other: exp.Expression, scope: Scope, found: dict[str, _Left], *, strictly: bool
+    node: exp.Expression, kind: type, other: exp.Expression, scope: Scope, left_of: dict[str, _Left], *, strictly: bool
 ) -> None:
     """A comparison of a column with a constant."""
     if not scope.is_constant(other):
         return
     taken = part_of(bare(node))
     year = taken is not None and taken[0] == "YEAR"
-    left = _left(taken[1] if taken is not None and year else node, scope, found, strictly=strictly)
+    left = _left(taken[1] if taken is not None and year else node, scope, left_of, strictly=strictly)
     if left is None:
         return
     if year:
         _years(left, kind, scope.value(other))
         return
     if kind is exp.EQ and isinstance(left.column.domain, ListDomain):
-        _listed(node, [other], scope, found, inside=True)
+        _listed(node, [other], scope, left_of, inside=True)
         return
     number = _number(scope.value(other), left.kind)
     if number is None:
@@ -172,12 +172,12 @@ def _years(left: _Left, kind: type, value: Value) -> None:
 
 
 def _listed(
-    node: exp.Expression, items: Sequence[exp.Expression], scope: Scope, found: dict[str, _Left], *, inside: bool
+    node: exp.Expression, items: Sequence[exp.Expression], scope: Scope, left_of: dict[str, _Left], *, inside: bool
 ) -> None:
     """A column IN or NOT IN a list of constants."""
     if not all(scope.is_constant(item) for item in items):
         return
-    left = _left(node, scope, found, strictly=False)
+    left = _left(node, scope, left_of, strictly=False)
     if left is None:
         return
     values = [scope.value(item) for item in items]

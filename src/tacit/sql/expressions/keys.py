@@ -116,9 +116,9 @@ def _computed_key(node: exp.Expression, scope: Scope) -> Key:
     dated = _date_key(node, scope)
     if dated is not None:
         return dated
-    found = operand(node, scope)
-    if found is not None:
-        return _text_key(node, found, scope)
+    value = operand(node, scope)
+    if value is not None:
+        return _text_key(node, value, scope)
     return _grid_key(number(node, scope, predicate=predicate))
 
 
@@ -134,8 +134,8 @@ def _date_key(node: exp.Expression, scope: Scope) -> Key | None:
     inner = taken[1] if taken is not None else node.this if isinstance(node, _CUT) else None
     column = None if inner is None else bare(inner)
     if isinstance(column, exp.Column):
-        found, kind = scope.column(column)
-        if found.bounds is None or not kind.is_temporal or isinstance(found.domain, RangeDomain):
+        declared, kind = scope.column(column)
+        if declared.bounds is None or not kind.is_temporal or isinstance(declared.domain, RangeDomain):
             return None
         if taken is not None and taken[0] == "YEAR":
             return _grid_key(number(node, scope, predicate=predicate))
@@ -148,28 +148,28 @@ def _date_key(node: exp.Expression, scope: Scope) -> Key | None:
 
 
 def _column_key(node: exp.Column, scope: Scope) -> Key:
-    found, kind = scope.column(node)
-    column = cell(found, kind, scope).sql
-    if isinstance(found.domain, ListDomain):
-        _check_size(len(found.domain.values), found.name)
-        return Key(column, kind, found.domain.values, keep=_listed(node, found.domain.values, scope=scope))
-    if isinstance(found.domain, TableDomain):
-        row_of = scope.alias_of(found.name) if _is_its_own(found, scope) else None
-        return Key(column, kind, found.domain, keep=_in_table(column, found, scope), row_of=row_of)
-    if isinstance(found.domain, RangeDomain):
-        return _range_key(node, found, kind, scope=scope)
+    declared, kind = scope.column(node)
+    column = cell(declared, kind, scope).sql
+    if isinstance(declared.domain, ListDomain):
+        _check_size(len(declared.domain.values), declared.name)
+        return Key(column, kind, declared.domain.values, keep=_listed(node, declared.domain.values, scope=scope))
+    if isinstance(declared.domain, TableDomain):
+        row_of = scope.alias_of(declared.name) if _is_its_own(declared, scope) else None
+        return Key(column, kind, declared.domain, keep=_in_table(column, declared, scope), row_of=row_of)
+    if isinstance(declared.domain, RangeDomain):
+        return _range_key(node, declared, kind, scope=scope)
     if kind is ColumnType.BOOLEAN:
         return Key(column, kind, (False, True))
-    if in_steps(scope.sql_types.get(found.name.casefold(), "")) and found.bounds is not None:
-        return Key(column, kind, None, step=found.bounds.step)
+    if in_steps(scope.sql_types.get(declared.name.casefold(), "")) and declared.bounds is not None:
+        return Key(column, kind, None, step=declared.bounds.step)
     return Key(column, kind, None)
 
 
-def _in_table(column: exp.Expression, found: ColumnPolicy, scope: Scope) -> exp.Expression:
+def _in_table(column: exp.Expression, declared: ColumnPolicy, scope: Scope) -> exp.Expression:
     """The condition that a key is among a public table's values."""
-    listed = found.domain
+    listed = declared.domain
     assert isinstance(listed, TableDomain)  # noqa: S101 - its caller has looked
-    if isinstance(column, exp.Column) and _is_its_own(found, scope):  # which the join has seen to
+    if isinstance(column, exp.Column) and _is_its_own(declared, scope):  # which the join has seen to
         return exp.Not(this=exp.Is(this=column.copy(), expression=exp.null()))
     public = exp.select(exp.column(exp.to_identifier(listed.column, quoted=True))).from_(
         exp.to_table(exp.to_identifier(listed.table, quoted=True).sql())
@@ -177,10 +177,10 @@ def _in_table(column: exp.Expression, found: ColumnPolicy, scope: Scope) -> exp.
     return exp.In(this=column.copy(), query=exp.Subquery(this=public))
 
 
-def _is_its_own(found: ColumnPolicy, scope: Scope) -> bool:
+def _is_its_own(declared: ColumnPolicy, scope: Scope) -> bool:
     """Whether a column is the very column of the public table that lists its values."""
-    table, name = scope.origin(found.name)
-    listed = found.domain
+    table, name = scope.origin(declared.name)
+    listed = declared.domain
     own = isinstance(listed, TableDomain) and (fold(table or ""), fold(name)) == (
         fold(listed.table),
         fold(listed.column),
@@ -214,20 +214,20 @@ def _read(node: exp.Column, scope: Scope) -> Operand:
     return read
 
 
-def _range_key(node: exp.Column, found: ColumnPolicy, kind: ColumnType, *, scope: Scope) -> Key:
-    assert found.bounds is not None  # noqa: S101 - the policy refuses a range without bounds
-    keep = _within(node, found.bounds, kind, scope=scope)
-    _check_size(found.bounds.cells, found.name)
+def _range_key(node: exp.Column, declared: ColumnPolicy, kind: ColumnType, *, scope: Scope) -> Key:
+    assert declared.bounds is not None  # noqa: S101 - the policy refuses a range without bounds
+    keep = _within(node, declared.bounds, kind, scope=scope)
+    _check_size(declared.bounds.cells, declared.name)
     if kind.is_numeric:
-        cells = grid_of(found, kind, scope)
+        cells = grid_of(declared, kind, scope)
         made = _grid_key(cells)
         return Key(made.sql, made.kind, made.values, step=made.step, keep=keep)
-    values = tuple(_raw(found.bounds.lower + i * found.bounds.step, kind) for i in range(found.bounds.cells))
-    if found.bounds.step != 1:
+    values = tuple(_raw(declared.bounds.lower + i * declared.bounds.step, kind) for i in range(declared.bounds.cells))
+    if declared.bounds.step != 1:
         raise QueryRefused(
-            f"GROUP BY {found.name} needs a step of one", hint="GROUP BY DATE_TRUNC('month', …) makes wider bins"
+            f"GROUP BY {declared.name} needs a step of one", hint="GROUP BY DATE_TRUNC('month', …) makes wider bins"
         )
-    return Key(cell(found, kind, scope).sql, kind, values, keep=keep)
+    return Key(cell(declared, kind, scope).sql, kind, values, keep=keep)
 
 
 def _within(node: exp.Column, bounds: Bounds, kind: ColumnType, *, scope: Scope) -> exp.Expression:
@@ -287,9 +287,9 @@ def _range_column(node: exp.Expression, scope: Scope) -> Instant | None:
         node = node.this
     if not isinstance(node, exp.Column):
         return None
-    found, kind = scope.column(node)
-    ranged = isinstance(found.domain, RangeDomain) and found.bounds is not None and kind.is_temporal
-    return of_column(found, kind, scope) if ranged else None
+    declared, kind = scope.column(node)
+    ranged = isinstance(declared.domain, RangeDomain) and declared.bounds is not None and kind.is_temporal
+    return of_column(declared, kind, scope) if ranged else None
 
 
 def _truncated_values(node: exp.Expression, scope: Scope) -> tuple[Value, ...] | None:

@@ -55,10 +55,10 @@ def number(node: exp.Expression, scope: Scope, *, predicate: Predicate) -> g.Gri
 
 def _window(node: exp.Window, scope: Scope) -> g.Grid:
     """A window function inside arithmetic, where a subquery computes its columns."""
-    found = None if scope.window is None else scope.window(node)
-    if not isinstance(found, g.Grid):
+    window = None if scope.window is None else scope.window(node)
+    if not isinstance(window, g.Grid):
         raise QueryRefused(f"{name_of(node.this)} OVER is refused here", hint="name it in a subquery after FROM")
-    return found
+    return window
 
 
 def _refused(node: exp.Expression) -> QueryRefused:
@@ -95,26 +95,26 @@ def bounded_column(node: exp.Column, scope: Scope) -> g.Grid:
     return grid_of(*scope.column(node), scope)
 
 
-def grid_of(found: ColumnPolicy, kind: ColumnType, scope: Scope) -> g.Grid:
+def grid_of(declared: ColumnPolicy, kind: ColumnType, scope: Scope) -> g.Grid:
     """The grid that a column stands on."""
     if kind is ColumnType.BOOLEAN:
-        read = cell(found, kind, scope)
+        read = cell(declared, kind, scope)
         no = exp.Not(this=arithmetic.operand(read.sql))
         sql = exp.Case(ifs=[exp.If(this=read.sql, true=integer(1)), exp.If(this=no, true=integer(0))])
         return g.Grid(sql, Fraction(1), 0, 1, nullable=not read.never_null)
     if not kind.is_numeric:
         raise QueryRefused(
-            f"the column {found.name} is {kind}: only numbers can be computed with",
+            f"the column {declared.name} is {kind}: only numbers can be computed with",
             hint="compare it with a constant, GROUP BY it, or count it",
         )
-    if found.bounds is None:
+    if declared.bounds is None:
         raise UnboundedColumn(
-            f"the column {found.name} has no bounds: one row could move the answer without limit",
-            hint=_bounds_hint(found.name, scope),
+            f"the column {declared.name} has no bounds: one row could move the answer without limit",
+            hint=_bounds_hint(declared.name, scope),
         )
-    public = isinstance(found.domain, RangeDomain)
-    value = g.column(found.name, found.bounds, nullable=found.null is None, public=public)
-    matched = None if found.null is None else scope.matched(found.name)
+    public = isinstance(declared.domain, RangeDomain)
+    value = g.column(declared.name, declared.bounds, nullable=declared.null is None, public=public)
+    matched = None if declared.null is None else scope.matched(declared.name)
     if matched is None:
         return value
     return replace(value, sql=exp.Case(ifs=[exp.If(this=matched, true=value.sql)]), nullable=True)

@@ -129,8 +129,8 @@ def _neighbour(node: exp.Window, scope: Scope) -> Operand | None:
     kind = scope.column(inner)[1]
     if kind not in {_TEXT, ColumnType.BOOLEAN}:
         return None
-    found = scope.window(node)
-    return Operand(found.sql, kind)  # type: ignore[attr-defined]  # a cell of that column, as `windows` gives it
+    window = scope.window(node)
+    return Operand(window.sql, kind)  # type: ignore[attr-defined]  # a cell of that column, as `windows` gives it
 
 
 def _call(node: exp.Expression, scope: Scope) -> Operand | None:
@@ -147,8 +147,8 @@ def _call(node: exp.Expression, scope: Scope) -> Operand | None:
             return built
     if not is_instant(node, scope):
         return None
-    found = instant(node, scope, number=_constant_days)
-    return Operand(found.sql, found.kind)
+    moment = instant(node, scope, number=_constant_days)
+    return Operand(moment.sql, moment.kind)
 
 
 def _is_computed(node: exp.Expression) -> bool:
@@ -162,21 +162,21 @@ def _constant_days(node: exp.Expression) -> Grid:
 
 def comparable(node: exp.Expression, scope: Scope) -> Operand | None:
     """As `operand`, in a type that compares with any constant or column of its kind whatever the cells hold."""
-    found = operand(node, scope)
-    if found is not None and isinstance(bare(node), exp.Column):
-        kind, read = numeric(found.sql_type), cells.comparable(found.sql, found.sql_type)
-        return replace(found, sql=read, exact=None if kind is None else found.sql, numeric=kind)
-    return found
+    value = operand(node, scope)
+    if value is not None and isinstance(bare(node), exp.Column):
+        kind, read = numeric(value.sql_type), cells.comparable(value.sql, value.sql_type)
+        return replace(value, sql=read, exact=None if kind is None else value.sql, numeric=kind)
+    return value
 
 
-def cell(found: ColumnPolicy, kind: ColumnType, scope: Scope) -> Operand:
+def cell(declared: ColumnPolicy, kind: ColumnType, scope: Scope) -> Operand:
     """A column as it is, with what the policy says that an empty cell counts as in its place."""
-    column = exp.column(exp.to_identifier(found.name, quoted=True))
-    sql_type = scope.sql_types.get(found.name.casefold(), "")
-    if found.null is None:
+    column = exp.column(exp.to_identifier(declared.name, quoted=True))
+    sql_type = scope.sql_types.get(declared.name.casefold(), "")
+    if declared.null is None:
         return Operand(column, kind, sql_type=sql_type)
-    filled, sql_type = _filled(column, found.null, sql_type)
-    matched = scope.matched(found.name)  # what an outer join left without a cell has none to be empty
+    filled, sql_type = _filled(column, declared.null, sql_type)
+    matched = scope.matched(declared.name)  # what an outer join left without a cell has none to be empty
     if matched is not None:
         filled = exp.Case(ifs=[exp.If(this=matched, true=filled)])
     return Operand(filled, kind, sql_type=sql_type, never_null=matched is None)
@@ -198,12 +198,12 @@ def _either(column: exp.Expression, value: exp.Expression) -> exp.Expression:
 
 def of_kind(node: exp.Expression, kinds: set[ColumnType], *, scope: Scope, where: str) -> Operand:
     """An operand that must have one of these types: no engine is ever asked to convert a cell."""
-    found = comparable(node, scope)
-    if found is None:
+    value = comparable(node, scope)
+    if value is None:
         raise QueryRefused(f"{name_of(node)} is refused in {where}")
-    if found.kind not in kinds:
+    if value.kind not in kinds:
         raise QueryRefused(f"{where} needs {' or '.join(sorted(str(kind) for kind in kinds))}")
-    return found
+    return value
 
 
 def _extract(node: exp.Expression, scope: Scope) -> Operand:
@@ -243,8 +243,8 @@ def _coalesce(node: exp.Expression, scope: Scope) -> Operand:
     parts = [comparable(part, scope) for part in (node.this, *node.expressions)]
     kinds = {part.kind for part in parts if part is not None} - {None}
     if _TEXT in kinds and any(part is not None and part.kind in _MOMENTS and not part.constant for part in parts):
-        found = instant(node, scope, number=_constant_days)
-        return Operand(found.sql, found.kind)
+        moment = instant(node, scope, number=_constant_days)
+        return Operand(moment.sql, moment.kind)
     if kinds == {ColumnType.INTEGER, ColumnType.NUMBER}:  # any number is a NUMBER
         kinds = {ColumnType.NUMBER}
     if None in parts or len(kinds) != 1:

@@ -55,9 +55,9 @@ def predicate(node: exp.Expression, scope: Scope) -> exp.Expression:
         return build(node, scope)
     if isinstance(node, exp.Case):
         return choices.condition(node, scope, predicate)
-    found = operand(node, scope)
-    if found is not None and found.kind is ColumnType.BOOLEAN:
-        return found.sql
+    value = operand(node, scope)
+    if value is not None and value.kind is ColumnType.BOOLEAN:
+        return value.sql
     raise QueryRefused(
         f"{name_of(node)} is refused in a condition",
         hint="compare a column with a constant, as in age >= 18; of text, LIKE 'A%' as well",
@@ -114,8 +114,8 @@ def _side(node: exp.Expression, scope: Scope) -> Operand | None:
     """A side of a comparison: a column as it is, and a date that is computed held between its bounds first."""
     refuse_age(node)
     if is_computed_instant(node, scope):
-        found = moment_of(node, scope)
-        return Operand(found.sql, found.kind)
+        moment = moment_of(node, scope)
+        return Operand(moment.sql, moment.kind)
     return comparable(node, scope)
 
 

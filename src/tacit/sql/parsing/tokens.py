@@ -117,13 +117,13 @@ _ENDS_A_VALUE = {TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN, TokenTy
 
 def without_brackets(tokens: list[Token], text: str) -> list[Token]:
     """Names in brackets, as SQL Server quotes them, as names: all of them, or none where some bracket holds a list."""
-    found: list[Token] = []
+    read: list[Token] = []
     place = 0
     while place < len(tokens):
         token = tokens[place]
         last = place and tokens[place - 1].token_type in _ENDS_A_VALUE
         if token.token_type is not TokenType.L_BRACKET or last:
-            found.append(token)
+            read.append(token)
             place += 1
             continue
         end = next((i for i in range(place, len(tokens)) if tokens[i].token_type is TokenType.R_BRACKET), 0)
@@ -133,9 +133,9 @@ def without_brackets(tokens: list[Token], text: str) -> list[Token]:
         ):
             return tokens
         name = text[token.end + 1 : tokens[end].start]
-        found.append(Token(TokenType.IDENTIFIER, name, token.line, token.col, token.start, tokens[end].end))
+        read.append(Token(TokenType.IDENTIFIER, name, token.line, token.col, token.start, tokens[end].end))
         place = end + 1
-    return found
+    return read
 
 
 def without_response(tokens: list[Token]) -> tuple[list[Token], bool]:

@@ -63,21 +63,21 @@ def can_be_biased(bound: BoundQuery, measure: Measure) -> bool:
     return bound.wider is not None and counted is Counted.VALUES
 
 
-def with_bias(made: Plan, bound: BoundQuery, *, whole: Loss) -> Plan:
+def with_bias(plan: Plan, bound: BoundQuery, *, whole: Loss) -> Plan:
     """The plan of an answer, and the measurements of its bias for the rest of the whole price.
 
     Each of k measurements that outputs are made of has an equal share of what is left, seven tenths of it for the
     choice of a level and three for the sums: the events add up to exactly what was typed.
     """
-    refs = {ref for out in made.outputs if out.value is not None for ref in post.refs(out.value)}
-    places = sorted(ref for ref in refs if can_be_biased(bound, made.measurements[ref].measure))
-    steps = made.unit.adjacency.steps
-    each = (whole.epsilon - made.loss.epsilon) / steps / max(1, len(places))
-    bias = tuple(_excess(made, bound, index, epsilon=each) for index in places)
-    outputs = made.outputs
+    refs = {ref for out in plan.outputs if out.value is not None for ref in post.refs(out.value)}
+    places = sorted(ref for ref in refs if can_be_biased(bound, plan.measurements[ref].measure))
+    steps = plan.unit.adjacency.steps
+    each = (whole.epsilon - plan.loss.epsilon) / steps / max(1, len(places))
+    bias = tuple(_excess(plan, bound, index, epsilon=each) for index in places)
+    outputs = plan.outputs
     if bound.wider is not None:  # the truth may lie outside the bounds that values are clamped to
         outputs = tuple(out if out.value is None else replace(out, value=post.loosened(out.value)) for out in outputs)
-    return replace(made, loss=whole, bias=bias, outputs=outputs, notes=(*made.notes, *_notes(bound)))
+    return replace(plan, loss=whole, bias=bias, outputs=outputs, notes=(*plan.notes, *_notes(bound)))
 
 
 def _notes(bound: BoundQuery) -> list[str]:
@@ -93,13 +93,13 @@ def _clamps(bound: BoundQuery) -> bool:
     return any(isinstance(m, Additive) and m.counted is Counted.VALUES for m in bound.measures)
 
 
-def _excess(made: Plan, bound: BoundQuery, place: int, *, epsilon: Fraction) -> Excess:
-    measurement = made.measurements[place]
+def _excess(plan: Plan, bound: BoundQuery, place: int, *, epsilon: Fraction) -> Excess:
+    measurement = plan.measurements[place]
     ladder = _ladder(measurement)
     if bound.table.unit_column is None:
-        tree, facts = _of_rows(bound, made, place)
+        tree, facts = _of_rows(bound, plan, place)
     else:
-        tree, facts = _of_units(bound, made, place)
+        tree, facts = _of_units(bound, plan, place)
     measure = measurement.measure
     return Excess(
         measurement=place,
@@ -127,18 +127,18 @@ def _ladder(measurement: Measurement) -> tuple[int, ...]:
 # ── what each unit brings, less what is counted ──────────────────────────────────────────────────────────────────────
 
 
-def _of_units(bound: BoundQuery, made: Plan, place: int) -> tuple[exp.Select, Facts]:
+def _of_units(bound: BoundQuery, plan: Plan, place: int) -> tuple[exp.Select, Facts]:
     """One row for each unit and group, with its excess `e`."""
-    measures = [m.measure for m in made.measurements]
+    measures = [m.measure for m in plan.measurements]
     totals = [unit_total(measure, bound) for measure in measures]
-    counted, facts = counted_of_units(bound, made.caps, measures=measures, totals=totals)
+    counted, facts = counted_of_units(bound, plan.caps, measures=measures, totals=totals)
     source = bound.wider or bound
     wide = [*source.measures, *measures[len(source.measures) :]]
-    brought = brought_by_units(source, made.caps, measures=wide)
+    brought = brought_by_units(source, plan.caps, measures=wide)
     column, most = name(f"m{place}"), MOST_ROWS * _magnitude(wide[place])
     whole = Whole(column, -most, most, Width.BIGINT)  # a sum or a count of rows
-    plus = arithmetic.multiply(whole, arithmetic.constant(weight_of(made.caps)))
-    held = made.measurements[place].in_group
+    plus = arithmetic.multiply(whole, arithmetic.constant(weight_of(plan.caps)))
+    held = plan.measurements[place].in_group
     minus = arithmetic.negate(Whole(column, -held, held))
     groups = [name(OWNER), *(name(key) for key in facts.keys)]
     sides = [
@@ -152,12 +152,12 @@ def _of_units(bound: BoundQuery, made: Plan, place: int) -> tuple[exp.Select, Fa
     return joined.from_(both_named).group_by(*(g.copy() for g in groups)), facts
 
 
-def _of_rows(bound: BoundQuery, made: Plan, place: int) -> tuple[exp.Select, Facts]:
+def _of_rows(bound: BoundQuery, plan: Plan, place: int) -> tuple[exp.Select, Facts]:
     """One row for each row, which is a unit, with its excess `e`: what clamping took from its value."""
     wider = bound.wider
     if wider is None:
         raise ArithmeticError("nothing is cut from a row that is not clamped")
-    tree, facts = cells_of_rows(bound, wider, made.caps, place=place)
+    tree, facts = cells_of_rows(bound, wider, plan.caps, place=place)
     most = [_magnitude(measure.measures[place]) for measure in (bound, wider)]
     counted, whole = (Whole(name(f"v{i}"), -end, end) for i, end in enumerate(most))
     left = arithmetic.as_wide(arithmetic.subtract(whole, counted).sql)

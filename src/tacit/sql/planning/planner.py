@@ -99,14 +99,14 @@ class Planner:
             self._bases[gaussian] = _base_of(self.bound, gaussian=gaussian)
         return self._bases[gaussian]
 
-    def _with_statements(self, made: Plan) -> Plan:
+    def _with_statements(self, plan: Plan) -> Plan:
         """The plan that was chosen, and the SQL that it runs: of the others, none is written."""
-        measures = [m.measure for m in made.measurements]
-        key = (made.caps, len(measures))  # a count that chooses keys may be measured beside those that are asked for
+        measures = [m.measure for m in plan.measurements]
+        key = (plan.caps, len(measures))  # a count that chooses keys may be measured beside those that are asked for
         if key not in self._written:
             totals = [unit_total(measure, self.bound) for measure in measures]
-            self._written[key] = statements(self.bound, made.caps, measures=measures, totals=totals)
-        return replace(made, statements=self._written[key])
+            self._written[key] = statements(self.bound, plan.caps, measures=measures, totals=totals)
+        return replace(plan, statements=self._written[key])
 
 
 def _largest_error(candidate: Plan) -> float:

@@ -47,7 +47,7 @@ def statements(
 ) -> tuple[Statement, ...]:
     """The queries, as `places_of` numbers them. All sums share one; a histogram has its own."""
     facts = _facts(bound, caps)
-    made: list[Statement] = []
+    listed: list[Statement] = []
     summed = [i for i, measure in enumerate(measures) if _is_summed(measure)]
     if summed:
         columns = [
@@ -55,15 +55,15 @@ def statements(
         ]
         settle = cache(partial(_statement, bound, SUM_RULES, columns, facts))
         if facts.spread is Spread.SAMPLE:
-            made.append(_statement(bound, SUM_RULES, columns, replace(facts, hash_only=True), settle=settle))
+            listed.append(_statement(bound, SUM_RULES, columns, replace(facts, hash_only=True), settle=settle))
         else:
-            made.append(settle())
+            listed.append(settle())
     for index, measure in enumerate(measures):
         if index not in summed:
             rules = DISTINCT_RULES if isinstance(measure, Additive) else TALLY_RULES
             tallied = replace(facts, sample_rows=bound.table.unit_column is not None)
-            made.append(_statement(bound, rules, [(_column(index, measure, None), _value(measure))], tallied))
-    return tuple(made)
+            listed.append(_statement(bound, rules, [(_column(index, measure, None), _value(measure))], tallied))
+    return tuple(listed)
 
 
 def places_of(measures: Sequence[Measure]) -> list[int]:

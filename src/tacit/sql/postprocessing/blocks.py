@@ -211,15 +211,15 @@ def group_keys(select: exp.Select, aliases: Mapping[str, exp.Expr]) -> list[exp.
     items = [item.this if isinstance(item, exp.Alias) else item for item in select.expressions]
     if group.args.get("all"):
         return [item for item in items if not any(_is_grouped_over(node) for node in own_nodes(item))]
-    found = []
+    keys = []
     for node in group.expressions:
         if isinstance(node, exp.Literal) and str(node.this).isdigit() and 1 <= int(node.this) <= len(items):
-            found.append(items[int(node.this) - 1])
+            keys.append(items[int(node.this) - 1])
         elif isinstance(node, exp.Column) and not node.table and fold(node.name) in aliases:
-            found.append(aliases[fold(node.name)])
+            keys.append(aliases[fold(node.name)])
         else:
-            found.append(node)
-    return found
+            keys.append(node)
+    return keys
 
 
 def _is_grouped_over(node: exp.Expr) -> bool:
@@ -237,17 +237,17 @@ def with_names(select: exp.Select, names: Names) -> exp.Select:
 def _reached(tree: exp.Expr, names: Names) -> list[NamedBlock]:
     """The names that a query reads, by itself or through others, in the order they were given in."""
     own = {fold(cte.alias) for cte in tree.find_all(exp.CTE)}
-    found: dict[int, NamedBlock] = {}
+    reached: dict[int, NamedBlock] = {}
 
     def reach(node: exp.Expr, sees: Names) -> None:
         for table in node.find_all(exp.Table):
             block = sees.get(fold(table.name))
-            if block is not None and id(block) not in found:
+            if block is not None and id(block) not in reached:
                 reach(block.tree, block.sees)
-                found[id(block)] = block
+                reached[id(block)] = block
 
     reach(tree, {**names, **{name: block for name, block in named_in(tree, names).items() if name in own}})
-    return list(found.values())
+    return list(reached.values())
 
 
 def _expression_queries(select: exp.Select) -> Iterator[exp.Expr]:

@@ -43,7 +43,7 @@ def _order_terms(tree: exp.Query) -> list[tuple[exp.Expr, exp.Expr]]:
     order = tree.args.get("order")
     if order is None or not isinstance(tree, exp.Select) or tree.args.get("distinct"):
         return []
-    found = []
+    terms = []
     for item in order.expressions:
         term = item.this
         if isinstance(term, exp.Literal):
@@ -53,8 +53,8 @@ def _order_terms(tree: exp.Query) -> list[tuple[exp.Expr, exp.Expr]]:
             term = listed.this if isinstance(listed, exp.Alias) else listed
         if term.find(exp.Star) or isinstance(term, exp.Var):
             return []
-        found.append((term.copy(), item))
-    return found
+        terms.append((term.copy(), item))
+    return terms
 
 
 def _of_draw(name: str) -> exp.Expr:

@@ -142,18 +142,18 @@ def _is_whole(value: Value) -> bool:
 _NUMBERS = {ColumnType.INTEGER: (ColumnType.NUMBER,)}  # a whole number that the policy calls a number
 
 
-def _range_line(found: ColumnPolicy, kind: ColumnType, raw: str) -> PublicCells | None:
+def _range_line(declared: ColumnPolicy, kind: ColumnType, raw: str) -> PublicCells | None:
     """Whole numbers and days: on a coarser grid a cell would hold values that a condition tells apart."""
-    bounds = found.bounds
+    bounds = declared.bounds
     if bounds is None or bounds.step != 1 or bounds.cells > _LONGEST or raw == "uhugeint":
         return None
     if bounds.magnitude >= _LARGEST:
         return None
     if kind is ColumnType.INTEGER:
-        return PublicCells(found.name, _numbers(bounds.lower_units, bounds.upper_units), ordered=True)
+        return PublicCells(declared.name, _numbers(bounds.lower_units, bounds.upper_units), ordered=True)
     if kind is ColumnType.DATE:
         days = _days(bounds.lower_units, bounds.upper_units)
-        return PublicCells(found.name, days, ordered=True) if date.min < days[0] and days[-1] < date.max else None
+        return PublicCells(declared.name, days, ordered=True) if date.min < days[0] and days[-1] < date.max else None
     return None
 
 

@@ -106,12 +106,12 @@ class RowAnswers:
 
     def _looked_at(self, asked: RowQuestion, held: CodedTable) -> Computed:
         try:
-            (found,) = self.engine.compute([asked.text(_TABLE)], [held])
+            (computed,) = self.engine.compute([asked.text(_TABLE)], [held])
         except ComputingFailed as failed:
             raise QueryRefused(
                 f"the synthetic rows could not be looked at: {str(failed)[:200]}", hint="WHERE is DuckDB's SQL here"
             ) from None
-        return found
+        return computed
 
 
 def _epsilon(asked: RowQuestion, session: Session, default: Fraction | None) -> Number:

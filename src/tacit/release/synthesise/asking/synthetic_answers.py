@@ -127,14 +127,14 @@ class SyntheticAnswers:
         tables = [public_table(name, schema, self.maker.engine) for name in public.values()]
         names = public | {fold(SYNTHETIC + typed): _held_name(each.model) for typed, each in models.items()}
         try:
-            (found,) = self.engine.compute([asked.text(names)], [*held, *tables])
+            (computed,) = self.engine.compute([asked.text(names)], [*held, *tables])
         except ComputingFailed as failed:
             columns = ", ".join(column.name for each in models.values() for column in each.model.attributes)
             raise QueryRefused(
                 f"the synthetic rows could not be looked at: {str(failed)[:200]}",
                 hint=f"nothing was charged; the SELECT is DuckDB's SQL, and the model has {columns[:200]}",
             ) from None
-        return found
+        return computed
 
     # ── which model ──────────────────────────────────────────────────────────────────────────────────────────────────
 

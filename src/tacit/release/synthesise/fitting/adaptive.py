@@ -64,14 +64,14 @@ def fitted_aim(
     singles = measured_singles(meter, sizes, ordered, share=settings.singles, settings=settings)
     ones, left = _ones(singles), 1 - settings.singles
     share = left / (_ROUNDS * max(1, len(sizes) - 1))
-    found: dict[Pair, NoisyMarginal] = {}
+    measured: dict[Pair, NoisyMarginal] = {}
     model = _with_pairs(singles, ones, [], steps=settings.fit_steps)
     pairs = list(itertools.combinations(range(len(sizes)), 2))
     while left > 0 and pairs:
         share = left if left < 2 * share else share
         used = float(1 - left)
         sigma = meter.sigma(share * _MEASURED) / singles.rows
-        open_pairs = [pair for pair in pairs if tree_size(singles.sizes, [*found, pair]) <= settings.cells * used]
+        open_pairs = [pair for pair in pairs if tree_size(singles.sizes, [*measured, pair]) <= settings.cells * used]
         if not open_pairs:
             break
         guessed = _Guesses(model, chance)
@@ -80,16 +80,16 @@ def fitted_aim(
         guesses = [tables[pair] * singles.rows for pair in open_pairs]
         pair = open_pairs[meter.choose(open_pairs, guesses, share * (1 - _MEASURED), singles.bins, less=noise)]
         new = meter.measure(pair, share * _MEASURED, singles.bins)
-        found[pair] = new if pair not in found else averaged(found[pair], new)
+        measured[pair] = new if pair not in measured else averaged(measured[pair], new)
         left -= share
         before = tables[pair]
-        model = _with_pairs(singles, ones, list(found.values()), steps=settings.round_steps, start=model.parameters)
+        model = _with_pairs(singles, ones, list(measured.values()), steps=settings.round_steps, start=model.parameters)
         home = model.tree.home(pair)
         after = summed(model.marginals[home], model.tree.cliques[home], pair)
         moved = float(np.abs(after - before).sum())
         if moved <= math.sqrt(2 / math.pi) * sigma * before.size:
             share = 2 * share
-    return _with_pairs(singles, ones, list(found.values()), steps=settings.fit_steps, start=model.parameters)
+    return _with_pairs(singles, ones, list(measured.values()), steps=settings.fit_steps, start=model.parameters)
 
 
 def _ones(singles: Singles) -> tuple[FloatArray, ...]:

@@ -119,28 +119,28 @@ def _filled(wanted: Sequence[float], given: Sequence[float], left: float) -> lis
     return [max(0.0, high * weight - part) for weight, part in zip(wanted, given, strict=True)]
 
 
-def estimated_pairs(singles: Singles, found: Mapping[Pair, NoisyMarginal]) -> Pairs:
+def estimated_pairs(singles: Singles, measured: Mapping[Pair, NoisyMarginal]) -> Pairs:
     """Margins folded back into the single columns, residuals without their noise, and all of it consistent."""
-    ones = _folded(singles, found)
+    ones = _folded(singles, measured)
     tables, sigmas, ranks = {}, {}, {}
-    for (a, b), marginal in found.items():
+    for (a, b), marginal in measured.items():
         sigma = marginal.sigma / singles.rows
         rest, rank = shrunk(marginal.counts / singles.rows, ones[a], ones[b], sigma=sigma)
         table = projected(np.outer(ones[a], ones[b]) + rest) if rank else np.outer(ones[a], ones[b])
         tables[a, b] = fitted_to(table, ones[a], ones[b])
         sigmas[a, b], ranks[a, b] = sigma, rank
-    noisy = {pair: marginal.counts / singles.rows for pair, marginal in found.items()}
+    noisy = {pair: marginal.counts / singles.rows for pair, marginal in measured.items()}
     return Pairs(ones, tables, noisy, sigmas, ranks)
 
 
-def _folded(singles: Singles, found: Mapping[Pair, NoisyMarginal]) -> tuple[FloatArray, ...]:
+def _folded(singles: Singles, measured: Mapping[Pair, NoisyMarginal]) -> tuple[FloatArray, ...]:
     """The chances of bins: each column's own, and what every pair's margin says, by their precision."""
     ones = []
     for axis, (compression, chances) in enumerate(zip(singles.bins, singles.chances, strict=True)):
         number = np.bincount(compression.bins, minlength=compression.size)
         weight = 1.0 / (number * singles.sigmas[axis] ** 2)
         total = weight * compression.shrunk(chances)
-        for pair, marginal in found.items():
+        for pair, marginal in measured.items():
             if axis in pair:
                 other = 1 - pair.index(axis)
                 precision = singles.rows**2 / (marginal.counts.shape[other] * marginal.sigma**2)
@@ -243,11 +243,11 @@ def expected_distance(sigma: float, cells: float) -> float:
 
 def _pair_errors(pairs: Pairs, singles: Singles) -> dict[tuple[int, ...], float]:
     """The same of pairs: of the noise, what a matrix of the rank that was found takes up, and both margins' own."""
-    found: dict[tuple[int, ...], float] = {}
+    errors: dict[tuple[int, ...], float] = {}
     for (a, b), table in pairs.tables.items():
         rows, columns = table.shape
         free = pairs.ranks[a, b] * (rows + columns - pairs.ranks[a, b])
         inside = expected_distance(pairs.sigmas[a, b] * math.sqrt(min(1.0, free / table.size)), table.size)
         margins = [expected_distance(singles.sigmas[axis], singles.chances[axis].size) for axis in (a, b)]
-        found[a, b] = min(1.0, math.sqrt(inside**2 + sum(each**2 for each in margins)))
-    return found
+        errors[a, b] = min(1.0, math.sqrt(inside**2 + sum(each**2 for each in margins)))
+    return errors

@@ -56,19 +56,19 @@ def cliques_of(sizes: Sequence[int], pairs: Sequence[Axes]) -> tuple[Axes, ...]:
     for axes in pairs:
         for one, other in itertools.permutations(axes, 2):
             around[one].add(other)
-    found: list[frozenset[int]] = []
+    cliques: list[frozenset[int]] = []
     left = set(around)
     while left:
         gone = min(left, key=lambda axis: (_cells(sizes, {axis, *around[axis]}), axis))
         clique = frozenset({gone, *around[gone]})
-        if not any(clique <= other for other in found):
-            found.append(clique)
+        if not any(clique <= other for other in cliques):
+            cliques.append(clique)
         for one, other in itertools.permutations(around[gone], 2):
             around[one].add(other)
         for other in around[gone]:
             around[other].discard(gone)
         left.discard(gone)
-    return tuple(tuple(sorted(clique)) for clique in found)
+    return tuple(tuple(sorted(clique)) for clique in cliques)
 
 
 def _cells(sizes: Sequence[int], axes: set[int]) -> int:

@@ -258,11 +258,11 @@ def _texts(pieces: Pieces, moment: Instant) -> tuple[str, ...] | None:
     moments = _moments(max(units, key=_UNITS.index), units, moment)
     if moments is None:
         return None
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
     for each in moments:
         stamp = each if isinstance(each, datetime) else datetime(each.year, each.month, each.day)  # noqa: DTZ001
-        found["".join(piece if isinstance(piece, str) else piece.text(stamp) for piece in pieces)] = None
-    return tuple(found) if len(found) <= MOST_TEXTS else None
+        texts["".join(piece if isinstance(piece, str) else piece.text(stamp) for piece in pieces)] = None
+    return tuple(texts) if len(texts) <= MOST_TEXTS else None
 
 
 def _moments(finest: str, units: set[str], moment: Instant) -> Iterable[date] | None:

@@ -200,8 +200,10 @@ def _months(instant: Instant) -> g.Grid:
     """Months since the year 0, from 0 on in each year."""
     first, last = (end.year * 12 + end.month - 1 for end in instant.bounded().ends)
     months = g.add(_scaled(_year(instant), 12), _taken("MONTH", instant, 1, 12))
-    made = g.add(months, g.constant(Fraction(-1)))
-    return g.Grid(made.sql, made.step, first, last, made.nullable, made.public, made.width)
+    zero_based = g.add(months, g.constant(Fraction(-1)))
+    return g.Grid(
+        zero_based.sql, zero_based.step, first, last, zero_based.nullable, zero_based.public, zero_based.width
+    )
 
 
 def towards_zero(grid: g.Grid, divisor: int) -> g.Grid:
@@ -254,9 +256,9 @@ def _whole_months(earlier: Instant, later: Instant, *, at_end: bool) -> g.Grid:
     positive = exp.GT(this=arithmetic.operand(crossed.sql), expression=arithmetic.integer(0))
     down = exp.And(this=positive, expression=exp.paren(short))
     up = exp.And(this=_is_negative(crossed), expression=exp.paren(long))
-    made = g.add(crossed, g.choose([(down, g.negate(_ONE)), (up, _ONE)], _NONE))
+    whole = g.add(crossed, g.choose([(down, g.negate(_ONE)), (up, _ONE)], _NONE))
     return g.Grid(
-        made.sql, made.step, min(crossed.low, 0), max(crossed.high, 0), made.nullable, made.public, made.width
+        whole.sql, whole.step, min(crossed.low, 0), max(crossed.high, 0), whole.nullable, whole.public, whole.width
     )
 
 

@@ -126,10 +126,10 @@ class _Reader:
     def _window(self, node: exp.Window) -> Instant:
         if self.scope.window is None:
             raise QueryRefused(f"{name_of(node.this)} OVER is refused here", hint="put it into a subquery after FROM")
-        found = self.scope.window(node)
-        if not isinstance(found, Instant):
+        window = self.scope.window(node)
+        if not isinstance(window, Instant):
             raise QueryRefused(f"{name_of(node.this)} OVER is refused where a date is needed")
-        return found
+        return window
 
     def _called(self, node: exp.Anonymous) -> Instant:
         name, arguments = str(node.this).upper(), node.expressions

@@ -106,45 +106,45 @@ def constant(value: date) -> Instant:
     return Instant(kind, units, units, typed, g.constant(Fraction(units)), nullable=False)
 
 
-def of_column(found: ColumnPolicy, kind: ColumnType, scope: Scope) -> Instant:
+def of_column(declared: ColumnPolicy, kind: ColumnType, scope: Scope) -> Instant:
     """A column, held between its bounds; without any, NULL beyond the calendar."""
-    name = exp.column(exp.to_identifier(found.name, quoted=True))
-    sql_type = scope.sql_types.get(found.name.casefold(), "").lower()
+    name = exp.column(exp.to_identifier(declared.name, quoted=True))
+    sql_type = scope.sql_types.get(declared.name.casefold(), "").lower()
     zoned = "with time zone" in sql_type or sql_type.startswith("timestamptz")
-    if found.bounds is None:
+    if declared.bounds is None:
         read = cells.within_calendar(
             cells.comparable(name, sql_type), "DATE" if kind is ColumnType.DATE else "TIMESTAMP"
         )
         first, last = CALENDAR if kind is ColumnType.DATE else (CALENDAR[0] * DAY, (CALENDAR[1] + 1) * DAY - 1)
-        return Instant(kind, first, last, read, zoned=zoned, unbounded=_unbounded(found, kind, scope))
-    nullable = found.null is None
-    stepped = g.column(found.name, found.bounds, nullable=nullable, public=True)
+        return Instant(kind, first, last, read, zoned=zoned, unbounded=_unbounded(declared, kind, scope))
+    nullable = declared.null is None
+    stepped = g.column(declared.name, declared.bounds, nullable=nullable, public=True)
     typed: exp.Expression = exp.Anonymous(this="MOMENT", expressions=[name])
-    matched = None if nullable else scope.matched(found.name)
+    matched = None if nullable else scope.matched(declared.name)
     if matched is not None:
         typed = exp.Case(ifs=[exp.If(this=matched.copy(), true=typed)])
         stepped = replace(stepped, sql=exp.Case(ifs=[exp.If(this=matched, true=stepped.sql)]), nullable=True)
-    low, high = int(found.bounds.lower), int(found.bounds.upper)
+    low, high = int(declared.bounds.lower), int(declared.bounds.upper)
     return Instant(
         kind,
         low,
         high,
         typed,
-        stepped if found.bounds.step == 1 else None,
+        stepped if declared.bounds.step == 1 else None,
         stepped,
         nullable or matched is not None,
         zoned,
-        None if found.null is not None else cells.comparable(name, sql_type),
+        None if declared.null is not None else cells.comparable(name, sql_type),
     )
 
 
-def _unbounded(found: ColumnPolicy, kind: ColumnType, scope: Scope) -> UnboundedColumn:
-    table, column = scope.origin(found.name)
+def _unbounded(declared: ColumnPolicy, kind: ColumnType, scope: Scope) -> UnboundedColumn:
+    table, column = scope.origin(declared.name)
     example = "2000-01-01" if kind is ColumnType.DATE else "2000-01-01T00:00:00"
     latest = "2030-12-31" if kind is ColumnType.DATE else "2030-12-31T00:00:00"
     line = f"add {column} = {{ lower = {example}, upper = {latest} }} to [tables.{table}.columns], with its own ends"
     return UnboundedColumn(
-        f"the column {found.name} has no bounds: one person's {kind} could move the answer without limit",
+        f"the column {declared.name} has no bounds: one person's {kind} could move the answer without limit",
         hint=f"declare bounds for the columns that {column} is computed from" if table is None else line,
     )
 
@@ -159,9 +159,9 @@ def as_day(instant: Instant) -> Instant:
     low, high = instant.low // DAY, instant.high // DAY
     typed = None if instant.typed is None else exp.cast(instant.typed.copy(), "DATE")
     counted = None if typed is not None else quotient(instant.grid, DAY)
-    made = _made(ColumnType.DATE, low, high, instant, typed=typed, counted=counted)
+    result = _made(ColumnType.DATE, low, high, instant, typed=typed, counted=counted)
     whole = isinstance(instant.bins, str) or (instant.bins % DAY == 0 and instant.low % DAY == 0)
-    return replace(made, bins=_in_days(instant.bins)) if whole else made
+    return replace(result, bins=_in_days(instant.bins)) if whole else result
 
 
 def _in_days(bins: int | str) -> int | str:
@@ -173,8 +173,8 @@ def as_timestamp(instant: Instant) -> Instant:
     if instant.kind is ColumnType.TIMESTAMP:
         return instant
     seconds = g.multiply(instant.counted or instant.grid, g.constant(Fraction(DAY)))
-    made = _made(ColumnType.TIMESTAMP, instant.low * DAY, instant.high * DAY, instant, counted=seconds)
-    return replace(made, bins=instant.bins if isinstance(instant.bins, str) else instant.bins * DAY)
+    result = _made(ColumnType.TIMESTAMP, instant.low * DAY, instant.high * DAY, instant, counted=seconds)
+    return replace(result, bins=instant.bins if isinstance(instant.bins, str) else instant.bins * DAY)
 
 
 def seconds_of(instant: Instant) -> g.Grid:
@@ -242,9 +242,9 @@ def moved_by(instant: Instant, by: g.Grid) -> Instant:
         )
     counted = g.add(instant.grid, by)
     ends = sorted((by.low * int(by.step), by.high * int(by.step)))
-    made = _made(instant.kind, instant.low + ends[0], instant.high + ends[1], instant, counted=counted)
+    result = _made(instant.kind, instant.low + ends[0], instant.high + ends[1], instant, counted=counted)
     bins = instant.bins if by.is_constant and not isinstance(instant.bins, str) else 1
-    return replace(made, nullable=instant.nullable or by.nullable, bins=bins)
+    return replace(result, nullable=instant.nullable or by.nullable, bins=bins)
 
 
 def _months_later(instant: Instant, months: int) -> Instant:
@@ -279,13 +279,13 @@ def moved_by_months(instant: Instant, months: g.Grid) -> Instant:
     ends = int(grid_units(low)), int(grid_units(high))
     if instant.kind is ColumnType.DATE:
         later = arithmetic.own_months_after(instant.sql, count.whole)
-        made = _made(instant.kind, *ends, instant, typed=later)
+        result = _made(instant.kind, *ends, instant, typed=later)
     else:
         day = moved_by_months(as_day(instant), months)
         time = remainder(instant.grid, DAY)
         ends = ends[0] // DAY * DAY, ends[1] // DAY * DAY + DAY - 1
-        made = _made(instant.kind, *ends, instant, counted=g.add(as_timestamp(day).grid, time))
-    return replace(made, nullable=instant.nullable or months.nullable)
+        result = _made(instant.kind, *ends, instant, counted=g.add(as_timestamp(day).grid, time))
+    return replace(result, nullable=instant.nullable or months.nullable)
 
 
 def truncated(instant: Instant, unit: str) -> Instant:

@@ -73,16 +73,16 @@ def copied(tree: exp.Expr) -> exp.Expr:
 def calls(tree: exp.Expr) -> list[exp.Anonymous]:
     """Every call of a function that sqlglot has no class for, from the top down."""
     waiting: list[exp.Expr] = [tree]
-    found: list[exp.Anonymous] = []
+    anonymous: list[exp.Anonymous] = []
     for node in waiting:  # which grows as it goes
         if isinstance(node, exp.Anonymous):
-            found.append(node)
+            anonymous.append(node)
         for value in node.args.values():
             if isinstance(value, exp.Expr):
                 waiting.append(value)
             elif type(value) is list:
                 waiting += [each for each in value if isinstance(each, exp.Expr)]
-    return found
+    return anonymous
 
 
 def _below(

@@ -76,11 +76,11 @@ class Scope:
 
     def unit_column(self, node: exp.Expression) -> exp.Expression | None:
         """The column to look at where a unit may be missing from its own table; None where it never is."""
-        found = self.key(node)
-        if found is None or not isinstance(node, exp.Column):
+        owner = self.key(node)
+        if owner is None or not isinstance(node, exp.Column):
             return None
         missing = any(source.missing for source in self._named(node) if fold(node.name) in source.keys)
-        return exp.column(exp.to_identifier(found[0], quoted=True)) if missing else None
+        return exp.column(exp.to_identifier(owner[0], quoted=True)) if missing else None
 
     def key(self, node: exp.Expression) -> tuple[str, Owner] | None:
         """The key behind a name: what the relation calls it, and what it is a key of."""
@@ -130,11 +130,11 @@ class Scope:
 
     def link(self, node: exp.Expression) -> Owner | None:
         """What a name is the key of, where it is a key and no column that the policy gives to analysts."""
-        found = self.key(node)
-        if found is None or not isinstance(node, exp.Column):
+        owner = self.key(node)
+        if owner is None or not isinstance(node, exp.Column):
             return None
         declared = any(fold(node.name) in source.columns for source in self._named(node))
-        return None if declared else found[1]
+        return None if declared else owner[1]
 
     def known_as(self, node: exp.Column) -> str:
         """What the relation calls a column or a key, or what the analyst does where it is none."""

@@ -97,8 +97,8 @@ def rescale(grid: Grid, step: Fraction) -> Grid:
         return grid
     if grid.is_constant:
         return _units(grid.low * int(factor), step)
-    made = _made(arithmetic.multiply(grid.whole, arithmetic.constant(int(factor))), step, grid)
-    return replace(made, nonzero=grid.nonzero)
+    result = _made(arithmetic.multiply(grid.whole, arithmetic.constant(int(factor))), step, grid)
+    return replace(result, nonzero=grid.nonzero)
 
 
 def _made(whole: Whole, step: Fraction, *parts: Grid) -> Grid:
@@ -183,15 +183,15 @@ def _quotient(left: Grid, right: Grid) -> Grid:
         step *= 10
     above = arithmetic.multiply(left.whole, arithmetic.constant(factor.numerator))
     below = arithmetic.multiply(right.whole, arithmetic.constant(factor.denominator))
-    made = _made(arithmetic.cut(above, below, least=least * factor.denominator), step, left, right)
+    result = _made(arithmetic.cut(above, below, least=least * factor.denominator), step, left, right)
     notes = [f"a quotient is cut off to a multiple of {decimal_text(step)}"]
     if right.magnitude >= _FAR * least:
-        ends = " to ".join(f"{float(end * step):,.6g}" for end in (made.low, made.high))
+        ends = " to ".join(f"{float(end * step):,.6g}" for end in (result.low, result.high))
         notes.append(
             f"a quotient may be anything from {ends}, for its divisor may be as near to zero as"
             f" {decimal_text(least * right.step)}: narrower ends need less noise: LEAST(GREATEST(a / b, 0), 100)"
         )
-    return replace(made, nullable=made.nullable or right.nonzero, notes=(*made.notes, *notes))
+    return replace(result, nullable=result.nullable or right.nonzero, notes=(*result.notes, *notes))
 
 
 def digits_of(most: Fraction, digits: int = _DIGITS) -> Fraction:
@@ -208,8 +208,8 @@ def or_null(grid: Grid) -> Grid:
     """NULLIF(grid, 0)."""
     if grid.is_never_zero:
         return grid
-    made = _made(arithmetic.or_null(grid.whole), grid.step, grid)
-    return replace(made, nullable=True, nonzero=True)
+    result = _made(arithmetic.or_null(grid.whole), grid.step, grid)
+    return replace(result, nullable=True, nonzero=True)
 
 
 def held(grid: Grid, low: int, high: int) -> Grid:
@@ -217,11 +217,11 @@ def held(grid: Grid, low: int, high: int) -> Grid:
     if low <= grid.low and grid.high <= high:
         return grid
     ends = min(max(grid.low, low), high), min(max(grid.high, low), high)
-    made = _made(arithmetic.held(grid.whole, *ends), grid.step, grid)
+    result = _made(arithmetic.held(grid.whole, *ends), grid.step, grid)
     if not grid.nullable:
-        return made
+        return result
     present = exp.Not(this=exp.Is(this=arithmetic.operand(twice(grid).sql), expression=exp.null()))
-    return replace(made, sql=exp.Case(ifs=[exp.If(this=present, true=made.sql)]))
+    return replace(result, sql=exp.Case(ifs=[exp.If(this=present, true=result.sql)]))
 
 
 def twice(grid: Grid) -> Grid:
@@ -324,8 +324,8 @@ def extreme(parts: Sequence[Grid], *, least: bool) -> Grid:
         high = min(part.high for part in always)
     elif always:
         low = max(part.low for part in always)
-    made = _made(Whole(sql, low, high, width), step, *rescaled)
-    return replace(made, nullable=not always)
+    result = _made(Whole(sql, low, high, width), step, *rescaled)
+    return replace(result, nullable=not always)
 
 
 def _either(sql: exp.Expression, parts: Sequence[Grid]) -> Grid:

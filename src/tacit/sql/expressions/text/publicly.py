@@ -50,12 +50,12 @@ def public_values(node: exp.Expression, scope: Scope) -> tuple[Value, ...] | Non
 
 def _columns(node: exp.Expression, scope: Scope) -> dict[str, exp.Column]:
     """The columns with a public domain, by what the relation calls them."""
-    found: dict[str, exp.Column] = {}
+    columns: dict[str, exp.Column] = {}
     for column in node.find_all(exp.Column):
         policy, kind = scope.column(column)
         if isinstance(policy.domain, (ListDomain, RangeDomain)) or kind is ColumnType.BOOLEAN:
-            found.setdefault(scope.known_as(column), column)
-    return found
+            columns.setdefault(scope.known_as(column), column)
+    return columns
 
 
 def _cells(column: ColumnPolicy, kind: ColumnType) -> list[Value]:
@@ -114,12 +114,12 @@ class _Cells:
         yield from {None} if default is None else self.values(default)
 
     def _first(self, node: exp.Coalesce) -> set[Value]:
-        found: set[Value] = {None}
+        firsts: set[Value] = {None}
         for part in (node.this, *node.expressions):
-            if None not in found:
+            if None not in firsts:
                 break
-            found = (found - {None}) | self.values(part)
-        return found
+            firsts = (firsts - {None}) | self.values(part)
+        return firsts
 
     def truths(self, node: exp.Expression) -> Truths:
         """What a condition can come out as; all three where it looks at what is not public."""

@@ -294,12 +294,12 @@ class _Reader:
         but = self.peek() == "^"
         if but:
             self.take()
-        found: list[tuple[int, int]] = []
+        ranges: list[tuple[int, int]] = []
         while True:
             letter = self.take()
-            if letter == "]" and found:
-                return Letters(self.folded(_united(found)), but=but)
-            found += self.member(letter)
+            if letter == "]" and ranges:
+                return Letters(self.folded(_united(ranges)), but=but)
+            ranges += self.member(letter)
 
     def member(self, letter: str) -> Ranges:
         if not letter:

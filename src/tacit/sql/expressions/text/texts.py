@@ -174,9 +174,9 @@ def as_text(node: exp.Expression, scope: Scope, *, of: exp.Expression) -> Operan
     )
 
 
-def _is_whole(found: Operand) -> bool:
+def _is_whole(value: Operand) -> bool:
     """Whether an engine holds it as a whole number: a sum of larger steps is counted out as a double."""
-    return not cells.in_steps(found.sql_type) or Fraction(found.sql_type.partition("(")[2].rstrip(")")) == 1
+    return not cells.in_steps(value.sql_type) or Fraction(value.sql_type.partition("(")[2].rstrip(")")) == 1
 
 
 def _written(value: str | int) -> str:
@@ -355,11 +355,11 @@ def longest(node: exp.Expression, scope: Scope) -> int | None:
         return longest(node.this, scope)
     if not isinstance(node, exp.Column) or scope.key(node) is not None:
         return None
-    found, kind = scope.column(node)
-    listed = found.domain.values if kind is ColumnType.TEXT and isinstance(found.domain, ListDomain) else ()
+    declared, kind = scope.column(node)
+    listed = declared.domain.values if kind is ColumnType.TEXT and isinstance(declared.domain, ListDomain) else ()
     return max((len(str(value)) for value in listed), default=None)
 
 
-def cut(made: Operand) -> Operand:
+def cut(value: Operand) -> Operand:
     """A text that a subquery computes, cut at a public length: what grows in one could grow again in the next."""
-    return made if made.times == 1 else replace(made, sql=first(exp.paren(made.sql), MAX_CUT), times=1)
+    return value if value.times == 1 else replace(value, sql=first(exp.paren(value.sql), MAX_CUT), times=1)

@@ -173,14 +173,14 @@ class Correlated:
     def _held_equal(self) -> set[str]:
         """The columns that are compared by = with something that is known outside: an engine looks those up."""
         shown = {fold(self.called(name)): fold(name) for name in self.columns}
-        found: set[str] = set()
+        held: set[str] = set()
         for node in map(bare, self.conditions):
             sides = (node.this, node.expression) if isinstance(node, exp.EQ) else ()
             for side, other in zip(map(bare, sides), reversed(sides), strict=True):
                 known = not any(fold(column.name) in shown for column in _columns(other))
                 if isinstance(side, exp.Column) and fold(side.name) in shown and known:
-                    found.add(shown[fold(side.name)])
-        return found
+                    held.add(shown[fold(side.name)])
+        return held
 
     def _described(self, part: NamedTable) -> tuple[TablePolicy, dict[str, str]]:
         outside = self.asker.scope.table
@@ -206,12 +206,12 @@ class Correlated:
 
     def _other_keys(self, part: NamedTable) -> list[exp.Expression]:
         """b.id <> a.id: another row of the same unit's."""
-        found: list[exp.Expression] = []
+        others: list[exp.Expression] = []
         for name, (outside, identity), kind in self.unlike_keys:
             if part.keys.get(fold(name)) != identity:
                 raise QueryRefused("keys of different things are compared", hint=NEAREST)
-            found.append(kind(this=_of(key_column(name)), expression=_outside(self.asker.relation.held(outside))))
-        return found
+            others.append(kind(this=_of(key_column(name)), expression=_outside(self.asker.relation.held(outside))))
+        return others
 
     def _is_outer(self, column: exp.Column, inside: Scope) -> bool:
         """As SQL has it, a name is of the subquery wherever it can be."""
@@ -249,10 +249,10 @@ class Correlated:
             return False
         outer = [self._is_outer(side, inside) for side in sides]
         for here, there in ((0, 1), (1, 0)):
-            found = self.asker.scope.key(sides[there]) if outer[there] and not outer[here] else None
-            if found is not None and inside.key(sides[here]) is not None:
+            owner = self.asker.scope.key(sides[there]) if outer[there] and not outer[here] else None
+            if owner is not None and inside.key(sides[here]) is not None:
                 name = f"key {len(self.ties)}"
-                self.ties.append((name, found))
+                self.ties.append((name, owner))
                 self.columns[name] = sides[here].copy()
                 return True
         return False
@@ -268,10 +268,10 @@ class Correlated:
             inner, outer = bare(here), bare(there)
             if not isinstance(inner, exp.Column) or not isinstance(outer, exp.Column):
                 return False
-            found = self.asker.scope.key(outer) if self._is_outer(outer, inside) else None
-            if found is not None and not self._is_outer(inner, inside) and inside.key(inner) is not None:
+            owner = self.asker.scope.key(outer) if self._is_outer(outer, inside) else None
+            if owner is not None and not self._is_outer(inner, inside) and inside.key(inner) is not None:
                 name = f"other key {len(self.unlike_keys)}"
-                self.unlike_keys.append((name, found, kind))
+                self.unlike_keys.append((name, owner, kind))
                 self.columns[name] = inner.copy()
                 return True
         return False

@@ -77,42 +77,44 @@ class Columns:
     def _number(self, name: str, node: exp.Expression) -> Made:
         """What is computed: a number on its grid, a text, a truth value, a date without bounds."""
         if isinstance(node, exp.Window):
-            found = self._window(node)
-            if isinstance(found, NeighbourCell):
-                policy = replace(found.column, name=name, type=found.kind, null=None)
-                return Made(found.sql, policy, found.sql_type)
-            return moment_column(name, found) if isinstance(found, Instant) else in_steps(name, found)
+            window = self._window(node)
+            if isinstance(window, NeighbourCell):
+                policy = replace(window.column, name=name, type=window.kind, null=None)
+                return Made(window.sql, policy, window.sql_type)
+            return moment_column(name, window) if isinstance(window, Instant) else in_steps(name, window)
         read = operand(node, self.scope)
         if read is None and not isinstance(plain(node), exp.Case) and not is_condition(node):
             return in_steps(name, number(node, self.scope, predicate=predicate))
-        made = key(node, self.scope)
-        if made.step is not None or made.kind is None:
+        group_key = key(node, self.scope)
+        if group_key.step is not None or group_key.kind is None:
             return in_steps(name, number(node, self.scope, predicate=predicate))
-        values = made.values if isinstance(made.values, tuple) else ()
-        if made.kind.is_numeric and isinstance(plain(node), exp.Case):  # CASE WHEN … THEN 1 ELSE 0: a number outside
+        values = group_key.values if isinstance(group_key.values, tuple) else ()
+        if group_key.kind.is_numeric and isinstance(
+            plain(node), exp.Case
+        ):  # CASE WHEN … THEN 1 ELSE 0: a number outside
             return _coded(name, number(node, self.scope, predicate=predicate), values)
         domain = ListDomain(tuple(value for value in values if value is not None)) if values else None
-        sql = made.sql if read is None else cut(replace(read, sql=made.sql)).sql
-        return Made(sql, ColumnPolicy(name, type=made.kind, domain=domain), _SQL_TYPES[made.kind])
+        sql = group_key.sql if read is None else cut(replace(read, sql=group_key.sql)).sql
+        return Made(sql, ColumnPolicy(name, type=group_key.kind, domain=domain), _SQL_TYPES[group_key.kind])
 
     def _window(self, node: exp.Window) -> Grid | Instant | NeighbourCell:
         return window(node, self.scope, self.relation)
 
     def _moment(self, node: exp.Expression) -> Instant:
         if isinstance(node, exp.Window):
-            found = self._window(node)
-            assert isinstance(found, Instant)  # noqa: S101 - it was seen to be one
-            return found
+            window = self._window(node)
+            assert isinstance(window, Instant)  # noqa: S101 - it was seen to be one
+            return window
         return moment_of(node, self.scope)
 
     def _column(self, name: str, node: exp.Column) -> Made:
-        found, kind = self.scope.column(node)
-        return self._read(name, found, kind)
+        declared, kind = self.scope.column(node)
+        return self._read(name, declared, kind)
 
-    def _read(self, name: str, found: ColumnPolicy, kind: ColumnType) -> Made:
+    def _read(self, name: str, declared: ColumnPolicy, kind: ColumnType) -> Made:
         """A column as it is; what is empty is filled here, and no longer empty outside."""
-        read = cell(found, kind, self.scope)
-        return Made(read.sql, replace(found, name=name, type=kind, null=None), read.sql_type)
+        read = cell(declared, kind, self.scope)
+        return Made(read.sql, replace(declared, name=name, type=kind, null=None), read.sql_type)
 
     def _constant(self, name: str, node: exp.Expression) -> Made:
         """The same in every row, and so public: a text is its own domain."""
@@ -206,9 +208,9 @@ class Columns:
         return in_steps(name, Grid(sql, Fraction(1), least, cap))
 
     def _value(self, node: exp.Expression) -> exp.Expression:
-        found = self.scope.key(node)
-        if found is not None:
-            return self.key_sql(found[0])
+        owner = self.scope.key(node)
+        if owner is not None:
+            return self.key_sql(owner[0])
         value = operand(node, self.scope)
         return value.sql if value is not None else number(node, self.scope, predicate=predicate).sql
 
@@ -216,11 +218,11 @@ class Columns:
         if node.expressions or isinstance(node.this, exp.Distinct):
             raise QueryRefused(f"{name_of(node)} takes one argument")
         if isinstance(node.this, exp.Column):
-            found, kind = self.scope.column(node.this)
-            if not kind.is_numeric or found.bounds is None:
+            declared, kind = self.scope.column(node.this)
+            if not kind.is_numeric or declared.bounds is None:
                 if kind is ColumnType.NUMBER and not self.relation.table.public:
                     return in_steps(name, number(node.this, self.scope, predicate=predicate))
-                made = self._read(name, found, kind)
+                made = self._read(name, declared, kind)
                 return replace(made, sql=type(node)(this=made.sql))
         text = operand(node.this, self.scope) if isinstance(bare(node.this), exp.Case) else None
         if text is not None and text.kind is ColumnType.TEXT:

@@ -76,15 +76,15 @@ class Derivation:
 
     def _nodes(self) -> list[tuple[str, exp.Expression]]:
         """The select list, with * written out."""
-        found: list[tuple[str, exp.Expression]] = []
+        nodes: list[tuple[str, exp.Expression]] = []
         for item in self.select.expressions:
             node = item.this if isinstance(item, exp.Alias) else item
             if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
-                found += self._all(node)
+                nodes += self._all(node)
             else:
                 name = item.alias if isinstance(item, exp.Alias) else node.name if isinstance(node, exp.Column) else ""
-                found.append((name or text_of(node, comments=False).lower()[:60], node))
-        return found
+                nodes.append((name or text_of(node, comments=False).lower()[:60], node))
+        return nodes
 
     def _all(self, star: exp.Expression) -> list[tuple[str, exp.Expression]]:
         of = star.args.get("table")
@@ -92,14 +92,14 @@ class Derivation:
         if any(value for node in stars for name, value in node.args.items() if name != "except_"):
             raise QueryRefused("* with REPLACE or RENAME is refused", hint="list the columns")
         left_out = {fold(name.name) for node in stars for name in node.args.get("except_") or ()}
-        found: list[tuple[str, exp.Expression]] = []
+        nodes: list[tuple[str, exp.Expression]] = []
         seen: list[Mapping[str, str]] = []
         for source in self.scope.sources:  # one table may go by two names
             if (of is None and source.columns not in seen) or (of is not None and fold(of.name) == fold(source.alias)):
                 seen.append(source.columns)
                 names = [name for name in dict.fromkeys((*source.keys, *source.columns)) if name not in left_out]
-                found += [(name, exp.column(name, table=source.alias, quoted=True)) for name in names]
-        return found
+                nodes += [(name, exp.column(name, table=source.alias, quoted=True)) for name in names]
+        return nodes
 
     def _grouped(self, nodes: list[tuple[str, exp.Expression]]) -> list[exp.Expression] | None:
         """What the rows are grouped by; None where each row stays a row."""
@@ -145,9 +145,9 @@ class Derivation:
 
     def _signature(self, node: exp.Expression) -> str:
         node = bare(node)
-        found = self.scope.key(node)
-        if found is not None:
-            return found[0]
+        owner = self.scope.key(node)
+        if owner is not None:
+            return owner[0]
         copy = node.copy()
         for column in [each for each in copy.walk() if isinstance(each, exp.Column)]:
             column.set("this", exp.to_identifier(self.scope.known_as(column), quoted=True))
@@ -168,15 +168,15 @@ class Derivation:
         return self.scope.key(node) is not None or any(fold(node.name) in s.columns for s in self.scope.sources)
 
     def _is_owner(self, node: exp.Expression) -> bool:
-        found = self.scope.key(node)
-        return found is not None and self.relation.owner is not None and found[1] == folded(self.relation.owner)
+        owner = self.scope.key(node)
+        return owner is not None and self.relation.owner is not None and owner[1] == folded(self.relation.owner)
 
     def _add(self, name: str, node: exp.Expression, *, grouped: bool) -> None:
-        found = self.scope.key(bare(node))
+        owner = self.scope.key(bare(node))
         if fold(name) in self.keys or any(fold(made.policy.name) == fold(name) for made in self.columns):
             raise QueryRefused(f"a subquery has two columns {name[:60]}", hint="write … AS another name")
-        if found is not None:
-            self.keys[fold(name)] = found
+        if owner is not None:
+            self.keys[fold(name)] = owner
             return
         if not is_column_name(name):
             raise QueryRefused("a column of a subquery needs a plain name", hint="write … AS name")
@@ -233,9 +233,9 @@ class Derivation:
         return apply(GRID_RULES, kept, facts=Facts(grids=grids_of(table, types)))
 
     def _group_sql(self, node: exp.Expression) -> exp.Expression:
-        found = self.scope.key(bare(node))
-        if found is not None:
-            return self._made.key_sql(found[0])
+        owner = self.scope.key(bare(node))
+        if owner is not None:
+            return self._made.key_sql(owner[0])
         if isinstance(bare(node), exp.Window):
             raise QueryRefused("GROUP BY a window is refused", hint="nest one subquery in another")
         return self._made.computed("key", bare(node)).sql.copy()

@@ -76,9 +76,9 @@ def window(node: exp.Window, scope: Scope, relation: Relation) -> Grid | Instant
     if by_place and ordered:
         return _neighbour(function, scope, frame)
     if is_instant(node, scope) and isinstance(function, (exp.Min, exp.Max)):
-        found = moment_of(function.this, scope)
-        sql = frame.over(type(function)(this=found.sql))
-        return Instant(found.kind, found.low, found.high, sql, unbounded=found.unbounded, zoned=found.zoned)
+        moment = moment_of(function.this, scope)
+        sql = frame.over(type(function)(this=moment.sql))
+        return Instant(moment.kind, moment.low, moment.high, sql, unbounded=moment.unbounded, zoned=moment.zoned)
     return _number(function, scope, relation, frame=frame, ordered=ordered)
 
 
@@ -257,8 +257,8 @@ def _ordered(value: exp.Expression, *, descending: bool = False) -> exp.Expressi
 
 
 def _plain(node: exp.Expression, scope: Scope) -> exp.Expression:
-    found = scope.key(bare(node))
-    if found is not None:
-        return exp.column(exp.to_identifier(found[0], quoted=True))
+    owner = scope.key(bare(node))
+    if owner is not None:
+        return exp.column(exp.to_identifier(owner[0], quoted=True))
     value = operand(node, scope)
     return value.sql if value is not None else number(node, scope, predicate=predicate).sql

@@ -134,15 +134,15 @@ class Joins:
         held = [same for same in (*inner, *taken) if not {same.left.place, same.right.place} & self.missing]
         waiting = sorted((named for named in self.parts if named.link is not None), key=lambda each: each.part.hops)
         known = {named.place for named in self.parts} - {named.place for named in waiting}
-        found: dict[int, Named] = {}
+        lenders: dict[int, Named] = {}
         while waiting:
-            pairs = [(named, self._lender(named, steps, held=held, known=known, found=found)) for named in waiting]
+            pairs = [(named, self._lender(named, steps, held=held, known=known, found=lenders)) for named in waiting]
             named, lender = next((pair for pair in pairs if pair[1] is not None), pairs[0])
             if lender is not None:
-                found[named.place] = lender
+                lenders[named.place] = lender
             known.add(named.place)
             waiting.remove(named)
-        return found
+        return lenders
 
     def _lender(
         self, named: Named, steps: Sequence[Step], *, held: Sequence[Same], known: set[int], found: dict[int, Named]

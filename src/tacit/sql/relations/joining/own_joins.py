@@ -120,13 +120,13 @@ def pairing(parts: Sequence[Named], joins: Joins, *, policy: Policy) -> Pairing 
 
 def own_joins(way: Pairing, joins: Joins, *, conditions: Sequence[Condition]) -> dict[int, OwnJoin]:
     """What is cut of each part that could meet a row freely, by its place."""
-    made = {}
+    by_place = {}
     for named, known in way.free:
         heeded = [(node, place) for node, place in conditions if _is_heeded(named, place, joins)]
         within = [*_keys(named, joins, known), *_equal(named, [node for node, _ in heeded], known, joins)]
         filters = [node for node, place in heeded if _is_filter(named, node, place, joins)]
-        made[named.place] = OwnJoin(named, way.most[named.place], tuple(within), tuple(filters))
-    return made
+        by_place[named.place] = OwnJoin(named, way.most[named.place], tuple(within), tuple(filters))
+    return by_place
 
 
 def _from(anchor: Named, private: Sequence[Named], joins: Joins, policy: Policy) -> Pairing:

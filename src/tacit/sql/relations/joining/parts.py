@@ -96,7 +96,7 @@ def _columns(table: TablePolicy, types: Mapping[str, str]) -> tuple[ColumnPolicy
 
 def _keys(policy: Policy, table: TablePolicy, schema: Schema) -> dict[str, Owner]:
     """The columns that name an owner or lead to one. An engine must never convert a cell to compare two of them."""
-    found: dict[str, Owner] = {}
+    owners: dict[str, Owner] = {}
     for name, sql_type in _of_table(schema, table).items():
         key = key_of(policy.tables, table, column=name)
         if key is None:
@@ -108,8 +108,8 @@ def _keys(policy: Policy, table: TablePolicy, schema: Schema) -> dict[str, Owner
                 f"{table.name}.{name} cannot be held against {key}: they differ in type",
                 hint="put a view before one of the tables that converts it; see tacit check",
             )
-        found[fold(name)] = key
-    return found
+        owners[fold(name)] = key
+    return owners
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,8 +57,8 @@ def _is_public(table: exp.Expr, policy: Policy) -> bool | None:
     """None for what is no table of the policy by its plain name."""
     if not isinstance(table, exp.Table) or table.db:
         return None
-    found = next((each for each in policy.tables if fold(each.name) == fold(table.name)), None)
-    return None if found is None else found.public
+    table_policy = next((each for each in policy.tables if fold(each.name) == fold(table.name)), None)
+    return None if table_policy is None else table_policy.public
 
 
 def _groups_are(public: set[str], select: exp.Select) -> bool:
