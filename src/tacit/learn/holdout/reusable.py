@@ -63,7 +63,7 @@ class HoldoutEntry:
     checked: HoldoutAnswer
 
 
-class HoldoutRun(Protocol):
+class HoldoutSession(Protocol):
     """Questions one after another, until as many hits as there may be."""
 
     @property
@@ -120,7 +120,7 @@ class ReusableHoldout:
             hits=self.budget,
             adjacency=Adjacency.REPLACE,
         )
-        self._run: HoldoutRun = self._mechanism.start(source)
+        self._run: HoldoutSession = self._mechanism.start(source)
         self._entries: list[HoldoutEntry] = []
         self._warned = False
 

@@ -57,7 +57,7 @@ def predicate(node: exp.Expression, scope: Scope) -> exp.Expression:
         return choices.condition(node, scope, predicate)
     value = operand(node, scope)
     if value is not None and value.kind is ColumnType.BOOLEAN:
-        return value.sql
+        return bare(value.sql)
     raise QueryRefused(
         f"{name_of(node)} is refused in a condition",
         hint="compare a column with a constant, as in age >= 18; of text, LIKE 'A%' as well",

@@ -298,7 +298,8 @@ def _placed(at: str) -> Callable[[exp.Expression, Scope], Operand]:
     def build(node: exp.Expression, scope: Scope) -> Operand:
         inner = _inner(node, scope)
         needle = _constant(node.expression, scope, of=node, empty=True)
-        return Operand(placed(inner.sql, needle, at=at), ColumnType.BOOLEAN)
+        # in parentheses: beside = a comparison would be read as the end of another one
+        return Operand(exp.paren(placed(inner.sql, needle, at=at), copy=False), ColumnType.BOOLEAN)
 
     return build
 
