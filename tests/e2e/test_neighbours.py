@@ -169,10 +169,17 @@ def groups_that_somebody_is_in(patch):
     patch.setattr(measure, "_groups", found)
 
 
-@pytest.mark.parametrize("planted", [an_engine_that_fails_on_a_cell, groups_that_somebody_is_in])
-def test_what_tells_of_somebody_is_noticed(planted, tmp_path, monkeypatch):
-    planted(monkeypatch)
+def test_an_engine_that_fails_on_somebodys_cell_is_noticed(tmp_path, monkeypatch):
+    an_engine_that_fails_on_a_cell(monkeypatch)
     assert any(of_tables(seed, place(tmp_path, seed), questions=8)[0] for seed in (1, 3, 4))
+
+
+def test_a_group_that_is_shown_for_somebody_alone_is_noticed(hospitals, monkeypatch):
+    """By days, on some of which only one patient came."""
+    by_day = "DP-SELECT 1 FRESH admitted, COUNT(*) AS n FROM admissions GROUP BY admitted"
+    assert differences(hospitals, [by_day])[0] == []
+    groups_that_somebody_is_in(monkeypatch)
+    assert differences(hospitals, [by_day])[0]
 
 
 def place(directory: Path, seed: int) -> Path:

@@ -22,7 +22,7 @@ from tacit.ledger import SqliteLedger
 from tacit.policy import BudgetPolicy, ColumnPolicy, TablePolicy
 
 ANA = Session("ana")
-BUDGET = BudgetPolicy(10**9, Fraction(1, 10), default_epsilon=1, default_delta=Fraction(1, 10**6))
+BUDGET = BudgetPolicy(10**9, Fraction(1, 10), default_epsilon=3, default_delta=Fraction(1, 10**6))  # shows every key
 Rng = random.Random
 SEEN = (
     "seen",
