@@ -25,12 +25,14 @@ from e2e.test_engine_agreement import ASKED_OF_LETTERS, ASKED_OF_NUMBERS, disagr
 from support.spark import cluster
 from tacit.engines import UNLIMITED
 from tacit.engines.spark.engine import Spark, open_spark
+from tacit.errors import QueryRefused
 from tacit.policy import Dataset, Schema
 from tacit.sql import Plan
 from tacit.sql.emitting import dialects
 
 pytestmark = pytest.mark.cluster
 QUESTIONS = 20  # of each table
+LONGEST = 20_000  # characters: Spark's optimizer takes minutes for a query of twice as many, whatever the rows are
 # Compiling each of these small plans to Java takes longer than running it. Most are interpreted; some run as anywhere.
 INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
@@ -77,6 +79,14 @@ def differences(script: Script, asked: Callable[[Schema], list[tuple[str, Plan]]
         engine.close()
 
 
+def is_short(plan: Plan) -> bool:
+    """Whether Spark reads it in seconds, or refuses it."""
+    try:
+        return all(len(statement.sql("spark")) <= LONGEST for statement in plan.statements)
+    except QueryRefused:  # which is looked at where engines are compared
+        return True
+
+
 @pytest.mark.parametrize(
     ("seed", "tables", "interpreted"),
     [(0, False, False), (1, True, True), (2, False, True), (3, True, True)],
@@ -87,7 +97,8 @@ def test_questions_have_equal_whole_numbers_before_noise(seed, tables, interpret
     engine = opened(script, tables=tables, interpreted=interpreted)
 
     def asked(schema: Schema) -> list[tuple[str, Plan]]:
-        return list(questions(rng, script, schema=schema, count=QUESTIONS))
+        drawn = questions(rng, script, schema=schema, count=QUESTIONS)
+        return [(text, plan) for text, plan in drawn if is_short(plan)]
 
     assert differences(script, asked, engine=engine) == []
 
