@@ -159,6 +159,9 @@ def test_a_charge_is_what_the_event_costs(tmp_path: Path) -> None:
         door.publish(request, declared.analyst("ana"))
         (charge,) = [entry for entry in ledger.entries(limit=9) if entry.act == "charge"]
     assert (charge.epsilon, charge.delta) == (2, Fraction(1, 10**5))
+    least = 2 * math.tanh(1)  # ε tanh(ε / 2): what ε costs in concentrated privacy, but for the same δ
+    assert least <= charge.rho < least * (1 + 1e-9)
+    assert charge.slack == charge.delta
 
 
 # ── the mathematics, without an engine ───────────────────────────────────────────────────────────────────────────────

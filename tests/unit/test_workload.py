@@ -17,9 +17,9 @@ import pytest
 import tacit
 from support.sources import Seeded
 from support.synthetic import opened, policy, rows
-from tacit.accounting import loss_of
+from tacit.accounting import loss_of, zcdp_of
 from tacit.attack import audit
-from tacit.core import Loss
+from tacit.core import ComposedEvent, Loss
 from tacit.errors import BudgetExceeded, TacitError
 from tacit.mechanisms import Laplace
 from tacit.policy import ColumnPolicy
@@ -237,5 +237,9 @@ def test_a_run_is_priced_as_it_draws(tmp_path: Path) -> None:
         for _ in range(5):
             for condition in ("town = 'a'", "age > 3", "ok"):
                 work.count(condition)
+        (charge,) = [entry for entry in ledger.entries(limit=9) if entry.act == "charge"]
     assert drawn[0] == plan.size.scale
     assert drawn[1:] == [plan.weights.noise.scale] * 3
+    event = ComposedEvent(((plan.weights.event(), 1), (plan.size.event(plan.counted.sensitivity), 1)))
+    assert charge.epsilon == 30 >= loss_of(event).epsilon
+    assert zcdp_of(event).rho <= charge.rho < zcdp_of(event).rho * (1 + Fraction(1, 10**9))
