@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ from support.wire import serving as serving_wire
 from support.wire_client import RawClient, logged_in, message, start_packet
 from tacit.faces.server.certificates import tls_files
 from tacit.faces.server.http import listening
+from tacit.faces.server.http.patience import PatientProtocol
 from tacit.faces.server.serving import open_hub
 from tacit.faces.server.waiting_room import WaitingRoom
 from tacit.faces.server.wire.server import Entrance
@@ -135,10 +137,16 @@ def _drip(client: socket.socket) -> None:
             client.recv(100)
 
 
-def _flood(client: socket.socket) -> None:
-    """Requests whose answers nobody reads."""
-    for _ in range(100_000):
-        client.sendall(b"GET /v1/openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n" * 100)
+def _flood(client: socket.socket, over: threading.Event) -> None:
+    """Requests whose answers nobody reads, until the server hangs up."""
+    client.setblocking(False)
+    requests = b"GET /v1/openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n" * 100
+    sent = 0
+    for _ in range(60_000):
+        if over.wait(0.001):
+            return
+        with suppress(BlockingIOError):
+            sent += client.send(requests[sent % len(requests) :])
 
 
 @pytest.mark.parametrize("sent", [b"", b"G", b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n", POST])
@@ -183,11 +191,16 @@ def test_an_idle_connection_is_closed(served: Served) -> None:
         assert ended(client)
 
 
-def test_a_client_that_does_not_take_its_answers_is_cut_off(served: Served) -> None:
+def test_a_client_that_does_not_take_its_answers_is_cut_off(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Told by the server: the client's own system may learn of it much later, for it has closed its window."""
+    lost = threading.Event()
+    at_the_end = PatientProtocol.connection_lost
+    monkeypatch.setattr(PatientProtocol, "connection_lost", lambda self, exc: (at_the_end(self, exc), lost.set()))
     with connected(served) as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        with pytest.raises((BrokenPipeError, ConnectionResetError)):
-            _flood(client)
+        with suppress(BrokenPipeError, ConnectionResetError):
+            _flood(client, lost)
+        assert lost.wait(10)  # while the client is still there
 
 
 @pytest.mark.parametrize("encrypted", [False, True])
