@@ -4,7 +4,7 @@ A test of threads, processes or sockets can fail because the machine was busy: a
 no reason to lose everything else. So up to three failures in tests/unit or tests/e2e are run again, alone, three times
 each in processes of their own, and must pass every time. Whatever else fails stays failed: laws, properties,
 conformance, threats, neighbours and the fuzz of sensitivities have a stated rate of false alarms or none, and no second
-chance.
+chance, unless a server that they need did not answer in time: then they have compared nothing.
 """
 
 from __future__ import annotations
@@ -15,21 +15,26 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FAILED = ROOT / ".pytest_cache" / "v" / "cache" / "lastfailed"
+CACHE = ROOT / ".pytest_cache" / "v" / "cache"
+FAILED, REASONS = CACHE / "lastfailed", CACHE / "failures"
 AGAIN = ("tests/unit/", "tests/e2e/")
 NEVER = ("threats", "neighbours", "sensitivity")
+UNANSWERED = ("TimeoutError", "ConnectionRefusedError", "subprocess.TimeoutExpired", "psycopg.OperationalError",
+              "tacit.errors.EngineError: the catalogue's server does not answer")  # fmt: skip
 MOST, TIMES = 3, 3
 TESTS_FAILED = 1  # pytest's exit code for that alone: not stopped, not broken, no test missing
 
 
 def main(arguments: list[str]) -> int:
     """Run all, then perhaps a few again; pytest's exit code, or 0 where those passed."""
-    FAILED.unlink(missing_ok=True)
+    for file in (FAILED, REASONS):
+        file.unlink(missing_ok=True)
     code = _pytest(arguments)
     if code != TESTS_FAILED or not FAILED.exists():
         return code
     failed = sorted(json.loads(FAILED.read_text()))
-    if not failed or len(failed) > MOST or not all(map(_may_have_raced, failed)):
+    reasons = json.loads(REASONS.read_text()) if REASONS.exists() else {}
+    if not failed or len(failed) > MOST or not all(_may_have_raced(name, reasons.get(name, "")) for name in failed):
         return code
     print(f"run again, alone, {TIMES} times: {', '.join(failed)}", flush=True)
     for name in failed:
@@ -39,9 +44,11 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _may_have_raced(name: str) -> bool:
+def _may_have_raced(name: str, reason: str) -> bool:
     file, _, test = name.partition("::")
-    return bool(test) and file.startswith(AGAIN) and not any(word in file for word in NEVER)
+    if not test:
+        return False
+    return reason.startswith(UNANSWERED) or (file.startswith(AGAIN) and not any(word in file for word in NEVER))
 
 
 def _pytest(arguments: list[str]) -> int:

@@ -21,6 +21,7 @@ settings.register_profile("here", deadline=None, suppress_health_check=SLOW)
 settings.register_profile("ci", parent=settings.get_profile("here"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
+REASONS: dict[str, str] = {}  # of failed tests, by name
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="tacit-state-")  # for what is opened outside of any test
 
 
@@ -41,6 +42,19 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     item.user_properties.append(("grown", grown))
     if memory.is_too_much(grown):
         pytest.fail(f"the test took {grown >> 20:,} MB: at most {memory.MOST >> 20:,} MB are allowed")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Leave beside the list of failures what each said first: scripts/run_twice.py tells races from findings by it."""
+    if session.config.cache is not None and not hasattr(session.config, "workerinput"):
+        session.config.cache.set("cache/failures", REASONS)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Note why a test failed; here, and not in a worker."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if report.failed:
+        REASONS[report.nodeid] = "" if crash is None else str(crash.message)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
