@@ -46,8 +46,9 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Leave beside the list of failures what each said first: scripts/run_twice.py tells races from findings by it."""
-    if session.config.cache is not None and not hasattr(session.config, "workerinput"):
-        session.config.cache.set("cache/failures", REASONS)
+    cache = getattr(session.config, "cache", None)  # none where it is switched off
+    if cache is not None and not hasattr(session.config, "workerinput"):
+        cache.set("cache/failures", REASONS)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -12,7 +12,7 @@ from conformance.sql_world import policy_of, world
 from tacit.core import Loss
 from tacit.curator import Explanation, Release, Session
 from tacit.curator.within import PILOT
-from tacit.errors import BudgetExceeded, QueryRefused
+from tacit.errors import BudgetExceeded, QueryRefused, RequestConflict
 from tacit.policy import AnalystPolicy, BudgetPolicy, TablePolicy
 
 ANA = Session("ana")
@@ -146,3 +146,22 @@ def test_a_pilot_costs_a_quarter_of_what_the_accuracy_would_at_the_stated_size(t
     pilot = curator.explain("DP-SELECT WITHIN 3% COUNT(*) FROM t", session=ANA).loss.epsilon
     whole = curator.explain("DP-SELECT WITHIN 300 COUNT(*) FROM t", session=ANA).loss.epsilon  # three per cent
     assert Fraction(24, 100) * whole < pilot < Fraction(26, 100) * whole + Fraction(1, 1000)
+
+
+@pytest.mark.parametrize("bound", ["20%", "100000%"], ids=["a sharper answer", "the pilot is enough"])
+@pytest.mark.parametrize("fresh", ["", "FRESH "])
+def test_a_request_with_an_id_has_one_pilot_and_is_free_when_it_is_sent_again(curator, bound, fresh):
+    text = f"DP-SELECT WITHIN {bound} {fresh}AVG(amount) FROM visits"
+    for number in range(6):  # a pilot that sees next to nothing, one in two hundred, refuses the answer
+        with contextlib.suppress(QueryRefused):
+            before = curator.balance("ana").total.spent.epsilon
+            first = curator.ask(text, session=ANA, request_id=f"r{number}")
+            break
+    spent = curator.balance("ana").total.spent
+    assert spent.epsilon == before + first.cost.epsilon > 0
+    again = curator.ask(text, session=ANA, request_id=f"r{number}")
+    assert curator.balance("ana").total.spent == spent
+    assert (again.rows, again.cost) == (first.rows, Loss(0))
+    with pytest.raises(RequestConflict):
+        curator.ask("DP-SELECT 1 COUNT(*) FROM visits", session=ANA, request_id=f"r{number}")
+    assert curator.balance("ana").total.spent == spent

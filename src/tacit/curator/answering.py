@@ -105,7 +105,7 @@ class JobRunner:
         again = [None if each is None else self._again(each, version) for each in kept]
         if all(again):
             given = tuple(known for index in job.answering if (known := again[index]) is not None)
-            self._record(job, wish, given[0].entry)
+            self.record(job, wish, given[0].entry)
             return Answered(given, given[0].entry, NOTHING, reuse.said([each for each in kept if each], job))
         rest = rest_of(job, kept)
         return self._paid(job, wish, version) if rest is None else self._partly(job, rest, again, wish, version)
@@ -130,8 +130,8 @@ class JobRunner:
                         return self._partly(job, rest, again, wish, state.data_version)
         return None
 
-    def _record(self, job: Job, wish: Requester, entry: str) -> None:
-        """Put on record, free of charge, that the request's id stands for this question, which kept answers serve.
+    def record(self, job: Job, wish: Requester, entry: str) -> None:
+        """Put on record, free of charge, that the request's id stands for this question, which another entry answers.
 
         Raises RequestConflict where it stands for another one, or for this one at a price.
         """

@@ -271,14 +271,19 @@ class Curator:
             return job
 
     def _answered(self, job: Job, wish: Requester) -> tuple[Job, Answered, Loss]:
-        """The job that was answered, what answers it, and what a pilot cost, where one found its price."""
+        """The job that was answered, what answers it, and what a pilot cost, where one found its price.
+
+        A request with an id has one pilot: sent again, it is given the same, finds the same price, and is free.
+        """
         office = self._runner()
         if job.sharper is None:
             return job, office.answer(job, wish), NOTHING
-        first = office.answer(job, replace(wish, request_id=None))
+        its_id = None if wish.request_id is None else f"{wish.request_id} (pilot)"
+        first = office.answer(job, replace(wish, request_id=its_id))
         with planning():
-            sharper = job.sharper(first.members, first.cost.epsilon)
+            sharper = job.sharper(first.members, job.loss.epsilon)  # as if it were paid for now, whenever it was
         if sharper.loss.epsilon <= job.loss.epsilon:
+            office.record(job, wish, first.entry)
             return job, first, NOTHING
         return sharper, office.answer(sharper, wish), first.cost
 
