@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -206,3 +207,11 @@ def test_without_a_twin_types_that_are_looked_up_are_not_there_and_others_are_re
         ):
             with pytest.raises(psycopg.errors.InsufficientPrivilege, match="few questions"):
                 connection.execute(sql)
+
+
+def test_what_tools_ask_while_they_connect_is_answered_and_free(wire: Wire, client: psycopg.Connection[Any]) -> None:
+    before = wire.hub.balance("ana").total.spent
+    asked = (Path(__file__).parent / "data" / "wire_tools.sql").read_text().splitlines()[1:]
+    for statement in asked:
+        assert client.execute(statement).statusmessage
+    assert wire.hub.balance("ana").total.spent == before
