@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from tacit.core import Adjacency, ComposedEvent, Event, Loss, decimal_text
+from tacit.core.digests import digest
 from tacit.curator.jobs.pricing import caps, concentrated
 from tacit.curator.measuring.cuts import CutNoise, cuts_sql, shares
 from tacit.curator.measuring.measure import measure
@@ -106,7 +106,7 @@ class CalibrationPlan:
     def hash(self) -> str:
         """The same for plans that measure and cost the same."""
         parts = [f"{s.target}|{s.loss}|{s.cut or s.noise}|{s.share}|{';'.join(s.sql)}" for s in self.steps]
-        return hashlib.sha256("\x1f".join(["calibration", self.policy_version, *parts]).encode()).hexdigest()
+        return digest("calibration", self.policy_version, *parts)
 
 
 @dataclass(frozen=True, slots=True)

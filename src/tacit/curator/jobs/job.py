@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
 from tacit.core import ComposedEvent, Event, Loss, Zcdp
+from tacit.core.digests import digest
 from tacit.curator.jobs.members import Member, Served, served
 from tacit.curator.jobs.pieces import Joint, Lone, Maker, Piece
 from tacit.curator.jobs.pricing import concentrated
@@ -104,7 +104,7 @@ class Job:
             return self._questions_hash
         shown = [str([(out.name, out.key, out.value) for out in bound.outputs]) for bound in self.bounds]
         over = [f"{each.questions}|{each.over.text if each.over else ''}" for each in self.asked]
-        return _digest("computed", self._questions_hash, *shown, *over)
+        return digest("computed", self._questions_hash, *shown, *over)
 
     @cached_property
     def _questions_hash(self) -> str:
@@ -115,8 +115,8 @@ class Job:
             parts.append(piece.plan.hash)
             if isinstance(piece, Joint):
                 parts += [str(piece.noises), *(member.hash for member in piece.members)]
-        batch = _digest(*parts)
-        return batch if self.sets is None else _digest(batch, *_shown(self.sets.whole))
+        batch = digest(*parts)
+        return batch if self.sets is None else digest(batch, *_shown(self.sets.whole))
 
 
 def _members(piece: Piece) -> list[Served]:
@@ -129,10 +129,6 @@ def _shown(bound: BoundQuery) -> list[str]:
     order = [(item.output.name, item.output.key, item.output.value, item.descending) for item in bound.order]
     outputs = [(out.name, out.key, out.value) for out in bound.outputs]
     return [str(part) for part in (bound.sets, outputs, bound.having, order, bound.limit, bound.offset)]
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
 
 
 def alone(bound: BoundQuery, piece: Lone) -> Job:

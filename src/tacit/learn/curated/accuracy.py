@@ -6,7 +6,6 @@ whole price. Nothing is handed back: what is left in the ledger would else depen
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from tacit.core import Event, Loss, PureEvent
+from tacit.core.digests import digest
 from tacit.engines import one_state
 from tacit.errors import InvalidParameter
 from tacit.learn.accuracy.first import AccuracyFirst
@@ -60,8 +60,7 @@ class TableAccuracy:
     @property
     def hash(self) -> str:
         """The same for what is told, compared and charged alike."""
-        parts = ("accuracy first", str(self.loss), str(self.alpha), repr(self.ridge), self.fit.hash)
-        return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+        return digest("accuracy first", str(self.loss), str(self.alpha), repr(self.ridge), self.fit.hash)
 
 
 def plan_of_accuracy(learner: PlansFits, model: AccuracyFirst, request: FitRequest) -> TableAccuracy:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from tacit.core import Loss, Number
+from tacit.core.digests import digest
 from tacit.engines import Engine, Exact
 from tacit.errors import InvalidParameter
 from tacit.learn.sums.cells import FeatureCells
@@ -64,8 +64,7 @@ class FitPlan:
     def hash(self) -> str:
         """The same for plans that add up, charge and learn alike."""
         study = (str(self.study.columns), str(self.study.target), str(self.model), str(self.classes))
-        parts = (self.policy_version, self.kind, *study, self.coded.text())
-        return hashlib.sha256("\x1f".join(["fit", *parts]).encode()).hexdigest()
+        return digest("fit", self.policy_version, self.kind, *study, self.coded.text())
 
     def rows(self, execute: Callable[[str], Exact]) -> Any:
         """The rows of the table as the study adds them up, in the engine."""

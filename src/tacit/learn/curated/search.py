@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.core import Loss
+from tacit.core.digests import digest
 from tacit.engines import one_state
 from tacit.errors import InvalidParameter
 from tacit.learn.curated.plans import FitPlan, FitRequest, PlansFits
@@ -34,8 +34,7 @@ class TableSearch:
     @property
     def hash(self) -> str:
         """The same for searches that run, charge and choose alike."""
-        parts = ("search", str(self.plan), *(fit.hash for fit in self.fits))
-        return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+        return digest("search", str(self.plan), *(fit.hash for fit in self.fits))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -11,6 +10,7 @@ from typing import TypeVar, cast
 from sqlglot import exp
 
 from tacit.core import ApproximateEvent, ComposedEvent, Event, LaplaceEvent, Loss, PrivacyUnit
+from tacit.core.digests import digest
 from tacit.mechanisms import Exponential
 from tacit.mechanisms.protocol import L2, AddedNoise, Noise, NoisyChoice, is_added, is_choice
 from tacit.sql.binding.bind import Ordering, Output
@@ -200,7 +200,7 @@ class Plan:
         """The same for questions about the same rows, bounded alike: their answers may serve each other."""
         if "family" not in self._digests:
             parts = ("family", self.table, self.policy_version, str(self.caps), self.where.text, *self._biased())
-            self._digests["family"] = _digest(*parts)
+            self._digests["family"] = digest(*parts)
         return self._digests["family"]
 
     @property
@@ -213,7 +213,7 @@ class Plan:
     def _key(self) -> str:
         trees = [statement.canonical for statement in self.statements]
         signatures = [key.signature for key in self.keys] + [m.measure.signature for m in self.measurements]
-        return _digest("key", self.table, self.policy_version, str(self.caps), *trees, *signatures, *self._biased())
+        return digest("key", self.table, self.policy_version, str(self.caps), *trees, *signatures, *self._biased())
 
     def _biased(self) -> list[str]:
         """What tells answers with a measured bias from others, and from those that paid another price for it."""
@@ -231,8 +231,4 @@ class Plan:
         shown = [str((out.name, out.key, out.value)) for out in self.outputs]
         tail = (self.having, self.limit, self.offset, self.selection)
         order = [str((item.output.name, item.output.key, item.output.value, item.descending)) for item in self.order]
-        return _digest(self.key, str(self.loss), *noises, *shown, *order, *map(str, tail))
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+        return digest(self.key, str(self.loss), *noises, *shown, *order, *map(str, tail))
