@@ -23,7 +23,8 @@ from bench.report import Report, at_least, below
 from tacit.engines import open_engine
 from tacit.ledger import SqliteLedger
 from tacit.policy import AnalystPolicy, BudgetPolicy, ColumnPolicy, Dataset, FileSource, Policy, TablePolicy
-from tacit.release.synthesise import Synthesiser, SynthesisRequest
+from tacit.release.publishing import Publisher
+from tacit.release.synthesise import SynthesisRequest
 
 ADULT = Path(__file__).parents[1] / "../shared/data/adult-codes.csv"
 SIZES = (85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2)
@@ -148,10 +149,10 @@ def synthesised(coded: Coded, epsilon: str, method: str) -> tuple[Codes, float, 
         ):
             start = time.process_time()
             request = SynthesisRequest("t", epsilon, DELTA, method=method)
-            made = Synthesiser(policy, engine, ledger).synthesise(request, policy.analyst("ana"))
-            table = made.model.sample()
+            model = Publisher(policy, engine, ledger).publish(request, policy.analyst("ana")).value
+            table = model.sample()
             spent = time.process_time() - start
-    return np.array(table.lists(), dtype=np.int64).T, spent, len(made.model.to_bytes())
+    return np.array(table.lists(), dtype=np.int64).T, spent, len(model.to_bytes())
 
 
 def run(report: Report) -> None:

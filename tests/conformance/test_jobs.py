@@ -28,7 +28,8 @@ from tacit.learn.curated.plans import FitRequest
 from tacit.ledger import Ledger, SqliteLedger
 from tacit.noise import Source
 from tacit.policy import AnalystPolicy, BudgetPolicy, ColumnPolicy, Dataset, Policy, TablePolicy
-from tacit.release.synthesise import Synthesiser, SynthesisRequest
+from tacit.release.publishing import Publisher
+from tacit.release.synthesise import SynthesisRequest
 
 CLAIMED = 0.5
 ANA = Session("ana")
@@ -103,8 +104,8 @@ def calibrated(side: Side, source: Source, curator: Curator) -> tuple[object, ..
 
 def synthesised(side: Side, source: Source, curator: Curator) -> tuple[object, ...]:
     request = SynthesisRequest("t", "1/2", "1e-6", columns=("town", "ill"), fresh=True)
-    made = Synthesiser(side.policy, side.engine, side.ledger, source).synthesise(request, side.policy.analysts[0])
-    return (made.model.to_bytes().hex(),)
+    paid = Publisher(side.policy, side.engine, side.ledger, source).publish(request, side.policy.analysts[0])
+    return (paid.value.to_bytes().hex(),)
 
 
 def fitted(side: Side, source: Source, curator: Curator) -> tuple[object, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from conformance.charges import overheard
 from support.places import COLUMNS, people, policy
 from support.sources import Seeded
 from support.synthetic import opened
+from tacit import release
 from tacit.accounting import range_rho, rho_for, zcdp_of, zcdp_to_dp
 from tacit.core import Budget, GaussianEvent, Loss
 from tacit.curator.jobs import pricing
@@ -26,8 +28,7 @@ from tacit.release.distributions import DistributionRequest
 from tacit.release.hierarchies import HierarchyRequest
 from tacit.release.maps import HeatmapRequest
 from tacit.release.publishing import Publisher
-from tacit.release.synthesise import Synthesiser, SynthesisRequest
-from tacit.release.synthesise import door as synthesis_door
+from tacit.release.synthesise import SynthesisPlan, SynthesisRequest
 from tacit.release.synthesise.fitting.measuring import Meter
 
 DELTA = Fraction(1, 10**6)
@@ -54,9 +55,6 @@ def published(over: Policy, wish: Wish, *, epsilon: object = 1, fresh: bool = Tr
     kind, fields = wish
     request = kind(**{"epsilon": epsilon, "delta": DELTA, "fresh": fresh, **fields})
     with opened(over) as (engine, ledger):
-        if isinstance(request, SynthesisRequest):
-            model = Synthesiser(over, engine, ledger, Seeded(7)).synthesise(request, over.analyst("ana"))
-            return model.model.to_bytes(), model.reused
         found = Publisher(over, engine, ledger, Seeded(7)).publish(request, over.analyst("ana"))
         return request.plan(over, engine).pack(found.value), found.reused
 
@@ -111,14 +109,12 @@ def test_at_any_price_and_for_any_unit(tmp_path, name, epsilon, max_rows):
 
 def a_tenth_of_rho(patch):
     whole = pricing.concentrated
-    for module in (publishing, synthesis_door):
-        patch.setattr(module, "concentrated", lambda event: whole(GaussianEvent(event.rho / 10)))
+    patch.setattr(publishing, "concentrated", lambda event: whole(GaussianEvent(event.rho / 10)))
 
 
 def a_charge_of_half_the_loss(patch):
-    for module in (publishing, synthesis_door):
-        whole = module._charge
-        patch.setattr(module, "_charge", lambda plan, *more, whole=whole, **named: _halved(whole(plan, *more, **named)))
+    whole = publishing._charge
+    patch.setattr(publishing, "_charge", lambda *plan, **named: _halved(whole(*plan, **named)))
 
 
 def _halved(charge):
@@ -132,6 +128,46 @@ def test_a_planted_wrong_charge_is_caught(tmp_path, monkeypatch, name, planted):
     planted(monkeypatch)
     with pytest.raises(AssertionError):
         is_charged(declared(tmp_path), WISHES[name], Fraction(2, 3), monkeypatch)
+
+
+RECORDS = {
+    "heatmap": (
+        "publish",
+        'PUBLISH 0.5 DELTA 0.000001 HEATMAP "who", "age" DEPTH 2 FROM "people"',
+        "publish the heatmap of people",
+    ),
+    "histogram": (
+        "publish",
+        'PUBLISH 0.5 DELTA 0.000001 HISTOGRAM "age" BINS 4 FROM "people"',
+        "publish the histogram of people",
+    ),
+    "hierarchy": (
+        "publish",
+        'PUBLISH 0.5 DELTA 0.000001 HIERARCHY "country", "region", "town" FROM "people"',
+        "publish the hierarchy of people",
+    ),
+    "synthesise": (
+        "synthesise",
+        'SYNTHESISE 0.5 DELTA 0.000001 "town", "age", "sex" FROM "people" USING TREE',
+        "synthesise people: tree, 3 columns",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WISHES)
+def test_the_record_says_what_was_published(tmp_path, name):
+    with overheard() as heard:
+        published(declared(tmp_path), WISHES[name], epsilon="1/2")
+    ((charge),) = (paid.charge for paid in heard)
+    assert (charge.kind, *charge.asked.questions, charge.note) == RECORDS[name]
+    assert charge.asked.tables == ("people",)
+
+
+def test_there_is_one_way_to_publish():
+    """Whatever is published is paid for in one place; to anonymise is no private release, and only goes on record."""
+    root = Path(release.__file__).parent
+    paying = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if "payment import" in path.read_text()}
+    assert paying == {"publishing.py", "anonymise/recording.py"}
 
 
 # ── what is kept ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -191,22 +227,23 @@ def forgotten(count):
     """A family that leaves out its last parts: the shape, or the shape and the words."""
 
     def plant(patch):
-        whole = publishing._digest
-        patch.setattr(publishing, "_digest", lambda *parts: whole(*(parts if len(parts) < 4 else parts[:-count])))
+        whole = publishing.digest
+        patch.setattr(publishing, "digest", lambda *parts: whole(*(parts if len(parts) < 4 else parts[:-count])))
 
     return plant
 
 
 def columns_in_any_order(patch):
-    whole = Synthesiser._kept
+    whole = SynthesisPlan.keeping
 
-    def unordered(self, plan, *rest):
-        names = tuple(reversed(plan.names)) if len(plan.names) == 2 else plan.names
-        yield from whole(self, plan, *rest)
-        patch.setattr(synthesis_door.SynthesisPlan, "names", property(lambda _: names))
-        yield from whole(self, plan, *rest)
+    def unordered(self, **enough):
+        keeping = whole(self, **enough)
+        either = lambda facts: any(  # noqa: E731
+            keeping.serves({**facts, "columns": order}) for order in (facts["columns"], facts["columns"][::-1])
+        )
+        return replace(keeping, serves=either)
 
-    patch.setattr(Synthesiser, "_kept", unordered)
+    patch.setattr(SynthesisPlan, "keeping", unordered)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""PublishedCounts counts promise: a unit moves no level further than is said, and the noise drawn is what was paid."""
+"""Published counts promise: a unit moves no level further than is said, and the noise drawn is what was paid."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conformance.charges import overheard
-from support.places import Person, people, policy, publisher
+from support.places import Person, people, policy
+from support.synthetic import publisher
 from tacit.accounting import zcdp_to_dp
 from tacit.errors import EngineError
 from tacit.mechanisms import Gaussian

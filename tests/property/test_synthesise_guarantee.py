@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from conformance.charges import overheard
 from support.sources import Seeded
-from support.synthetic import Row, opened, policy, rows, synthesiser
+from support.synthetic import Row, opened, policy, publisher, rows
 from tacit.accounting import range_rho, zcdp_to_dp
 from tacit.core import Loss
 from tacit.engines import one_state
@@ -85,10 +85,10 @@ def test_where_a_row_is_a_unit_it_moves_one_cell_by_one(tmp_path: Path) -> None:
 def paid_for(tmp_path: Path, method: str, *, adjacency: str = "add/remove") -> tuple[Fraction, Fraction, Loss]:
     """What the ledger was told in rho, what the draws that were overheard cost, and the loss."""
     declared = policy(tmp_path, rows(40), adjacency=adjacency)
-    with overheard() as heard, synthesiser(declared) as door:
+    with overheard() as heard, publisher(declared) as door:
         request = SynthesisRequest("t", 1, "1e-6", columns=("town", "age", "ok"), method=method)
-        sensitivity = door.plan(request).counted.sensitivity * declared.adjacency.steps
-        door.synthesise(request, declared.analyst("ana"))
+        sensitivity = plan_synthesis(declared, door.engine, request).counted.sensitivity * declared.adjacency.steps
+        door.publish(request, declared.analyst("ana"))
     (paid,) = heard
     drawn = Fraction(0)
     for mechanism in paid.drawn:
@@ -161,9 +161,9 @@ def models_of_equal_noise(base: Path, method: str) -> list[bytes]:
     with patch.object(Gaussian, "release", told), patch.object(Exponential, "release", lambda *_: 0):
         for data in ([], rows(60)):
             declared = policy(base, data)
-            with synthesiser(declared, Seeded(3)) as door:
+            with publisher(declared, Seeded(3)) as door:
                 request = SynthesisRequest("t", 1, "1e-6", ("town", "age", "ok"), method, fresh=True)
-                found.append(door.synthesise(request, declared.analyst("ana")).model.to_bytes())
+                found.append(door.publish(request, declared.analyst("ana")).value.to_bytes())
     return found
 
 

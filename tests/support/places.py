@@ -1,15 +1,11 @@
-"""People in towns, towns in regions, regions in countries: a private table, a public one, and the door to both."""
+"""People in towns, towns in regions, regions in countries: a private table, and a public one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
-from support.synthetic import opened
-from tacit.noise import SYSTEM, Source
 from tacit.policy import AnalystPolicy, BudgetPolicy, ColumnPolicy, Dataset, FileSource, Policy, TablePolicy
-from tacit.release.publishing import Publisher
 
 Person = tuple[object, object, object, object]  # who, town, age, sex
 PLACES = ("t1,r1,n", "t2,r1,n", "t3,r2,n", "t4,r3,s", "t5,r3,s")
@@ -55,10 +51,3 @@ def policy(
         ],
         analysts=[AnalystPolicy("ana", 10_000), AnalystPolicy("ben", 1)],
     )
-
-
-@contextmanager
-def publisher(declared: Policy, source: Source = SYSTEM) -> Iterator[Publisher]:
-    """The door to the counts."""
-    with opened(declared) as (engine, ledger):
-        yield Publisher(declared, engine, ledger, source)

@@ -10,7 +10,7 @@ from tacit.engines import Engine, open_engine
 from tacit.ledger import Ledger, SqliteLedger
 from tacit.noise import SYSTEM, Source
 from tacit.policy import AnalystPolicy, BudgetPolicy, ColumnPolicy, Dataset, FileSource, Policy, TablePolicy
-from tacit.release.synthesise import Synthesiser
+from tacit.release.publishing import Publisher
 
 Row = tuple[object, ...]  # unit, town, age, ok
 HEADER = "unit,town,age,ok"
@@ -61,7 +61,7 @@ def opened(declared: Policy) -> Iterator[tuple[Engine, Ledger]]:
 
 
 @contextmanager
-def synthesiser(declared: Policy, source: Source = SYSTEM) -> Iterator[Synthesiser]:
-    """The door to the table."""
+def publisher(declared: Policy, source: Source = SYSTEM) -> Iterator[Publisher]:
+    """The door to what is published of a policy's tables."""
     with opened(declared) as (engine, ledger):
-        yield Synthesiser(declared, engine, ledger, source)
+        yield Publisher(declared, engine, ledger, source)

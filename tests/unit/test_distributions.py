@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from support.places import publisher
 from support.sources import Seeded
+from support.synthetic import publisher
 from support.tracks import Point, points, policy
 from tacit.core import Loss
 from tacit.engines import one_state

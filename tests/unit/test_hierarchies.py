@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.places import COLUMNS, PLACES, Person, people, policy, publisher
+from support.places import COLUMNS, PLACES, Person, people, policy
 from support.sources import Seeded
+from support.synthetic import publisher
 from tacit.accounting import zcdp_to_dp
 from tacit.core import Loss
 from tacit.errors import BudgetExceeded, EngineError, InvalidParameter, TacitError
@@ -25,13 +26,13 @@ from tacit.release.hierarchies.measuring import HierarchyPlan, consistent
 from tacit.release.hierarchies.request import shares_of_levels
 from tacit.release.hierarchies.tree import PlaceTree, tree_of
 from tacit.release.hierarchies.whole import shared_out, table_with_margins, whole_levels
-from tacit.release.publishing import PublishedCounts
+from tacit.release.publishing import Publication
 
 LEVELS = ("country", "region")
 CENSUS = (104, 1440, 447, 687, 1256, 165)  # of 4099 parts of rho: nation, state, county, tract, block group, block
 
 
-def counted(base: Path, data: list[Person], **declared: object) -> PublishedCounts[HierarchicalCounts]:
+def counted(base: Path, data: list[Person], **declared: object) -> Publication[HierarchicalCounts]:
     asked = declared.pop("asked", {})
     made = policy(base, data, **declared)  # type: ignore[arg-type]
     wish = {"levels": LEVELS, "by": ("age", "sex"), "epsilon": 1, **asked}  # type: ignore[dict-item]
@@ -122,7 +123,7 @@ def test_places_alone_and_a_single_place_work(tmp_path: Path) -> None:
 def test_the_same_again_is_free_and_the_bytes_are_the_same(tmp_path: Path) -> None:
     declared = policy(tmp_path, people(100))
 
-    def asked(epsilon: object, who: str = "ana", **more: object) -> PublishedCounts[HierarchicalCounts]:
+    def asked(epsilon: object, who: str = "ana", **more: object) -> Publication[HierarchicalCounts]:
         with publisher(declared) as door:
             wish = HierarchyRequest("people", "town", epsilon, levels=LEVELS, **more)  # type: ignore[arg-type]
             return door.publish(wish, declared.analyst(who))

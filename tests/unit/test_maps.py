@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conformance.charges import overheard
-from support.places import publisher
 from support.sources import Seeded
+from support.synthetic import publisher
 from support.tracks import Point, points, policy
 from tacit.accounting import zcdp_to_dp
 from tacit.core import Loss
@@ -24,13 +24,13 @@ from tacit.noise import SYSTEM, IntArray, Source
 from tacit.policy import BudgetPolicy
 from tacit.release.maps import Heatmap, HeatmapRequest
 from tacit.release.maps.quadtree import grown
-from tacit.release.publishing import PublishedCounts
+from tacit.release.publishing import Publication
 from tacit.release.synthesise.fitting.measuring import Meter
 
 
 def drawn(
     base: Path, data: list[Point], *, epsilon: object = 1, depth: int = 5, source: Source = SYSTEM, **declared: object
-) -> PublishedCounts[Heatmap]:
+) -> Publication[Heatmap]:
     made = policy(base, data, **declared)  # type: ignore[arg-type]
     with publisher(made, source) as door:
         return door.publish(HeatmapRequest("tracks", "x", "y", epsilon, depth=depth), made.analyst("ana"))  # type: ignore[arg-type]

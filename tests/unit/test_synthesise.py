@@ -13,11 +13,12 @@ import duckdb
 import numpy as np
 import pytest
 
-from support.synthetic import COLUMNS, Row, policy, rows, synthesiser
+from support.synthetic import COLUMNS, Row, policy, publisher, rows
 from tacit.core import Loss
 from tacit.errors import BudgetExceeded, EngineError, InvalidParameter, QueryRefused, TacitError
 from tacit.policy import BudgetPolicy, ColumnPolicy, ColumnType, Policy
-from tacit.release.synthesise import Synthesised, SynthesisRequest, SyntheticModel, SyntheticTable
+from tacit.release.publishing import Publication
+from tacit.release.synthesise import SynthesisRequest, SyntheticModel, SyntheticTable
 from tacit.release.synthesise.columns import MOST_CELLS, Attribute
 from tacit.release.synthesise.fitting.chance import Chance
 from tacit.release.synthesise.ruling import keeping
@@ -26,16 +27,18 @@ from tacit.release.synthesise.table import made_table
 NAMED = ("town", "age", "ok")
 
 
-def made(base: Path, data: list[Row], *, epsilon: object = 1, method: str = "tree", unit: str = "row") -> Synthesised:
+def made(
+    base: Path, data: list[Row], *, epsilon: object = 1, method: str = "tree", unit: str = "row"
+) -> Publication[SyntheticModel]:
     declared = policy(base, data, unit=unit)
-    with synthesiser(declared) as door:
+    with publisher(declared) as door:
         request = SynthesisRequest("t", epsilon, "1e-6", NAMED, method)  # type: ignore[arg-type]
-        return door.synthesise(request, declared.analyst("ana"))
+        return door.publish(request, declared.analyst("ana"))
 
 
 @pytest.mark.parametrize("method", ["auto", "hybrid", "aim", "mst"])
 def test_rows_look_like_the_table_when_much_is_paid(tmp_path: Path, method: str) -> None:
-    found = made(tmp_path, rows(3_000), epsilon=50, method=method).model
+    found = made(tmp_path, rows(3_000), epsilon=50, method=method).value
     drawn = found.sample()
     assert 2_900 < len(drawn) < 3_100
     towns, ages, oks = drawn.lists()
@@ -49,7 +52,7 @@ def test_rows_look_like_the_table_when_much_is_paid(tmp_path: Path, method: str)
 @pytest.mark.parametrize("data", [[], [(1, "a", 3, True)], [(1, None, None, None)]])
 @pytest.mark.parametrize("method", ["hybrid", "tree", "aim", "mst"])
 def test_a_table_of_nobody_or_of_one_unit_works(tmp_path: Path, data: list[Row], method: str) -> None:
-    drawn = made(tmp_path, data, method=method, unit="unit").model.sample(20)
+    drawn = made(tmp_path, data, method=method, unit="unit").value.sample(20)
     assert len(drawn) == 20
     assert all(town in {"a", "b", "c", None} and (age is None or 0 <= age <= 9) for town, age, _ in drawn)
 
@@ -58,9 +61,9 @@ def test_a_domain_of_one_value_works(tmp_path: Path) -> None:
     columns = (ColumnPolicy("unit"), ColumnPolicy("town", type="text", domain=["a"], null="a"), COLUMNS[3])
     declared = policy(tmp_path, rows(30), columns=columns)
     for named in (("town",), ("town", "ok")):
-        with synthesiser(declared) as door:
+        with publisher(declared) as door:
             request = SynthesisRequest("t", 1, "1e-6", named)
-            drawn = door.synthesise(request, declared.analyst("ana")).model.sample(9)
+            drawn = door.publish(request, declared.analyst("ana")).value.sample(9)
         assert set(drawn.lists()[0]) == {"a"}
 
 
@@ -68,10 +71,10 @@ def test_the_same_table_at_no_higher_a_price_is_free(tmp_path: Path) -> None:
     declared = policy(tmp_path, rows(60))
 
     def paid(epsilon: object, who: str = "ana", **asked: object) -> tuple[Loss, str]:
-        with synthesiser(declared) as door:
+        with publisher(declared) as door:
             request = SynthesisRequest("t", epsilon, "1e-6", NAMED, **{"method": "tree", **asked})  # type: ignore[arg-type]
-            found = door.synthesise(request, declared.analyst(who))
-            return found.cost, found.model.entry
+            found = door.publish(request, declared.analyst(who))
+            return found.cost, found.value.entry
 
     first, entry = paid(1)
     assert first == Loss(1, "1e-6")
@@ -86,14 +89,14 @@ def test_the_same_table_at_no_higher_a_price_is_free(tmp_path: Path) -> None:
 
 
 def test_a_kept_model_gives_the_same_rows_to_everybody(tmp_path: Path) -> None:
-    model = made(tmp_path, rows(200), epsilon=5).model
+    model = made(tmp_path, rows(200), epsilon=5).value
     again = SyntheticModel.from_bytes(model.to_bytes())
     assert list(model.rows_drawn) == list(again.rows_drawn)
     assert list(model.sample(50)) != list(model.sample(50))
 
 
 def test_a_model_is_asked_in_sql_for_nothing(tmp_path: Path) -> None:
-    model = made(tmp_path, rows(2_000), epsilon=20).model
+    model = made(tmp_path, rows(2_000), epsilon=20).value
     ((count,),) = model.query("SELECT COUNT(*) FROM t")
     assert count == len(model.rows_drawn)
     assert {town for (town,) in model.query("SELECT DISTINCT town FROM t WHERE town IS NOT NULL")} == {"a", "b", "c"}
@@ -106,7 +109,7 @@ def test_a_model_is_asked_in_sql_for_nothing(tmp_path: Path) -> None:
 
 
 def test_a_saved_model_is_the_same_and_a_broken_one_is_refused(tmp_path: Path) -> None:
-    model = made(tmp_path, rows(80)).model
+    model = made(tmp_path, rows(80)).value
     model.save(tmp_path / "t.model")
     assert SyntheticModel.load(tmp_path / "t.model").to_bytes() == model.to_bytes()
     with pytest.raises(InvalidParameter, match="already"):
@@ -138,7 +141,7 @@ def test_a_model_with_pickled_objects_is_not_opened(tmp_path: Path) -> None:
 
 
 def test_rows_are_written_as_parquet_and_csv(tmp_path: Path) -> None:
-    drawn = made(tmp_path, rows(300), epsilon=5).model.sample(100)
+    drawn = made(tmp_path, rows(300), epsilon=5).value.sample(100)
     for name in ("out.parquet", "out.csv"):
         drawn.write(tmp_path / name)
         with duckdb.connect() as reader:
@@ -159,8 +162,8 @@ def test_dates_and_decimals_fall_into_public_bins(tmp_path: Path) -> None:
     )
     declared = policy(tmp_path, [], columns=columns, unit="unit", max_rows=1)
     (tmp_path / "t.csv").write_text("\n".join(["unit,town,age,ok", *lines]) + "\n")
-    with synthesiser(declared) as door:
-        found = door.synthesise(SynthesisRequest("t", 20, "1e-6", method="tree"), declared.analyst("ana")).model
+    with publisher(declared) as door:
+        found = door.publish(SynthesisRequest("t", 20, "1e-6", method="tree"), declared.analyst("ana")).value
     drawn = found.sample(300)
     kinds = [{type(value) for value in column} - {type(None)} for column in drawn.lists()]
     assert kinds == [{date}, {float}, {datetime}]
@@ -198,10 +201,10 @@ def test_what_makes_no_sense_is_refused_and_costs_nothing(
     )
     declared = policy(tmp_path, [], columns=(*COLUMNS, *more))
     (tmp_path / "t.csv").write_text("unit,town,age,ok,free,open,many\n1,a,2,true,secret,3,v1\n")
-    with synthesiser(declared) as door:
+    with publisher(declared) as door:
         request = {"table": "t", "epsilon": 1, "delta": "1e-6", "columns": NAMED, **asked}
         with pytest.raises(TacitError) as refused:
-            door.synthesise(SynthesisRequest(**request), declared.analyst("ana"))  # type: ignore[arg-type]
+            door.publish(SynthesisRequest(**request), declared.analyst("ana"))  # type: ignore[arg-type]
         assert what in str(refused.value)
         assert hint in refused.value.hint
         assert "secret" not in str(refused.value)
@@ -211,32 +214,32 @@ def test_what_makes_no_sense_is_refused_and_costs_nothing(
 def test_gaussian_noise_is_refused_where_there_is_no_delta(tmp_path: Path) -> None:
     for budget, what in ((BudgetPolicy(5), "pure"), (BudgetPolicy(5, "1e-6"), "need a delta")):
         declared = policy(tmp_path, rows(9), budget=budget)
-        with synthesiser(declared) as door, pytest.raises(QueryRefused, match=what):
-            door.synthesise(SynthesisRequest("t", 1, columns=NAMED), declared.analyst("ana"))
+        with publisher(declared) as door, pytest.raises(QueryRefused, match=what):
+            door.publish(SynthesisRequest("t", 1, columns=NAMED), declared.analyst("ana"))
 
 
 def test_a_concentrated_budget_pays_in_rho(tmp_path: Path) -> None:
     declared = policy(tmp_path, rows(40), budget=BudgetPolicy(3, "1e-6", accounting="zcdp"))
-    with synthesiser(declared) as door:
-        found = door.synthesise(SynthesisRequest("t", 1, "1e-7", NAMED, "tree"), declared.analyst("ana"))
+    with publisher(declared) as door:
+        found = door.publish(SynthesisRequest("t", 1, "1e-7", NAMED, "tree"), declared.analyst("ana"))
         charge = next(entry for entry in door.ledger.entries(limit=9) if entry.act == "charge")
-    assert (charge.kind, charge.rho) == ("synthesise", found.model.rho)
+    assert (charge.kind, charge.rho) == ("synthesise", found.value.rho)
     assert charge.asked is not None
     assert charge.asked.questions[0].startswith("SYNTHESISE 1 DELTA 1e-7")
 
 
 def test_what_fails_while_counting_stays_charged_and_tells_nothing(tmp_path: Path) -> None:
     declared = policy(tmp_path, rows(40))
-    with synthesiser(declared) as door:
+    with publisher(declared) as door:
         broken = patch("tacit.release.synthesise.counting.execute", side_effect=ValueError("SECRET"))
         with broken, pytest.raises(EngineError, match="the synthetic table could not be computed") as failed:
-            door.synthesise(SynthesisRequest("t", 1, columns=NAMED), declared.analyst("ana"))
+            door.publish(SynthesisRequest("t", 1, columns=NAMED), declared.analyst("ana"))
         assert [entry.act for entry in door.ledger.entries(limit=9)] == ["fail", "charge", "open"]
     assert failed.value.__cause__ is failed.value.__context__ is None
 
 
 def test_a_synthetic_table_says_what_it_is(tmp_path: Path) -> None:
-    model = made(tmp_path, rows(80)).model
+    model = made(tmp_path, rows(80)).value
     assert repr(model).startswith("<model of t: 3 columns")
     assert isinstance(model.sample(3), SyntheticTable)
     assert repr(model.sample(3)) == "<synthetic table t: 3 rows, 3 columns>"
@@ -251,9 +254,9 @@ def test_declared_rules_hold_in_every_row(tmp_path: Path) -> None:
     data: list[Row] = [(i, "abc"[i % 3], i % 10, i % 2 == 0) for i in range(2_000)]
     for declared in (RULES, ()):
         ruled = with_rules(policy(tmp_path, data, unit="row"), declared)
-        with synthesiser(ruled) as door:
+        with publisher(ruled) as door:
             request = SynthesisRequest("t", 20, "1e-6", NAMED, "tree", fresh=True)
-            model = door.synthesise(request, ruled.analyst("ana")).model
+            model = door.publish(request, ruled.analyst("ana")).value
         again = SyntheticModel.from_bytes(model.to_bytes())
         assert len(again.sample(700)) == 700
         broken = [
@@ -266,8 +269,8 @@ def test_declared_rules_hold_in_every_row(tmp_path: Path) -> None:
 
 def test_a_rule_that_no_row_keeps_is_told_of(tmp_path: Path) -> None:
     ruled = with_rules(policy(tmp_path, rows(50), unit="row"), ("1 = 0",))
-    with synthesiser(ruled) as door:
-        model = door.synthesise(SynthesisRequest("t", 1, "1e-6", NAMED, "tree"), ruled.analyst("ana")).model
+    with publisher(ruled) as door:
+        model = door.publish(SynthesisRequest("t", 1, "1e-6", NAMED, "tree"), ruled.analyst("ana")).value
     with pytest.raises(InvalidParameter, match="keeps the rules"):
         model.sample(5)
 
@@ -289,23 +292,23 @@ def test_a_rule_that_no_row_keeps_is_told_of(tmp_path: Path) -> None:
 )
 def test_a_rule_that_is_no_condition_is_refused_and_costs_nothing(tmp_path: Path, rule: str) -> None:
     ruled = with_rules(policy(tmp_path, rows(9), unit="row"), (rule,))
-    with synthesiser(ruled) as door:
+    with publisher(ruled) as door:
         with pytest.raises(TacitError):
-            door.synthesise(SynthesisRequest("t", 1, "1e-6", NAMED, "tree"), ruled.analyst("ana"))
+            door.publish(SynthesisRequest("t", 1, "1e-6", NAMED, "tree"), ruled.analyst("ana"))
         assert all(entry.act == "open" for entry in door.ledger.entries(limit=9))
 
 
 def test_noise_that_nobody_could_draw_is_refused_before_it_is_paid(tmp_path: Path) -> None:
     declared = policy(tmp_path, rows(9))
-    with synthesiser(declared) as door:
+    with publisher(declared) as door:
         with pytest.raises(TacitError):
-            door.synthesise(SynthesisRequest("t", "1e-12", "1e-30", NAMED), declared.analyst("ana"))
+            door.publish(SynthesisRequest("t", "1e-12", "1e-30", NAMED), declared.analyst("ana"))
         assert all(entry.act == "open" for entry in door.ledger.entries(limit=9))
 
 
 def test_a_table_is_modelled_at_the_least_and_the_largest_prices(tmp_path: Path) -> None:
     for epsilon, method in (("1e-5", "auto"), ("1e-5", "hybrid"), (40, "tree"), (40, "mst")):
-        assert len(made(tmp_path, rows(60), epsilon=epsilon, method=method).model.sample(10)) == 10
+        assert len(made(tmp_path, rows(60), epsilon=epsilon, method=method).value.sample(10)) == 10
 
 
 def with_rules(declared: Policy, rules: tuple[str, ...]) -> Policy:

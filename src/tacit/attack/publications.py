@@ -21,7 +21,8 @@ from tacit.engines import Engine, open_engine
 from tacit.ledger import SqliteLedger
 from tacit.policy import AnalystPolicy, BudgetPolicy, ColumnPolicy, Dataset, Policy, TablePolicy
 from tacit.release.anonymise import anonymise
-from tacit.release.synthesise import Synthesiser, SynthesisRequest
+from tacit.release.publishing import Publisher
+from tacit.release.synthesise import SynthesisRequest
 
 MOST_VALUES = 2_000  # of a column whose noisy counts are asked for
 _RANGE = re.compile(r"(-?\d+(?:\.\d+)?)\s*(?:-|–|to)\s*(-?\d+(?:\.\d+)?)")
@@ -211,8 +212,8 @@ def synthetic_rows(people: People, epsilon: Fraction, *, delta: Fraction = Fract
     """As many made-up rows as there are members, from a model of them that was paid for once."""
     request = SynthesisRequest("members", epsilon, delta)
     with _bench(people) as bench:
-        model = Synthesiser(bench.policy, bench.engine, bench.ledger).synthesise(request, bench.policy.analysts[0])
-    table = model.model.sample()
+        model = Publisher(bench.policy, bench.engine, bench.ledger).publish(request, bench.policy.analysts[0]).value
+    table = model.sample()
     cells = dict(zip(table.columns, table.lists(), strict=True))
     codes = [np.array(cells[f"q{index}"], dtype=np.int64) for index in range(len(people.known))]
     secrets = np.array(cells["s"], dtype=np.int64)

@@ -20,7 +20,7 @@ from tacit.curator.reusing.derive import ServedAnswer
 from tacit.curator.reusing.rest import Rest, rest_of
 from tacit.engines import Engine
 from tacit.errors import QueryRefused, RequestConflict
-from tacit.ledger import Answer, Balance, Charge, Ledger, Shelf
+from tacit.ledger import Answer, Balance, Charge, Ledger
 from tacit.noise import Source
 from tacit.policy import AnalystPolicy, Policy
 from tacit.sql import Plan
@@ -159,7 +159,7 @@ class JobRunner:
         """For each member of the job what is kept of it, if that will do."""
         if not self.policy.budget.reuse or job.fresh or wish.fresh:
             return [None] * len(job.members)
-        return reuse.find_members(job, self.ledger, self._shelf(wish.analyst, version))
+        return reuse.find_members(job, self.ledger, reuse.shelf_of(self.policy, wish.analyst.name, version))
 
     def _again(self, kept: ServedAnswer, version: str) -> Given:
         watched = version != self.policy.dataset.data_version
@@ -223,14 +223,6 @@ class JobRunner:
             request_id=wish.request_id,
             note=_note(job),
             asked=asked,
-        )
-
-    def _shelf(self, analyst: AnalystPolicy, version: str) -> Shelf:
-        return Shelf(
-            dataset=self.policy.dataset.name,
-            policy_version=self.policy.version,
-            data_version=version,
-            analyst=analyst.name,
         )
 
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from tacit.learn.searching import PrivateSearch
     from tacit.learn.sums.studies import SumsLearner
     from tacit.release.publishing import Publishable, Publisher
-    from tacit.release.synthesise import Synthesiser, SyntheticModel
 
 T = TypeVar("T")
 Model = TypeVar("Model", bound="SumsLearner | PrivateSearch | AccuracyFirst")
@@ -46,7 +45,7 @@ class Database(Publications):
 
     __slots__ = (
         "__answers", "__catalogue", "__curator", "__learner", "__process", "__publisher", "__rehearsal", "__rehearse",
-        "__session", "__synthesiser",
+        "__session",
     )  # fmt: skip
 
     def __init__(
@@ -57,14 +56,12 @@ class Database(Publications):
         session: Session,
         catalogue: Catalogue,
         rehearse: Callable[[], Rehearsal] | None,
-        synthesiser: Callable[[], Synthesiser] | None = None,
         learner: Callable[[], TableLearner] | None = None,
         publisher: Callable[[], Publisher] | None = None,
     ) -> None:
         self.__answers, self.__curator = answers, curator
         self.__session, self.__catalogue = session, catalogue
         self.__rehearse = rehearse  # None: this is the rehearsal
-        self.__synthesiser = synthesiser
         self.__learner, self.__publisher = learner, publisher
         self.__rehearsal: Rehearsal | None = None
         self.__process = os.getpid()
@@ -112,34 +109,6 @@ class Database(Publications):
             fresh=fresh,
         )
         return answers if self.__rehearse is not None else all_marked(answers, left=self.budget.left)
-
-    def synthesise(
-        self,
-        table: str,
-        *,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        columns: Sequence[str] = (),
-        method: str = "auto",
-        fresh: bool = False,
-        progress: Callable[[float], None] | None = None,
-    ) -> SyntheticModel:
-        """A model of a table, or of some of its columns: paid for once, then free to draw rows from and to ask.
-
-        `method` is "auto", "hybrid", "tree", "aim" or "mst". A model of the same columns that is kept, and no noisier,
-        is given again, free, unless it must be `fresh`. Raises QueryRefused and BudgetExceeded, at no charge.
-        """
-        from tacit.release.synthesise import SynthesisRequest
-
-        self.__check_process()
-        if self.__synthesiser is None:
-            raise QueryRefused("there are no synthetic tables here", hint="open the database itself, not its dummy")
-        if isinstance(columns, str):
-            raise InvalidParameter("the columns are a list of names", hint='columns=["age", "town"]')
-        request = SynthesisRequest(table, *self._priced(epsilon, delta), tuple(columns), method, fresh)
-        maker = self.__synthesiser()
-        who = maker.policy.analyst(self.__session.analyst)
-        return maker.synthesise(request, who, progress=progress or (lambda _: None)).model
 
     def _priced(self, epsilon: Number | None, delta: Number | None) -> tuple[Number, Number | None]:
         """What a release costs: what was given, else what the session says."""
@@ -341,7 +310,6 @@ def open_database(
         session=session,
         catalogue=catalogue(declared, opened.schema),
         rehearse=opened.rehearse,
-        synthesiser=opened.synthesise,
         learner=opened.learner,
         publisher=opened.publisher,
     )

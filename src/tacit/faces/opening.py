@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from tacit.learn.curated.fitting import TableLearner
     from tacit.release.publishing import Publisher
     from tacit.release.responses import ResponseAnswers
-    from tacit.release.synthesise import Synthesiser
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -38,7 +37,6 @@ class Opened:
     curator: Curator
     schema: Schema
     rehearse: Callable[[], Rehearsal]
-    synthesise: Callable[[], Synthesiser]
     learner: Callable[[], TableLearner]
     publisher: Callable[[], Publisher]
 
@@ -94,11 +92,6 @@ def open_policy(policy: Policy, *, timeout: float | None = None) -> Opened:
     def rehearse() -> Rehearsal:
         return Rehearsal(policy, dummy_engine(policy, schema, public=engine, limits=limits))
 
-    def synthesise() -> Synthesiser:
-        from tacit.release.synthesise import Synthesiser
-
-        return Synthesiser(policy, engine, ledger)
-
     def learner() -> TableLearner:
         from tacit.learn.curated.fitting import TableLearner
 
@@ -109,35 +102,35 @@ def open_policy(policy: Policy, *, timeout: float | None = None) -> Opened:
 
         return Publisher(policy, engine, ledger)
 
-    curator = Curator(policy, engine, ledger, rows=_LateRows(synthesise, publisher))
-    return Opened(curator, schema, rehearse, synthesise, learner, publisher)
+    curator = Curator(policy, engine, ledger, rows=_LateRows(publisher))
+    return Opened(curator, schema, rehearse, learner, publisher)
 
 
 class _LateRows:
     """Who answers questions for rows: fetched when the first of them is asked."""
 
-    def __init__(self, maker: Callable[[], Synthesiser], publisher: Callable[[], Publisher]) -> None:
-        self._maker, self._publisher = maker, publisher
+    def __init__(self, publisher: Callable[[], Publisher]) -> None:
+        self._publisher = publisher
 
     def ask(self, asked: AsksRows, *, session: Session, request_id: str | None = None) -> Release:
         """The rows, or what is computed from those that are released."""
         from tacit.release.synthesise import RowAnswers, SyntheticAnswers
 
         if isinstance(asked, SyntheticQuestion):
-            return SyntheticAnswers(self._maker()).ask(asked, session=session)
+            return SyntheticAnswers(self._publisher()).ask(asked, session=session)
         if isinstance(asked, ResponseQuestion):
             return self._responses().ask(asked, session=session, request_id=request_id)
-        return RowAnswers(self._maker()).ask(asked, session=session, request_id=request_id)
+        return RowAnswers(self._publisher()).ask(asked, session=session, request_id=request_id)
 
     def explain(self, asked: AsksRows, *, session: Session) -> Explanation:
         """What they would cost, free of charge."""
         from tacit.release.synthesise import RowAnswers, SyntheticAnswers
 
         if isinstance(asked, SyntheticQuestion):
-            return SyntheticAnswers(self._maker()).explain(asked, session=session)
+            return SyntheticAnswers(self._publisher()).explain(asked, session=session)
         if isinstance(asked, ResponseQuestion):
             return self._responses().explain(asked, session=session)
-        return RowAnswers(self._maker()).explain(asked, session=session)
+        return RowAnswers(self._publisher()).explain(asked, session=session)
 
     def _responses(self) -> ResponseAnswers:
         from tacit.release.responses import ResponseAnswers

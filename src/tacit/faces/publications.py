@@ -1,12 +1,13 @@
-"""What the Python door publishes of a table: counts of one kind or another, paid for once."""
+"""What the Python door publishes of a table: a model, or counts of one kind or another, paid for once."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from tacit.core import Number
+from tacit.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from tacit.policy import AnalystPolicy
@@ -16,12 +17,13 @@ if TYPE_CHECKING:
     from tacit.release.maps import Heatmap
     from tacit.release.publishing import Publishable, Publisher
     from tacit.release.responses import PerturbedTable
+    from tacit.release.synthesise import SyntheticModel
 
 T = TypeVar("T")
 
 
 class Publications(ABC):
-    """The releases of counts. Whoever has them knows what they cost and how they are paid for."""
+    """The releases of a table. Whoever has them knows what they cost and how they are paid for."""
 
     __slots__ = ()
 
@@ -36,6 +38,29 @@ class Publications(ABC):
     @abstractmethod
     def _published(self, wish: Publishable[T]) -> T:
         """What was wished for, paid for or kept."""
+
+    def synthesise(
+        self,
+        table: str,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        columns: Sequence[str] = (),
+        method: str = "auto",
+        fresh: bool = False,
+        progress: Callable[[float], None] | None = None,
+    ) -> SyntheticModel:
+        """A model of a table, or of some of its columns: paid for once, then free to draw rows from and to ask.
+
+        `method` is "auto", "hybrid", "tree", "aim" or "mst". A model of the same columns that is kept, and no noisier,
+        is given again, free, unless it must be `fresh`. Raises QueryRefused and BudgetExceeded, at no charge.
+        """
+        from tacit.release.synthesise import SynthesisRequest
+
+        if isinstance(columns, str):
+            raise InvalidParameter("the columns are a list of names", hint='columns=["age", "town"]')
+        price = self._priced(epsilon, delta)
+        return self._published(SynthesisRequest(table, *price, tuple(columns), method, fresh, progress=progress))
 
     def hierarchy(
         self,

@@ -1,27 +1,37 @@
-"""Publishing counts: priced in rho, charged before a row is read, kept, and given again for nothing."""
+"""Publishing: priced in rho, charged before a row is read, kept, and given again for nothing."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from tacit.core import Adjacency, Event, GaussianEvent, Loss, Number, decimal_text, positive, probability
+from tacit.core.digests import digest
 from tacit.curator.jobs.caps import caps
 from tacit.curator.jobs.pricing import check_limit, concentrated
 from tacit.curator.payment import Payment, pay
-from tacit.curator.reusing.reuse import data_version
+from tacit.curator.reusing.reuse import data_version, shelf_of
 from tacit.engines import Engine, State, one_state
 from tacit.errors import QueryRefused
-from tacit.ledger import Answer, Charge, Inquiry, Keep, KeptAnswer, Ledger, Shelf
+from tacit.ledger import Answer, Charge, Inquiry, Keep, KeptAnswer, Ledger
 from tacit.noise import SYSTEM, Source
 from tacit.policy import Accounting, AnalystPolicy, Policy, TablePolicy
 
 T = TypeVar("T")
 OWNER = "curator"  # who is charged where the owner publishes: nobody's own budget, the dataset's total
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """Where a release is kept, and which of those that are kept there will do in its place."""
+
+    key: str  # the same for releases that count, cost and model alike
+    family: str  # the same for all that might do
+    facts: Mapping[str, object] = field(default_factory=dict)  # what is kept of it, beside rho
+    serves: Callable[[Mapping[str, Any]], bool] = lambda _: True  # whether one with these facts will do
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +48,26 @@ class PricedPlan(Generic[T]):
     pack: Callable[[T], bytes]
     unpack: Callable[[bytes], T]
     other: Event | None = None  # what happens, where that is no Gaussian noise; then rho is what it costs
+    kind: Literal["publish", "synthesise"] = "publish"  # in the words of the ledger
+    note: str | None = None  # in the list of its entries; else what is published, and of which table
+    keeping: Keeping | None = None  # where it is kept; else under all of the above, and nothing else will do
+    entered: Callable[[T, str], T] = lambda value, _: value  # it, once it has an entry in the ledger
 
     @property
     def event(self) -> Event:
         """What an accountant needs to know: all measurements together, which share out this rho."""
         return GaussianEvent(self.rho) if self.other is None else self.other
 
+    def kept(self, policy: Policy) -> Keeping:
+        """Where it is kept under a policy."""
+        if self.keeping is not None:
+            return self.keeping
+        family = digest("published counts", policy.version, self.said, self.shape)
+        return Keeping(digest(family, str(self.loss)), family)
+
 
 class Publishable(Protocol[T]):
-    """A wish for counts, which knows how it is planned."""
+    """A wish for a release, which knows how it is planned."""
 
     @property
     def fresh(self) -> bool:
@@ -61,7 +82,7 @@ class Publishable(Protocol[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedCounts(Generic[T]):
+class Publication(Generic[T]):
     """What was published, what it cost this time, and whether it was there already."""
 
     value: T
@@ -72,7 +93,7 @@ class PublishedCounts(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Publisher:
-    """Publishes counts of one dataset's tables."""
+    """Publishes what is made of one dataset's tables: counts of every kind, responses, models."""
 
     policy: Policy
     engine: Engine
@@ -83,56 +104,57 @@ class Publisher:
         """What would be counted and paid. Free; raises QueryRefused."""
         return wish.plan(self.policy, self.engine)
 
-    def publish(self, wish: Publishable[T], who: AnalystPolicy) -> PublishedCounts[T]:
+    def publish(self, wish: Publishable[T], who: AnalystPolicy) -> Publication[T]:
         """What is kept and no noisier, free; or anew: charged, counted and given noise, in this order."""
         plan = self.plan(wish)
+        keeping = plan.kept(self.policy)
         version = data_version(self.policy, self.engine)
-        family = _digest("published counts", self.policy.version, plan.said, plan.shape)
-        if self.policy.budget.reuse and not wish.fresh:
-            for kept in self._kept(family, plan.rho, who, version):
-                return PublishedCounts(plan.unpack(self.ledger.answer(kept)), Loss(0), kept.hash, reused=True)
+        reuse = self.policy.budget.reuse
+        if reuse and not wish.fresh:
+            for kept in self._kept(keeping, plan.rho, who, version):
+                value = plan.entered(plan.unpack(self.ledger.answer(kept)), kept.hash)
+                return Publication(value, Loss(0), kept.hash, reused=True)
         audience = None if self.policy.budget.share_answers else who.name
-        facts = json.dumps({"rho": str(plan.rho)})
-        key = _digest(family, str(plan.loss))
-        keep = Keep(key=key, family=family, data_version=version, audience=audience, facts=facts)
-        payment: Payment[T] = Payment(
-            charge=_charge(plan, self.policy, who, key=key, request_id=wish.request_id),
-            caps=caps(self.policy, who),
-            what=plan.what,
-            read=lambda: self._read(plan),
-            kept=lambda value: [Answer(plan.pack(value), keep if self.policy.budget.reuse else None)],
-            restored=lambda bodies: plan.unpack(bodies[0]),
+        facts = json.dumps({**keeping.facts, "rho": str(plan.rho)})
+        keep = Keep(key=keeping.key, family=keeping.family, data_version=version, audience=audience, facts=facts)
+        return self._paid(
+            plan,
+            _charge(plan, self.policy, who, key=keeping.key, request_id=wish.request_id),
+            who,
+            lambda value: Answer(plan.pack(value), keep if reuse else None),
         )
-        paid = pay(self.ledger, payment)
-        return PublishedCounts(paid.value, Loss(0) if paid.replayed else plan.loss, paid.entry, reused=paid.replayed)
 
-    def hold(self, plan: PricedPlan[T], who: AnalystPolicy) -> PublishedCounts[T]:
+    def hold(self, plan: PricedPlan[T], who: AnalystPolicy) -> Publication[T]:
         """What is paid for and read once, and kept nowhere: whoever holds it lets out no more than was paid for."""
+        key = digest(plan.said, plan.shape, str(plan.loss))
+        charge = _charge(plan, self.policy, who, key=key, request_id=None)
+        opened = Answer(plan.said.encode(), None)  # what was opened, and nothing of what it holds
+        return self._paid(plan, charge, who, lambda _: opened)
+
+    def _paid(
+        self, plan: PricedPlan[T], charge: Charge, who: AnalystPolicy, kept: Callable[[T], Answer]
+    ) -> Publication[T]:
         payment: Payment[T] = Payment(
-            charge=_charge(plan, self.policy, who, key=_digest(plan.said, plan.shape, str(plan.loss)), request_id=None),
+            charge=charge,
             caps=caps(self.policy, who),
             what=plan.what,
             read=lambda: self._read(plan),
-            kept=lambda _: [Answer(plan.said.encode(), None)],  # what was opened, and nothing of what it holds
+            kept=lambda value: [kept(value)],
             restored=lambda bodies: plan.unpack(bodies[0]),
         )
         paid = pay(self.ledger, payment)
-        return PublishedCounts(paid.value, plan.loss, paid.entry, reused=False)
+        value = plan.entered(paid.value, paid.entry)
+        return Publication(value, Loss(0) if paid.replayed else plan.loss, paid.entry, reused=paid.replayed)
 
     def _read(self, plan: PricedPlan[T]) -> T:
         with one_state(self.engine) as state:
             return plan.read(state, self.source)
 
-    def _kept(self, family: str, rho: Fraction, who: AnalystPolicy, version: str) -> Iterator[KeptAnswer]:
-        """What is on the shelf and no noisier than a new one would be."""
-        shelf = Shelf(
-            dataset=self.policy.dataset.name,
-            policy_version=self.policy.version,
-            data_version=version,
-            analyst=who.name,
-        )
-        for kept in self.ledger.kept(shelf, family=family):
-            if Fraction(json.loads(kept.keep.facts)["rho"]) >= rho:
+    def _kept(self, keeping: Keeping, rho: Fraction, who: AnalystPolicy, version: str) -> Iterator[KeptAnswer]:
+        """What is on the shelf, will do, and is no noisier than a new one would be."""
+        for kept in self.ledger.kept(shelf_of(self.policy, who.name, version), family=keeping.family):
+            facts = json.loads(kept.keep.facts)
+            if Fraction(facts["rho"]) >= rho and keeping.serves(facts):
                 yield kept
 
 
@@ -175,7 +197,7 @@ def check_public_totals(table: TablePolicy, policy: Policy, *, sensitivity: int)
 
 def _charge(plan: PricedPlan[T], policy: Policy, who: AnalystPolicy, *, key: str, request_id: str | None) -> Charge:
     price = f"{decimal_text(plan.loss.epsilon)} DELTA {decimal_text(plan.loss.delta)}"
-    note = f"publish {plan.what} of {plan.table[:60]}"
+    note = f"publish {plan.what} of {plan.table[:60]}" if plan.note is None else plan.note
     return Charge(
         dataset=policy.dataset.name,
         analyst=who.name,
@@ -184,12 +206,10 @@ def _charge(plan: PricedPlan[T], policy: Policy, who: AnalystPolicy, *, key: str
         zcdp=concentrated(plan.event),
         plan_hash=key,
         policy_version=policy.version,
-        kind="publish",
+        kind=plan.kind,
         request_id=request_id,
         note="".join(character for character in note if character.isprintable()),
-        asked=Inquiry(questions=(f"PUBLISH {price} {plan.said}",), parameters=("{}",), tables=(plan.table,)),
+        asked=Inquiry(
+            questions=(f"{plan.kind.upper()} {price} {plan.said}",), parameters=("{}",), tables=(plan.table,)
+        ),
     )
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()

@@ -158,6 +158,13 @@ def data_version(policy: Policy, engine: object) -> str:
     return stated if mark is None else f"{stated[:150]} {mark.text}"
 
 
+def shelf_of(policy: Policy, analyst: str, version: str) -> Shelf:
+    """The kept answers that an analyst may have of one state of the data."""
+    return Shelf(
+        dataset=policy.dataset.name, policy_version=policy.version, data_version=version, analyst=analyst
+    )  # fmt: skip
+
+
 def age_note(at: float, *, watched: bool) -> str:
     """How old an answer is that is given again."""
     seconds = max(0, round(time.time() - at))

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tacit.core import decimal_text
 from tacit.faces.cli.anonymising.making import progress_bar
-from tacit.faces.cli.options import POLICY, Analyst, PlainOption, PolicyFile
+from tacit.faces.cli.publishing import (
+    PriceOptions,
+    PublishingOptions,
+    Table,
+    listed,
+    payment,
+    priced,
+    print_paid,
+    publishing,
+)
 from tacit.faces.commands import Command
 from tacit.faces.formats import Plain
 from tacit.faces.terminal import print_lines, print_table
 
 if TYPE_CHECKING:
-    from tacit.release.synthesise import ExactDistances, Synthesised, SynthesisPlan
+    from tacit.release.publishing import Publication
+    from tacit.release.synthesise import ExactDistances, SynthesisPlan, SyntheticModel
 
 ABOUT = """Make synthetic rows of a table: a model is fitted to noisy marginals, and rows are drawn from it.
 
@@ -28,12 +37,9 @@ _SHOWN = 12  # pairs in the report
 
 
 def synthesise(  # noqa: PLR0913 - the options of a command
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="A table of the policy.")],
+    table: Table,
     *,
-    epsilon: Annotated[str, typer.Option("--epsilon", "--eps", "-e", metavar="NUMBER", help="The whole price.")],
-    delta: Annotated[
-        str | None, typer.Option("--delta", metavar="NUMBER", help="The delta; else the policy's default_delta.")
-    ] = None,
+    price: PriceOptions,
     columns: Annotated[
         str | None, typer.Option("--columns", metavar="A,B,…", help="Only these columns.", show_default=False)
     ] = None,
@@ -50,43 +56,33 @@ def synthesise(  # noqa: PLR0913 - the options of a command
     model: Annotated[
         Path | None, typer.Option("--model", metavar="FILE", help="Where the model goes, to draw from later.")
     ] = None,
-    plan: Annotated[bool, typer.Option("--explain", help="Say what would be counted and paid, free.")] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Pay again, even if a model is kept.")] = False,
     exact: Annotated[
         bool, typer.Option("--exact", help="The owner's: how far the rows are from the truth. Not private.")
     ] = False,
-    policy: PolicyFile = POLICY,
-    analyst: Analyst = None,
-    form: PlainOption = Plain.TABLE,
+    how: PublishingOptions,
 ) -> None:
     """Make synthetic rows of a table: see ABOUT."""
-    from tacit.faces.opening import open_policy
     from tacit.faces.owner import compare, refuse_analyst
-    from tacit.policy import load_policy
-    from tacit.release.synthesise import SynthesisRequest, owner_of, writable
+    from tacit.release.synthesise import SynthesisRequest, plan_synthesis, writable
 
     if exact:
-        refuse_analyst(analyst, "the exact report")
+        refuse_analyst(how.analyst, "the exact report")
     if output is not None:
         writable(output)
     _refuse_to_overwrite(model)
-    declared = load_policy(policy)
-    who = owner_of(declared) if analyst is None else declared.analyst(analyst)
-    named = tuple(part.strip() for part in (columns or "").split(",") if part.strip())
-    request = SynthesisRequest(table, epsilon, delta, named, method, fresh)
-    opened = open_policy(declared)
-    with closing(opened.curator):
-        if plan:
-            _show_plan(opened.synthesise().plan(request), form)
+    request = SynthesisRequest(table, price.epsilon, price.delta, listed(columns), method, how.fresh)
+    with publishing(how) as (publisher, who):
+        if how.explain:
+            _show_plan(plan_synthesis(publisher.policy, publisher.engine, request), how.form)
             return
         with progress_bar("synthesising") as progress:
-            synthesised = opened.synthesise().synthesise(request, who, progress=progress)
+            paid = publisher.publish(replace(request, progress=progress), who)
     if model is not None:
-        synthesised.model.save(model)
+        paid.value.save(model)
     if output is not None:
-        synthesised.model.sample(rows).write(output)
-    distances = compare(declared, synthesised.model) if exact else None
-    _show(synthesised, form, written=[path for path in (output, model) if path is not None], distances=distances)
+        paid.value.sample(rows).write(output)
+    distances = compare(publisher.policy, paid.value) if exact else None
+    _show(paid, how.form, written=[path for path in (output, model) if path is not None], distances=distances)
 
 
 def _refuse_to_overwrite(model: Path | None) -> None:
@@ -102,8 +98,8 @@ def _show_plan(plan: SynthesisPlan, form: Plain) -> None:
     counted = plan.counted
     if form is Plain.JSON:
         cells = {each.name: each.cells for each in counted.attributes}
-        price = {"epsilon": decimal_text(plan.loss.epsilon), "delta": decimal_text(plan.loss.delta)}
-        show_json({"table": counted.table, "method": plan.method, "cells": cells, **price, "rho": float(plan.rho)})
+        about = {"table": counted.table, "method": plan.method, "cells": cells}
+        show_json({**about, **priced(plan.loss), "rho": float(plan.rho)})
         return
     print_lines(f"would cost {plan.loss} (ρ = {float(plan.rho):.4g}), by {plan.method}", "")
     lines = [(each.name, str(each.kind), f"{each.cells:,}") for each in counted.attributes]
@@ -112,22 +108,21 @@ def _show_plan(plan: SynthesisPlan, form: Plain) -> None:
     print_lines("", f"counted: {len(counted.plans)} marginals, at most {bounded} rows of a unit in each", dim=True)
 
 
-def _show(synthesised: Synthesised, form: Plain, *, written: list[Path], distances: ExactDistances | None) -> None:
+def _show(
+    paid: Publication[SyntheticModel], form: Plain, *, written: list[Path], distances: ExactDistances | None
+) -> None:
     from tacit.faces.formatting import show_json
 
-    model = synthesised.model
+    model = paid.value
     names = [each.name for each in model.attributes]
     if form is Plain.JSON:
         errors = {",".join(names[axis] for axis in axes): error for axes, error in model.errors}
-        price = {"epsilon": decimal_text(synthesised.cost.epsilon), "delta": decimal_text(synthesised.cost.delta)}
         about = {"table": model.table, "method": model.method, "rows": model.rows}
         truth = {} if distances is None else {"exact": {str(ways): distances.mean(ways) for ways in (1, 2, 3)}}
-        show_json({**about, **price, "reused": synthesised.reused, "entry": model.entry, "errors": errors, **truth})
+        show_json({**about, **payment(paid), "errors": errors, **truth})
         return
-    paid = "reused: the same table, free" if synthesised.reused else f"cost {synthesised.cost}"
-    print_lines(
-        f"a model of {model.table}: {len(names)} columns, about {model.rows:,} rows, by {model.method}; {paid}", ""
-    )
+    made = f"a model of {model.table}: {len(names)} columns, about {model.rows:,} rows, by {model.method}"
+    print_paid(paid, made, again="the same table")
     singles = [(names[axes[0]], f"{error:.1%}") for axes, error in model.errors if len(axes) == 1]
     print_table(("column", "expected distance"), singles, right=(1,))
     pairs = sorted(((error, axes) for axes, error in model.errors if len(axes) == 2), reverse=True)

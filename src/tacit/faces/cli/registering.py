@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import typer
 from typer.core import TyperGroup
 
+from tacit.faces.cli.option_groups import spelt_out
 from tacit.faces.commands import Command, by_name
 
 
@@ -26,7 +27,7 @@ class CommandGroup(TyperGroup):
 def register(family: typer.Typer, commands: Iterable[Command]) -> None:
     """Make the commands known, in their order."""
     for name, command in by_name(commands).items():
-        family.command(name, help=command.help, short_help=command.short)(command.run)
+        family.command(name, help=command.help, short_help=command.short)(spelt_out(command.run))
 
 
 def family(name: str, about: str, *, short: str, commands: Iterable[Command]) -> typer.Typer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -11,6 +10,7 @@ import numpy as np
 
 from tacit.accounting import rho_for
 from tacit.core import Budget, Loss, Number, sqrt_above
+from tacit.core.digests import digest
 from tacit.engines import Engine, State
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Gaussian
@@ -64,7 +64,7 @@ class DistributionRequest:
             what="the histogram",
             table=declared.name,
             said=f'HISTOGRAM "{column.name}" BINS {bins} FROM "{declared.name}"',
-            shape=hashlib.sha256(f"{counted.plans[(0,)].key}\x1f{l2}\x1f{fans}".encode()).hexdigest(),
+            shape=digest(counted.plans[(0,)].key, str(l2), str(fans)),
             loss=loss,
             rho=rho,
             read=lambda state, source: _read(_Planned(counted, loss, rho, l2, fans), state, source),

@@ -9,7 +9,6 @@ given back: how much of it is used depends on the data. The exact cells stay wit
 
 from __future__ import annotations
 
-import hashlib
 import math
 import threading
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.core import ComposedEvent, Event, Loss, Number, positive
+from tacit.core.digests import digest
 from tacit.curator.jobs.pricing import check_limit, concentrated
 from tacit.engines import Engine, State
 from tacit.errors import InvalidParameter, QueryRefused
@@ -126,12 +126,11 @@ class WorkloadPlan:
         counted = self.counted
         (axes,) = counted.plans
         names = ", ".join(f'"{each.name}"' for each in counted.attributes)
-        shape = (str(self.weights), str(self.size), counted.plans[axes].key)
         return PricedPlan(
             what="the workload",
             table=counted.table,
             said=f'WORKLOAD {names} FROM "{counted.table}" CORRECTIONS {self.weights.sparse.hits}',
-            shape=hashlib.sha256("\x1f".join(shape).encode()).hexdigest(),
+            shape=digest(str(self.weights), str(self.size), counted.plans[axes].key),
             loss=self.loss,
             rho=concentrated(self.event).rho,
             read=lambda state, _: self._cells(state),

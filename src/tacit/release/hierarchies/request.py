@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from tacit.accounting import rho_for
 from tacit.core import Budget, Number, rational, sqrt_above
+from tacit.core.digests import digest
 from tacit.curator.forms.extras import needs
 from tacit.curator.measuring.measure import listed
 from tacit.engines import Engine
@@ -167,5 +167,4 @@ def _said(plan: HierarchyPlan) -> str:
 
 def _digest(plan: HierarchyPlan) -> str:
     (counted,) = plan.counted.plans.values()
-    parts = (counted.key, str(plan.shares), str(plan.totals), str(plan.held), str(plan.l2), repr(plan.tree.paths))
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+    return digest(counted.key, str(plan.shares), str(plan.totals), str(plan.held), str(plan.l2), repr(plan.tree.paths))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from tacit.accounting import rho_for
 from tacit.core import Budget, Loss, Number, sqrt_above
+from tacit.core.digests import digest
 from tacit.engines import Engine, State
 from tacit.errors import InvalidParameter
 from tacit.mechanisms import Gaussian
@@ -59,7 +59,7 @@ class HeatmapRequest:
             what="the heatmap",
             table=declared.name,
             said=f'HEATMAP {x}, {y} DEPTH {self.depth} FROM "{declared.name}"',
-            shape=hashlib.sha256(f"{counted.plans[0, 1].key}\x1f{l2}".encode()).hexdigest(),
+            shape=digest(counted.plans[0, 1].key, str(l2)),
             loss=loss,
             rho=rho,
             read=lambda state, source: _read(_Planned(counted, loss, rho, l2, self.depth, unit), state, source),

@@ -21,7 +21,6 @@ What leaves is the multiset, sorted by its cells: the order of the rows in the s
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,6 +28,7 @@ from fractions import Fraction
 import numpy as np
 
 from tacit.core import Adjacency, ApproximateEvent, Event, Loss, Number, PureEvent, positive, probability
+from tacit.core.digests import digest
 from tacit.curator.jobs.pricing import check_limit, concentrated
 from tacit.engines import Engine, State
 from tacit.errors import QueryRefused
@@ -195,5 +195,4 @@ def _public_rows(typed: Policy, engine: Engine, table: TablePolicy) -> Plan | No
 
 def _digest(plan: ResponsePlan) -> str:
     (counted,) = plan.counted.plans.values()
-    parts = (counted.key, repr(plan.counted.attributes), str(plan.rows is not None))
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+    return digest(counted.key, repr(plan.counted.attributes), str(plan.rows is not None))

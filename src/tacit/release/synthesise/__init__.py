@@ -3,15 +3,9 @@
 from tacit.release.publishing import owner_of
 from tacit.release.synthesise.asking.row_answers import RowAnswers
 from tacit.release.synthesise.asking.synthetic_answers import SyntheticAnswers
-from tacit.release.synthesise.door import (
-    Synthesised,
-    Synthesiser,
-    SynthesisPlan,
-    SynthesisRequest,
-    plan_synthesis,
-)
 from tacit.release.synthesise.fitting.choosing import METHODS
 from tacit.release.synthesise.model import SyntheticModel
+from tacit.release.synthesise.request import SynthesisPlan, SynthesisRequest, plan_synthesis
 from tacit.release.synthesise.table import SyntheticTable, writable
 from tacit.release.synthesise.truth import ExactDistances, exact_distances
 
@@ -21,8 +15,6 @@ __all__ = [
     "RowAnswers",
     "SynthesisPlan",
     "SynthesisRequest",
-    "Synthesised",
-    "Synthesiser",
     "SyntheticAnswers",
     "SyntheticModel",
     "SyntheticTable",

@@ -14,6 +14,7 @@ from tacit.curator.jobs.pricing import Session
 from tacit.engines.answers.process import SHARED, AnswerEngine, CodedTable, Computed, ComputingFailed
 from tacit.errors import QueryRefused
 from tacit.policy import fold, resolve_types
+from tacit.release.publishing import Publisher
 from tacit.release.synthesise.asking.held_rows import (
     MOST_DRAWN,
     SYNTHETIC_ROWS,
@@ -22,8 +23,8 @@ from tacit.release.synthesise.asking.held_rows import (
     rehearsed_rows,
 )
 from tacit.release.synthesise.columns import Attribute, modelled_columns, refuse_unit
-from tacit.release.synthesise.door import Synthesiser, SynthesisPlan, SynthesisRequest
 from tacit.release.synthesise.model import SyntheticModel
+from tacit.release.synthesise.request import SynthesisPlan, SynthesisRequest, plan_synthesis
 from tacit.sql import AtEpsilon, DefaultPrice
 from tacit.sql.binding.rows import RowQuestion, refuse_unpriced
 
@@ -34,17 +35,17 @@ _TABLE = "synthetic"
 class RowAnswers:
     """Answers questions for rows of one dataset."""
 
-    maker: Synthesiser
+    publisher: Publisher
     engine: AnswerEngine = SHARED
 
     def explain(self, asked: RowQuestion, *, session: Session) -> Explanation:
         """What the rows would cost, free of charge. A model that is kept may make them free."""
-        plan = self.maker.plan(self._request(asked, session))
+        plan = self._plan(self._request(asked, session))
         shown = _shown(asked, plan)
         columns = self._looked_at(asked, rehearsed_rows(_TABLE, plan.counted.attributes)).columns
         return Explanation(
             loss=plan.loss,
-            unit=str(self.maker.policy.unit_of(asked.table)),
+            unit=str(self.publisher.policy.unit_of(asked.table)),
             bounding=f"at most {plan.counted.sensitivity // plan.counted.weight} rows of a unit count",
             measurements=(f"{len(plan.counted.plans)} marginals, by {plan.method}",),
             notes=(SYNTHETIC_ROWS, "WHERE, ORDER BY and LIMIT act on synthetic rows, and so are free"),
@@ -61,43 +62,47 @@ class RowAnswers:
     def ask(self, asked: RowQuestion, *, session: Session, request_id: str | None = None) -> Release:
         """The rows. What could not be computed whatever they are is refused before anything is charged."""
         request = self._request(asked, session, request_id=request_id)
-        plan = self.maker.plan(request)
+        plan = self._plan(request)
         shown = _shown(asked, plan)
         self._looked_at(asked, rehearsed_rows(_TABLE, plan.counted.attributes))
-        made = self.maker.synthesise(request, self.maker.policy.analyst(session.analyst))
-        rows = self._looked_at(asked, _held(made.model))
-        unit = str(self.maker.policy.unit_of(asked.table))
+        paid = self.publisher.publish(request, self.publisher.policy.analyst(session.analyst))
+        model = paid.value
+        rows = self._looked_at(asked, _held(model))
+        unit = str(self.publisher.policy.unit_of(asked.table))
         return Release(
             columns=apart(rows.columns),
             rows=rows.rows,
             errors=tuple((None,) * len(row) for row in rows.rows),
             confidence=Fraction(95, 100),
-            cost=made.cost,
+            cost=paid.cost,
             left=None,
-            reused="the same synthetic table" if made.reused else None,
-            notes=_notes(made.model),
+            reused="the same synthetic table" if paid.reused else None,
+            notes=_notes(model),
             receipt=Receipt(
                 plan=plan.hash,
                 policy=plan.policy_version,
-                entry=made.model.entry,
-                guarantee=f"{made.model.loss} for {unit}",
+                entry=model.entry,
+                guarantee=f"{model.loss} for {unit}",
                 unit=unit,
-                mechanisms=(f"discrete Gaussian on marginals, ρ = {float(made.model.rho):.4g} in all",),
+                mechanisms=(f"discrete Gaussian on marginals, ρ = {float(model.rho):.4g} in all",),
             ),
             shapes=tuple(_shape(each) for each in shown),
         )
 
+    def _plan(self, request: SynthesisRequest) -> SynthesisPlan:
+        return plan_synthesis(self.publisher.policy, self.publisher.engine, request)
+
     def _request(self, asked: RowQuestion, session: Session, *, request_id: str | None = None) -> SynthesisRequest:
         """A model of every column that can be made: so that it serves the next question too."""
         refuse_unpriced(asked)
-        policy = self.maker.policy
-        table = resolve_types(policy, self.maker.engine.schema()).table(asked.table)
+        policy = self.publisher.policy
+        table = resolve_types(policy, self.publisher.engine.schema()).table(asked.table)
         refuse_unit(table, asked.needed)
         for name in asked.needed:
             table.column(name)  # a name that nobody knows is told of in its own words
-        made = modelled_columns(table)
-        missing = [name for name in asked.needed if fold(name) not in set(map(fold, made))]
-        columns = tuple(missing) if missing else () if not asked.columns else made
+        modelled = modelled_columns(table)
+        missing = [name for name in asked.needed if fold(name) not in set(map(fold, modelled))]
+        columns = tuple(missing) if missing else () if not asked.columns else modelled
         epsilon = _epsilon(asked, session, policy.budget.default_epsilon)
         delta = asked.query.delta or session.delta
         return SynthesisRequest(

@@ -6,24 +6,25 @@ from it, by any function (post-processing). No row of the source is read here, n
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from tacit.core import NOTHING, decimal_text
+from tacit.core.digests import digest
 from tacit.curator.computing.computing import apart
 from tacit.curator.computing.public import public_table
 from tacit.curator.explaining.explain import Explanation
 from tacit.curator.forms.release import Receipt, Release
 from tacit.curator.forms.shape import computed_shape
 from tacit.curator.jobs.pricing import Session
-from tacit.curator.reusing.reuse import data_version
+from tacit.curator.reusing.reuse import data_version, shelf_of
 from tacit.engines.answers.process import SHARED, AnswerEngine, CodedTable, Computed, ComputingFailed
 from tacit.errors import QueryRefused
-from tacit.ledger import KeptAnswer, Shelf
+from tacit.ledger import KeptAnswer
 from tacit.policy import Accounting, fold, resolve_types
+from tacit.release.publishing import Publisher
 from tacit.release.synthesise.asking.held_rows import (
     MOST_HELD,
     SYNTHETIC_ROWS,
@@ -35,8 +36,8 @@ from tacit.release.synthesise.asking.held_rows import (
     rehearsed_rows,
 )
 from tacit.release.synthesise.columns import modelled_columns
-from tacit.release.synthesise.door import Synthesiser, model_family
 from tacit.release.synthesise.model import SyntheticModel
+from tacit.release.synthesise.request import model_family
 from tacit.sql.expressions.names.typed import SYNTHETIC
 from tacit.sql.postprocessing.synthetic import SyntheticQuestion, refuse_price, refuse_private
 
@@ -56,7 +57,7 @@ class ReleasedModel:
 class SyntheticAnswers:
     """Answers questions over the models of one dataset's tables that were released to whoever asks."""
 
-    maker: Synthesiser
+    publisher: Publisher
     engine: AnswerEngine = SHARED
 
     def explain(self, asked: SyntheticQuestion, *, session: Session) -> Explanation:
@@ -101,7 +102,7 @@ class SyntheticAnswers:
             notes=_notes(asked, models, drawn),
             receipt=Receipt(
                 plan=_plan(asked, models),
-                policy=self.maker.policy.version,
+                policy=self.publisher.policy.version,
                 entry=", ".join(each.model.entry for each in models.values()),
                 guarantee="; ".join(f"{each.model.loss} for {self._unit(models)}" for each in models.values()),
                 unit=self._unit(models),
@@ -115,16 +116,16 @@ class SyntheticAnswers:
         )
 
     def _unit(self, models: Mapping[str, ReleasedModel]) -> str:
-        units = (str(self.maker.policy.unit_of(each.model.table)) for each in models.values())
+        units = (str(self.publisher.policy.unit_of(each.model.table)) for each in models.values())
         return ", ".join(dict.fromkeys(units))
 
     def _computed(
         self, asked: SyntheticQuestion, models: Mapping[str, ReleasedModel], held: Sequence[CodedTable]
     ) -> Computed:
         """What the SELECT gives over these rows and the public tables it names."""
-        public = refuse_private(asked, self.maker.policy)
-        schema = self.maker.engine.schema()
-        tables = [public_table(name, schema, self.maker.engine) for name in public.values()]
+        public = refuse_private(asked, self.publisher.policy)
+        schema = self.publisher.engine.schema()
+        tables = [public_table(name, schema, self.publisher.engine) for name in public.values()]
         names = public | {fold(SYNTHETIC + typed): _held_name(each.model) for typed, each in models.items()}
         try:
             (computed,) = self.engine.compute([asked.text(names)], [*held, *tables])
@@ -141,38 +142,37 @@ class SyntheticAnswers:
     def _models(self, asked: SyntheticQuestion, session: Session) -> dict[str, ReleasedModel]:
         """The model of each synthetic table, by the name that was typed."""
         refuse_price(asked)
-        refuse_private(asked, self.maker.policy)
+        refuse_private(asked, self.publisher.policy)
         return {typed: self._model(typed, asked, session) for typed in asked.tables}
 
     def _model(self, typed: str, asked: SyntheticQuestion, session: Session) -> ReleasedModel:
         """Of the models that were released to this analyst, the one with the most columns that are read; of several,
         the one with the least noise. A model of the data as they are now is taken before one of an earlier state.
         """
-        policy = self.maker.policy
+        policy = self.publisher.policy
         table = policy.table(typed)
         if table.public:
             raise QueryRefused(f"{table.name} is public: its rows can be read as they are", hint="leave out SYNTHETIC")
-        now = data_version(policy, self.maker.engine)
+        now = data_version(policy, self.publisher.engine)
         wanted = {fold(column.name) for column in table.columns} & asked.read
-        earlier = [each.data_version for each in self.maker.ledger.states(policy.dataset.name)]
+        earlier = [each.data_version for each in self.publisher.ledger.states(policy.dataset.name)]
         for version in dict.fromkeys((now, *earlier)):
             best = max(self._kept(table.name, version, session), key=lambda kept: _worth(kept, wanted), default=None)
             if best is not None:
-                packed = self.maker.ledger.answer(best)
+                packed = self.publisher.ledger.answer(best)
                 return ReleasedModel(SyntheticModel.from_bytes(packed, entry=best.hash), best.at, stale=version != now)
         raise self._no_model(table.name)
 
     def _kept(self, table: str, version: str, session: Session) -> Iterator[KeptAnswer]:
-        policy = self.maker.policy
+        policy = self.publisher.policy
         who = policy.analyst(session.analyst).name
-        shelf = Shelf(
-            dataset=policy.dataset.name, policy_version=policy.version, data_version=version, analyst=who
-        )  # fmt: skip
-        yield from self.maker.ledger.kept(shelf, family=model_family(table, policy.version))
+        yield from self.publisher.ledger.kept(
+            shelf_of(policy, who, version), family=model_family(table, policy.version)
+        )
 
     def _no_model(self, table: str) -> QueryRefused:
         """Why there is nothing to ask, and what gives it: a statement that every door takes."""
-        policy = self.maker.policy
+        policy = self.publisher.policy
         what = f"no model of {table} is released yet: {table} SYNTHETIC is computed from one"
         if not policy.budget.reuse:
             return QueryRefused(
@@ -181,7 +181,7 @@ class SyntheticAnswers:
             )
         if policy.budget.accounting is Accounting.PURE:
             return QueryRefused(what, hint='a model needs a delta, which accounting = "pure" does not have')
-        columns = modelled_columns(resolve_types(policy, self.maker.engine.schema()).table(table))
+        columns = modelled_columns(resolve_types(policy, self.publisher.engine.schema()).table(table))
         if not columns:
             return QueryRefused(
                 what, hint=f"none can be made: no column in [tables.{table}.columns] has a domain, or lower and upper"
@@ -222,5 +222,4 @@ def _plan(asked: SyntheticQuestion, models: Mapping[str, ReleasedModel]) -> str:
     """The same for the same SELECT over the same models."""
     names = {fold(name): name for name in asked.others}
     names |= {fold(SYNTHETIC + typed): typed for typed in asked.tables}
-    parts = [asked.text(names), *(each.model.entry for each in models.values())]
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+    return digest(asked.text(names), *(each.model.entry for each in models.values()))
