@@ -20,7 +20,7 @@ from conformance.sql_tables import LISTED, Table, random_table
 from conformance.sql_world import World, policy_of, world
 from tacit.core import Loss, sqrt_above
 from tacit.curator.jobs.job import Job
-from tacit.curator.jobs.job_plan import plan_sets
+from tacit.curator.jobs.job_plan import SetsPlanner
 from tacit.curator.jobs.pieces import Joint, Lone
 from tacit.curator.reading import histograms
 from tacit.errors import TacitError
@@ -94,7 +94,7 @@ def planned(made: World, text: str) -> Job:
     bound = made.bound(text)
     assert isinstance(bound.query.price, AtEpsilon)
     price = Loss(bound.query.price.epsilon, bound.query.delta or 0)
-    return plan_sets(bound, made.policy, price=price)
+    return SetsPlanner(bound, made.policy).at(price)
 
 
 def fuzz_sets(seed: int, *, pairs: int, questions: int = 5) -> Iterator[TriedSets]:

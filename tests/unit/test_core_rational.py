@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from tacit.core import decimal_text, positive, probability, rational, sqrt_above
-from tacit.core.rational import fraction_at_least
 from tacit.errors import InvalidParameter
 
 
@@ -163,10 +162,3 @@ def test_perfect_squares_have_their_root(square: str, root: str) -> None:
 def test_a_negative_number_has_no_root() -> None:
     with pytest.raises(InvalidParameter):
         sqrt_above(Fraction(-1))
-
-
-def test_a_float_bound_is_taken_at_its_word() -> None:
-    assert fraction_at_least(0.1) == Fraction(0.1) > Fraction(1, 10)
-    for value in (float("nan"), float("inf")):
-        with pytest.raises(InvalidParameter):
-            fraction_at_least(value)

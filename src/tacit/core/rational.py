@@ -98,13 +98,6 @@ def sqrt_above(value: Fraction, *, bits: int = 64) -> Fraction:
     return Fraction(root, 1 << (shift // 2))
 
 
-def fraction_at_least(value: float) -> Fraction:
-    """The exact value of a float; every float is a rational, so nothing is lost and nothing rounds down."""
-    if not math.isfinite(value):
-        raise InvalidParameter(f"a bound is not finite: {value}")
-    return Fraction(value)
-
-
 def decimal_text(number: Fraction) -> str:
     """A short faithful text: a terminating decimal where there is one, else `p/q`. Reads back to the same value."""
     denominator = number.denominator

@@ -58,7 +58,7 @@ def _in_their_order(plan: Plan, noisy: Noisy, measured: MeasuredColumns) -> NDAr
     if plan.having is not None:
         indices = np.flatnonzero(np.broadcast_to(plan.having.holds(bands), (count,)))
     for item in reversed(plan.order):
-        indices = in_order(indices, _sort_values(item.output, plan, noisy, bands), descending=item.descending)
+        indices = in_order(indices, _sort_values(item.output, noisy, bands), descending=item.descending)
     return indices
 
 
@@ -244,7 +244,7 @@ def _whole(value: NDArray[np.float64]) -> list[int]:
     return [int(number) for number in np.rint(value)]
 
 
-def _sort_values(out: Output, plan: Plan, noisy: Noisy, bands: Sequence[post.Band]) -> Sequence[object]:
+def _sort_values(out: Output, noisy: Noisy, bands: Sequence[post.Band]) -> Sequence[object]:
     if out.key is not None or out.value is None:
         return [key[out.key or 0] for key in noisy.keys]
     if isinstance(out.value, post.Ref) and noisy.columns[out.value.measure].choices is not None:

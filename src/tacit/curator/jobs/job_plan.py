@@ -133,11 +133,6 @@ class SetsPlanner:
         return _made(maker, sets=self._sets)
 
 
-def plan_sets(bound: BoundQuery, policy: Policy, *, price: Loss) -> Job:
-    """Plan every set of a statement."""
-    return SetsPlanner(bound, policy).at(price)
-
-
 def _made(maker: Maker, *, sets: SetQuestions | None = None) -> Job:
     pieces, piece_of = maker.pieces()
     return Job(

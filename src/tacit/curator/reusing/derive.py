@@ -100,7 +100,7 @@ def derived(question: Served, kept: KeptAnswer, answers: AnswerReader, *, picks:
         measurements.append(served)
         derived_columns.append(_summed(kept_column, list(groups.values()), cells))
     outside = finer - picked | {text for text, pick in chosen.items() if pick.outside}
-    how, notes = _said(plan, unpicked=finer - picked, picked=picked, outside=outside, cells=cells)
+    how, notes = _said(unpicked=finer - picked, picked=picked, outside=outside, cells=cells)
     shown = replace(
         plan,
         measurements=tuple(measurements),
@@ -231,7 +231,7 @@ def _summed_noise(
     return replace(measurement, noise=noise, step=step)
 
 
-def _said(plan: Plan, *, unpicked: set[str], picked: set[str], outside: set[str], cells: int) -> tuple[str, list[str]]:
+def _said(*, unpicked: set[str], picked: set[str], outside: set[str], cells: int) -> tuple[str, list[str]]:
     """How the answer was got, and what it is not."""
     notes = []
     if outside:

@@ -148,7 +148,7 @@ def _price_tag(cursor: Cursor, named: Mapping[str, object]) -> PriceTag:
     if cursor.position == 0 and cursor.sees(TokenType.SELECT):
         cursor.skip()
         if cursor.takes("WITH") and cursor.takes("DIFFERENTIAL_PRIVACY"):
-            return google_options(cursor, named)
+            return google_options(cursor)
         if cursor.position == 1:
             return PriceTag()
     first = cursor.first_word()
@@ -159,7 +159,7 @@ def _select(tokens: list[Token], text: str) -> exp.Select | exp.SetOperation:
     try:
         trees = trees_of(tokens, text)
     except SqlglotError as error:
-        raise QuerySyntaxError(_where(error, text), hint=_FORM) from None
+        raise QuerySyntaxError(_where(error), hint=_FORM) from None
     except RecursionError:
         raise QuerySyntaxError("the query is nested too deeply") from None
     except (TypeError, AttributeError, ValueError, LookupError):  # the parser looked for an argument that is not there
@@ -170,7 +170,7 @@ def _select(tokens: list[Token], text: str) -> exp.Select | exp.SetOperation:
     return in_seconds(written_out(without_pivots(tree)))
 
 
-def _where(error: SqlglotError, text: str) -> str:
+def _where(error: SqlglotError) -> str:
     details = getattr(error, "errors", None) or [{}]
     line, column = details[0].get("line"), details[0].get("col")
     near = str(details[0].get("highlight") or "").strip()

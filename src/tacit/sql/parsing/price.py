@@ -83,7 +83,7 @@ def _modifiers(cursor: Cursor, tag: PriceTag) -> PriceTag:
             return tag
 
 
-def google_options(cursor: Cursor, named: Mapping[str, object]) -> PriceTag:
+def google_options(cursor: Cursor) -> PriceTag:
     """`OPTIONS(epsilon=1, delta=1e-6, max_groups_contributed=3, …)`, as BigQuery writes it."""
     if not cursor.takes("OPTIONS"):
         return PriceTag()

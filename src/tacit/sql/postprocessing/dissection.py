@@ -31,11 +31,6 @@ class PostProcessing:
     public: tuple[str, ...]
     text: str
 
-    @property
-    def has_order(self) -> bool:
-        """Whether its rows are in an order that was asked for."""
-        return self.tree.args.get("order") is not None
-
 
 @dataclass(frozen=True, slots=True)
 class Dissected:
@@ -125,7 +120,7 @@ class _Dissection:
             raise _rows_refused()
         else:
             rebuilt = self._parts(node, inside, left_out=("with_",))
-        self._put_names(node, inside, rebuilt)
+        self._put_names(node, rebuilt)
         return rebuilt  # type: ignore[return-value]  # a select or a set operation, as it was
 
     def _split(self, select: exp.Select, names: Names) -> exp.Select:
@@ -135,7 +130,7 @@ class _Dissection:
         self.splits.append(split)
         return split.over()
 
-    def _put_names(self, node: exp.Expr, names: Names, rebuilt: exp.Expr) -> None:
+    def _put_names(self, node: exp.Expr, rebuilt: exp.Expr) -> None:
         """The WITH of a query, as far as it is read over answers."""
         clause = node.args.get("with_")
         if clause is None:

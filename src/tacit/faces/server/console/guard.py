@@ -74,11 +74,6 @@ class Visit:
     visitor: Visitor
     form: Mapping[str, str]
 
-    @property
-    def wants_part(self) -> bool:
-        """Whether a script of ours asks, which puts a part into its place."""
-        return PART in self.request.headers
-
     def text(self, name: str) -> str:
         """A field of the form; an empty text where there is none."""
         return self.form.get(name, "").replace("\r\n", "\n")

@@ -135,11 +135,6 @@ class Fields:
         except UnicodeDecodeError:
             raise CutOff("invalid byte sequence for encoding UTF8") from None
 
-    def rest(self) -> bytes:
-        """What is left."""
-        content, self._at = self._body[self._at :], len(self._body)
-        return content
-
     def ends(self) -> None:
         """Check that nothing is left."""
         if self._at != len(self._body):

@@ -15,7 +15,6 @@ from tacit.faces.catalogue import Catalogue
 from tacit.faces.server.wire.faults import UNCHARGED
 from tacit.faces.server.wire.framing import error_body
 from tacit.faces.server.wire.language.lexer import Lexed
-from tacit.faces.server.wire.language.probes import is_probe
 from tacit.faces.server.wire.language.routing import says_its_price
 from tacit.faces.server.wire.language.texts import question_of
 from tacit.faces.server.wire.outcome import Outcome, message
@@ -69,13 +68,11 @@ class Questions:
     async def answer(
         self, statement: Lexed, values: Parameters, *, announced: tuple[WireColumn, ...] | None = None
     ) -> Outcome:
-        """Its answer, in the types that were announced. What can have no row is not asked, and costs nothing."""
+        """Its answer, in the types that were announced."""
         text = question_of(statement)
         if says_explain(text):
             explained = await self.hub.explain(self._session(), text, values)
             return Outcome("EXPLAIN", PLAN_COLUMN, [[line] for line in str(explained).splitlines()])
-        if is_probe(statement):
-            return Outcome("SELECT {}", announced or await self.columns(statement, values))
         release = await self._asked(statement, text, values)
         columns = self._columns(release.columns, release.shapes)
         if announced is not None and len(announced) != len(columns):

@@ -73,7 +73,7 @@ def prepare(source: TableSource, request: Request, *, population: object | None)
         source.connection, SOURCE, {name: there[name] for name in roles.sensitive},
         hierarchies=request.hierarchies, distances=asked.distances(roles.sensitive),
     )  # fmt: skip
-    tuples, key = _tuples(source, request, columns=columns, codes=codes, secrets=secrets)
+    tuples, key = _tuples(source, request, codes=codes, secrets=secrets)
     if population is not None:
         tuples, key = _with_population(source, tuples, key, codes)
     _enough(tuples, request)
@@ -152,7 +152,6 @@ def _tuples(
     source: TableSource,
     request: Request,
     *,
-    columns: tuple[Column, ...],
     codes: tuple[Code, ...],
     secrets: Mapping[str, Code],
 ) -> tuple[Tuples, Ints]:

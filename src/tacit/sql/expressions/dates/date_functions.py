@@ -72,7 +72,7 @@ def from_dates(
     if taken is not None:
         return _part(taken[0], taken[1], scope, read)
     if isinstance(node, exp.Sub) and _between(node, scope) is not None:
-        return _difference(node, scope, read)
+        return _difference(node, read)
     if isinstance(node, (exp.DateDiff, exp.TimestampDiff)):
         return _counted(node, read)
     if isinstance(node, exp.Anonymous):
@@ -97,7 +97,7 @@ def _between(node: exp.Expression, scope: Scope) -> tuple[exp.Expression, exp.Ex
     return (node.this, node.expression) if both else None
 
 
-def _difference(node: exp.Expression, scope: Scope, read: Callable[[exp.Expression], Instant]) -> g.Grid:
+def _difference(node: exp.Expression, read: Callable[[exp.Expression], Instant]) -> g.Grid:
     later, earlier = read(node.this), read(node.expression)
     if later.kind is earlier.kind is ColumnType.DATE:
         return numbers.difference(later, earlier)

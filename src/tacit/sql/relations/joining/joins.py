@@ -112,7 +112,7 @@ class Joins:
         return condition.sql(self.owner) if isinstance(condition, Same) else [condition]
 
     def _step(self, join: exp.Join, place: int) -> Step:
-        side = self._side(join, place)
+        side = self._side(join)
         conditions, keyed = self._on(join, place, outer=bool(side))
         self._keeps_owners(place, side, keyed=keyed)
         if side and not conditions:
@@ -162,7 +162,7 @@ class Joins:
                 column.set("table", exp.to_identifier(self._holders[column.name]))
         return value
 
-    def _side(self, join: exp.Join, place: int) -> str:
+    def _side(self, join: exp.Join) -> str:
         extra = [name for name, value in join.args.items() if value and name not in _JOIN_ARGS]
         kind = str(join.args.get("kind") or "").upper()
         if extra or kind not in _KINDS:
