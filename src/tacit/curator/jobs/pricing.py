@@ -12,9 +12,9 @@ from tacit.core.running_sum import bounded
 from tacit.curator.jobs.caps import caps
 from tacit.errors import BudgetExceeded, QueryRefused
 from tacit.policy import Policy
-from tacit.sql import AtEpsilon, BoundQuery
+from tacit.sql import AtEpsilon, BoundQuery, DefaultPrice, Query
 
-__all__ = ["Session", "caps", "check_limit", "concentrated", "price"]
+__all__ = ["Session", "caps", "check_limit", "concentrated", "price", "row_price"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,16 @@ def price(bounds: Sequence[BoundQuery], policy: Policy, session: Session) -> Los
     if delta is None and any(not key.is_public for bound in bounds for key in bound.keys):
         delta = session.delta or budget.default_delta
     return Loss(epsilon, delta or 0)
+
+
+def row_price(query: Query, policy: Policy, session: Session, *, what: str) -> Fraction:
+    """The epsilon that a question for rows names, else what the session says, else what the policy says."""
+    if isinstance(query.price, AtEpsilon):
+        return query.price.epsilon
+    epsilon = session.epsilon or policy.budget.default_epsilon if isinstance(query.price, DefaultPrice) else None
+    if epsilon is None:
+        raise QueryRefused(f"{what} have no price: none is named", hint="write DP-SELECT 1 * FROM …")
+    return epsilon
 
 
 def check_limit(epsilon: Fraction, policy: Policy) -> None:

@@ -8,23 +8,20 @@ from functools import lru_cache
 
 import numpy as np
 
-from tacit.accounting import rho_for
-from tacit.core import Budget, Loss, Number, sqrt_above
+from tacit.core import Number
 from tacit.core.digests import digest
 from tacit.engines import Engine, State
 from tacit.errors import InvalidParameter
-from tacit.mechanisms import Gaussian
-from tacit.mechanisms.limits import narrow
-from tacit.noise import MAX_SIGMA, IntArray, Source
+from tacit.noise import IntArray, Source
 from tacit.policy import Policy, resolve_types
 from tacit.release.distributions.distribution import Distribution, covariance, fan_out
 from tacit.release.hierarchies.least_squares import fitted_levels
 from tacit.release.hierarchies.whole import whole_levels
+from tacit.release.noisy_counts import NoisyCounts, noisy_counts
 from tacit.release.publishing import PricedPlan, gaussian_price
 from tacit.release.synthesise.columns import MOST_CELLS, chosen_columns, grid_key, key_of
-from tacit.release.synthesise.counting import MarginalCounter, TablePlan, plan_counts
+from tacit.release.synthesise.counting import MarginalCounter, plan_counts
 from tacit.release.synthesise.fitting.arrays import FloatArray
-from tacit.release.synthesise.fitting.measuring import Meter
 
 MOST_BINS = 1_024
 _FANS = (2, 3, 4, 6, 8, 16)
@@ -57,17 +54,15 @@ class DistributionRequest:
         attribute = counted.attributes[0]
         bins = len(attribute.values or attribute.lows)
         fans = best_fans(bins) if attribute.ordered else ()
-        rho = rho_for(Budget(loss.epsilon, loss.delta))
-        l2 = counted.sensitivity * sqrt_above(Fraction(policy.adjacency.steps))
-        narrow(Gaussian.concentrated(rho / (len(fans) + 1), l2, delta=loss.delta).sigma, most=MAX_SIGMA)
+        noisy = noisy_counts(counted, policy, loss, least=Fraction(1, len(fans) + 1))
         return PricedPlan(
             what="the histogram",
             table=declared.name,
             said=f'HISTOGRAM "{column.name}" BINS {bins} FROM "{declared.name}"',
-            shape=digest(counted.plans[(0,)].key, str(l2), str(fans)),
+            shape=digest(counted.plans[(0,)].key, str(noisy.l2), str(fans)),
             loss=loss,
-            rho=rho,
-            read=lambda state, source: _read(_Planned(counted, loss, rho, l2, fans), state, source),
+            rho=noisy.rho,
+            read=lambda state, source: _read(noisy, state, source, fans=fans),
             pack=Distribution.to_bytes,
             unpack=Distribution.from_bytes,
         )
@@ -92,30 +87,18 @@ def _below(spread: FloatArray) -> float:
     return float(np.mean(np.diag(sums)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Planned:
-    counted: TablePlan
-    loss: Loss
-    rho: Fraction
-    l2: Fraction
-    fans: tuple[int, ...]
-
-
-def _read(plan: _Planned, state: State, source: Source) -> Distribution:
+def _read(plan: NoisyCounts, state: State, source: Source, *, fans: tuple[int, ...]) -> Distribution:
     """The only place where exact counts are. Levels are sums of the same bins: each is moved as far as they are."""
     counted = plan.counted
     attribute = counted.attributes[0]
     bins = len(attribute.values or attribute.lows)
     exact = [MarginalCounter(counted, state)((0,))[:bins]]  # what is NULL is in no bin
     parents: list[IntArray] = []
-    for fan in plan.fans:
+    for fan in fans:
         parents.insert(0, np.arange(len(exact[0])) // fan)
         exact.insert(0, np.bincount(parents[0], exact[0]).astype(np.int64))
     tables: dict[tuple[int, ...], IntArray] = {(level,): counts for level, counts in enumerate(exact)}
-    meter = Meter(
-        tables.__getitem__, counted.sensitivity, plan.rho, weight=counted.weight, delta=plan.loss.delta, source=source,
-        l2=plan.l2,
-    )  # fmt: skip
+    meter = plan.meter(tables.__getitem__, source)
     seen = [meter.measure((level,), Fraction(1, len(exact))) for level in range(len(exact))]
     variances = [each.sigma**2 for each in seen]
     top: IntArray = np.zeros(len(exact[0]), dtype=np.int64)  # one root above all, which was not measured
@@ -127,7 +110,7 @@ def _read(plan: _Planned, state: State, source: Source) -> Distribution:
         attribute=attribute,
         counts=counts[-1][:, 0],
         estimates=fitted.values[-1][:, 0],
-        fans=plan.fans,
+        fans=fans,
         variances=tuple(variances),
         loss=plan.loss,
         rho=plan.rho,

@@ -17,13 +17,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.core import Loss
 from tacit.engines import State
 from tacit.noise import IntArray, Source
 from tacit.release.hierarchies.counts import HierarchicalCounts
 from tacit.release.hierarchies.least_squares import TreeEstimate, fitted_levels
 from tacit.release.hierarchies.tree import PlaceTree
 from tacit.release.hierarchies.whole import whole_levels
+from tacit.release.noisy_counts import NoisyCounts
 from tacit.release.synthesise.counting import MarginalCounter, TablePlan, all_rows
 from tacit.release.synthesise.fitting.arrays import FloatArray
 from tacit.release.synthesise.fitting.measuring import Meter
@@ -44,15 +44,17 @@ class PublicTotals:
 class HierarchyPlan:
     """What is counted, in which places, and how rho is shared out."""
 
-    counted: TablePlan
+    noisy: NoisyCounts
     tree: PlaceTree
-    loss: Loss
-    rho: Fraction
     shares: tuple[Fraction, ...]  # of rho, for each level
     totals: Fraction  # of a level's share, for the totals of its places
     held: int | None  # the lowest level whose totals are public
-    l2: Fraction
     public: PublicTotals | None = None  # what counts those
+
+    @property
+    def counted(self) -> TablePlan:
+        """What is counted."""
+        return self.noisy.counted
 
     @property
     def cells(self) -> int:
@@ -91,10 +93,7 @@ def consistent(
     for level, true in enumerate(exact):
         tables[level, _CELLS], tables[level, _TOTALS] = true, true.sum(axis=1, keepdims=True)
     counted = plan.counted
-    meter = Meter(
-        tables.__getitem__, counted.sensitivity, plan.rho, weight=counted.weight, delta=plan.loss.delta, source=source,
-        l2=plan.l2,
-    )  # fmt: skip
+    meter = plan.noisy.meter(tables.__getitem__, source)
     totals, cells = _estimates(plan, meter, held)
     estimates = [total + rest for total, rest in zip(totals.values, cells.values, strict=True)]
     counts = whole_levels(estimates, plan.tree.parents, totals=held)
@@ -110,8 +109,8 @@ def consistent(
             whole + rest * (1 - 1 / number) for whole, rest in zip(totals.variances, cells.variances, strict=True)
         ),
         moved=tuple((found - wanted).astype(np.float32) for found, wanted in zip(counts, estimates, strict=True)),
-        loss=plan.loss,
-        rho=plan.rho,
+        loss=plan.noisy.loss,
+        rho=plan.noisy.rho,
         held=None if plan.held is None else plan.tree.levels[plan.held],
     )
 

@@ -6,21 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tacit.accounting import rho_for
-from tacit.core import Budget, Number, rational, sqrt_above
+from tacit.core import Number, rational
 from tacit.core.digests import digest
 from tacit.curator.forms.extras import needs
 from tacit.curator.measuring.measure import listed
 from tacit.engines import Engine
 from tacit.errors import InvalidParameter, QueryRefused
-from tacit.mechanisms import Gaussian
-from tacit.mechanisms.limits import narrow
-from tacit.noise import MAX_SIGMA
 from tacit.policy import ColumnPolicy, ListDomain, Policy, TableDomain, TablePolicy, fold, resolve_types
 from tacit.release.hierarchies.counts import HierarchicalCounts
 from tacit.release.hierarchies.measuring import HierarchyPlan, PublicTotals, read_hierarchy
 from tacit.release.hierarchies.tree import PlaceTree, tree_of
 from tacit.release.hierarchies.whole import EXTRA
+from tacit.release.noisy_counts import noisy_counts
 from tacit.release.publishing import PricedPlan, check_public_totals, gaussian_price
 from tacit.release.synthesise.columns import ColumnKey, chosen_columns, key_of
 from tacit.release.synthesise.counting import TablePlan, plan_all_rows, plan_counts
@@ -62,28 +59,24 @@ class HierarchyRequest:
         axes = tuple(range(len(keys)))
         counted = plan_counts(typed, engine, declared, keys=keys, axes=[axes], most=MOST_PLACES)
         tree = tree_of(self.levels, lines, leaf=place.name, values=counted.attributes[0].values)
-        rho = rho_for(Budget(loss.epsilon, loss.delta))
         held = _held(declared, typed, tree, counted)
+        shares = shares_of_levels(self.shares, tree.levels)
+        least = min(share for share in shares if share) * min(_TOTALS, 1 - _TOTALS)
         planned = HierarchyPlan(
-            counted=counted,
+            noisy=noisy_counts(counted, policy, loss, least=least),
             tree=tree,
-            loss=loss,
-            rho=rho,
-            shares=shares_of_levels(self.shares, tree.levels),
+            shares=shares,
             totals=_TOTALS,
             held=held,
             public=_public(typed, engine, declared, keys[0], held=held),
-            l2=counted.sensitivity * sqrt_above(Fraction(policy.adjacency.steps)),
         )
-        least = min(share for share in planned.shares if share) * min(_TOTALS, 1 - _TOTALS)
-        narrow(Gaussian.concentrated(rho * least, planned.l2, delta=loss.delta).sigma, most=MAX_SIGMA)
         return PricedPlan(
             what="the hierarchy",
             table=declared.name,
             said=_said(planned),
             shape=_digest(planned),
             loss=loss,
-            rho=rho,
+            rho=planned.noisy.rho,
             read=lambda state, source: read_hierarchy(planned, state, source),
             pack=HierarchicalCounts.to_bytes,
             unpack=HierarchicalCounts.from_bytes,
@@ -167,4 +160,6 @@ def _said(plan: HierarchyPlan) -> str:
 
 def _digest(plan: HierarchyPlan) -> str:
     (counted,) = plan.counted.plans.values()
-    return digest(counted.key, str(plan.shares), str(plan.totals), str(plan.held), str(plan.l2), repr(plan.tree.paths))
+    return digest(
+        counted.key, str(plan.shares), str(plan.totals), str(plan.held), str(plan.noisy.l2), repr(plan.tree.paths)
+    )

@@ -7,24 +7,21 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.accounting import rho_for
-from tacit.core import Budget, Loss, Number, sqrt_above
+from tacit.core import Number
 from tacit.core.digests import digest
 from tacit.engines import Engine, State
 from tacit.errors import InvalidParameter
-from tacit.mechanisms import Gaussian
-from tacit.mechanisms.limits import narrow
-from tacit.noise import MAX_SIGMA, IntArray, Source
+from tacit.noise import IntArray, Source
 from tacit.policy import Policy, resolve_types
 from tacit.release.maps.heatmap import Heatmap
 from tacit.release.maps.quadtree import grown
+from tacit.release.noisy_counts import NoisyCounts, noisy_counts
 from tacit.release.publishing import PricedPlan, gaussian_price
 from tacit.release.synthesise.columns import Attribute, chosen_columns, grid_key
-from tacit.release.synthesise.counting import MarginalCounter, TablePlan, plan_counts
-from tacit.release.synthesise.fitting.measuring import Meter
+from tacit.release.synthesise.counting import MarginalCounter, plan_counts
 
 MOST_DEPTH = 10
-_LEAST_SHARE = 100  # no level has less than one part in so many of rho
+_LEAST_SHARE = Fraction(1, 100)  # of rho: no level has less
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,57 +47,42 @@ class HeatmapRequest:
         columns = chosen_columns(declared, (self.x, self.y))
         keys = [grid_key(declared, column, most=2**self.depth) for column in columns]
         counted = plan_counts(typed, engine, declared, keys=keys, axes=[(0, 1)], most=2**self.depth)
-        rho = rho_for(Budget(loss.epsilon, loss.delta))
-        l2 = counted.sensitivity * sqrt_above(Fraction(policy.adjacency.steps))
-        narrow(Gaussian.concentrated(rho / _LEAST_SHARE, l2, delta=loss.delta).sigma, most=MAX_SIGMA)
+        noisy = noisy_counts(counted, policy, loss, least=_LEAST_SHARE)
         unit = str(typed.unit_of(declared.name))
         x, y = (f'"{column.name}"' for column in columns)
         return PricedPlan(
             what="the heatmap",
             table=declared.name,
             said=f'HEATMAP {x}, {y} DEPTH {self.depth} FROM "{declared.name}"',
-            shape=digest(counted.plans[0, 1].key, str(l2)),
+            shape=digest(counted.plans[0, 1].key, str(noisy.l2)),
             loss=loss,
-            rho=rho,
-            read=lambda state, source: _read(_Planned(counted, loss, rho, l2, self.depth, unit), state, source),
+            rho=noisy.rho,
+            read=lambda state, source: _read(noisy, state, source, depth=self.depth, unit=unit),
             pack=Heatmap.to_bytes,
             unpack=Heatmap.from_bytes,
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Planned:
-    counted: TablePlan
-    loss: Loss
-    rho: Fraction
-    l2: Fraction
-    depth: int
-    unit: str
-
-
-def _read(plan: _Planned, state: State, source: Source) -> Heatmap:
+def _read(plan: NoisyCounts, state: State, source: Source, *, depth: int, unit: str) -> Heatmap:
     """The only place where exact counts are: each level has noise before the next is looked at."""
     counted = plan.counted
     exact = MarginalCounter(counted, state)((0, 1))
     across, up = counted.attributes
-    grid: IntArray = np.zeros((2**plan.depth, 2**plan.depth), dtype=np.int64)
+    grid: IntArray = np.zeros((2**depth, 2**depth), dtype=np.int64)
     grid[: len(up.lows), : len(across.lows)] = exact[: len(across.lows), : len(up.lows)].T  # what is NULL is nowhere
     tables: dict[tuple[int, ...], IntArray] = {}
-    meter = Meter(
-        tables.__getitem__, counted.sensitivity, plan.rho, weight=counted.weight, delta=plan.loss.delta, source=source,
-        l2=plan.l2,
-    )  # fmt: skip
-    found = grown(meter, grid, tables, depth=plan.depth)
+    meter = plan.meter(tables.__getitem__, source)
+    found = grown(meter, grid, tables, depth=depth)
     return Heatmap(
         table=counted.table,
         names=(across.name, up.name),
         starts=(_value(across, 0), _value(up, 0)),
         widths=(_width(across), _width(up)),
-        depth=plan.depth,
+        depth=depth,
         squares=found,
         loss=plan.loss,
         rho=plan.rho,
-        unit=plan.unit,
+        unit=unit,
     )
 
 

@@ -11,24 +11,22 @@ from statistics import NormalDist
 
 import numpy as np
 
-from tacit.core import Number
 from tacit.curator.computing.computing import apart
 from tacit.curator.explaining.explain import Explanation
 from tacit.curator.forms.release import Receipt, Release
 from tacit.curator.forms.shape import ColumnShape
-from tacit.curator.jobs.pricing import Session
-from tacit.engines.answers.process import SHARED, AnswerEngine, CodedTable, Computed, ComputingFailed
+from tacit.curator.jobs.pricing import Session, row_price
+from tacit.engines.answers.process import SHARED, AnswerEngine, CodedTable, Computed
 from tacit.errors import QueryRefused
 from tacit.policy import fold, resolve_types
 from tacit.release.publishing import PricedPlan, Publisher
 from tacit.release.responses.perturbed import PerturbedTable
 from tacit.release.responses.request import ResponseRequest
-from tacit.release.synthesise.asking.held_rows import MOST_DRAWN, held_rows, rehearsed_rows
+from tacit.release.synthesise.asking.held_rows import MOST_DRAWN, held_rows, looked_at, rehearsed_rows
 from tacit.release.synthesise.columns import MOST_CELLS, Attribute, chosen_columns, key_of, refuse_unit
 from tacit.release.synthesise.conditions import cells_meeting
 from tacit.release.synthesise.counting import plan_counts
 from tacit.release.synthesise.table import SyntheticTable
-from tacit.sql import AtEpsilon, DefaultPrice
 from tacit.sql.binding.responses import ResponseCondition, ResponseQuestion
 
 MOST_GROUPS = 10_000
@@ -118,7 +116,7 @@ class ResponseAnswers:
         refuse_unit(table, asked.needed)
         wanted = {fold(table.column(name).name) for name in asked.needed}
         ordered = tuple(column.name for column in table.columns if fold(column.name) in wanted)
-        epsilon = _epsilon(asked, session, policy.budget.default_epsilon)
+        epsilon = row_price(query, policy, session, what="responses")
         return ResponseRequest(
             table.name, ordered, epsilon, query.delta or session.delta, query.fresh, request_id
         )  # fmt: skip
@@ -142,13 +140,7 @@ class ResponseAnswers:
         return attributes
 
     def _computed(self, text: str, held: CodedTable) -> Computed:
-        try:
-            (computed,) = self.engine.compute([text], [held])
-        except ComputingFailed as failed:
-            raise QueryRefused(
-                f"the responses could not be looked at: {str(failed)[:200]}", hint="WHERE is DuckDB's SQL here"
-            ) from None
-        return computed
+        return looked_at(self.engine, text, [held], what="the responses")
 
     def _rows(
         self, asked: ResponseQuestion, table: PerturbedTable
@@ -201,16 +193,6 @@ def _values(attribute: Attribute) -> list[object]:
 
 def _named(attributes: Sequence[Attribute], name: str) -> Attribute:
     return next(each for each in attributes if fold(each.name) == fold(name))
-
-
-def _epsilon(asked: ResponseQuestion, session: Session, default: Fraction | None) -> Number:
-    price = asked.query.price
-    if isinstance(price, AtEpsilon):
-        return price.epsilon
-    epsilon = session.epsilon or default if isinstance(price, DefaultPrice) else None
-    if epsilon is None:
-        raise QueryRefused("responses have no price: none is named", hint="write DP-SELECT 1 * FROM …")
-    return epsilon
 
 
 def _outputs(

@@ -8,8 +8,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from tacit.engines.answers.process import CodedTable
+from tacit.engines.answers.process import AnswerEngine, CodedTable, Computed, ComputingFailed, HeldTable
 from tacit.engines.columns import SQL_TYPES
+from tacit.errors import QueryRefused
 from tacit.noise import IntArray
 from tacit.policy import fold
 from tacit.release.synthesise.columns import Attribute
@@ -51,6 +52,22 @@ def _coded(table: SyntheticTable, index: int) -> tuple[list[object], IntArray]:
     only = (table.attributes[index],)
     (values,) = SyntheticTable(table.name, only, (distinct // widest,), (distinct % widest,)).lists()
     return values, places.astype(np.int64)
+
+
+def looked_at(
+    engine: AnswerEngine,
+    text: str,
+    tables: Sequence[HeldTable | CodedTable],
+    *,
+    what: str,
+    hint: str = "WHERE is DuckDB's SQL here",
+) -> Computed:
+    """What one SELECT gives over released rows; refused in our own words where it cannot be computed."""
+    try:
+        (computed,) = engine.compute([text], tables)
+    except ComputingFailed as failed:
+        raise QueryRefused(f"{what} could not be looked at: {str(failed)[:200]}", hint=hint) from None
+    return computed
 
 
 def rehearsed_rows(name: str, attributes: Sequence[Attribute]) -> CodedTable:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tacit.core import Number
 from tacit.curator.computing.computing import apart
 from tacit.curator.explaining.explain import Explanation
 from tacit.curator.forms.release import Receipt, Release
 from tacit.curator.forms.shape import ColumnShape
-from tacit.curator.jobs.pricing import Session
-from tacit.engines.answers.process import SHARED, AnswerEngine, CodedTable, Computed, ComputingFailed
-from tacit.errors import QueryRefused
+from tacit.curator.jobs.pricing import Session, row_price
+from tacit.engines.answers.process import SHARED, AnswerEngine, CodedTable, Computed
 from tacit.policy import fold, resolve_types
 from tacit.release.publishing import Publisher
 from tacit.release.synthesise.asking.held_rows import (
@@ -20,12 +18,12 @@ from tacit.release.synthesise.asking.held_rows import (
     SYNTHETIC_ROWS,
     drawn_rows,
     held_rows,
+    looked_at,
     rehearsed_rows,
 )
 from tacit.release.synthesise.columns import Attribute, modelled_columns, refuse_unit
 from tacit.release.synthesise.model import SyntheticModel
 from tacit.release.synthesise.request import SynthesisPlan, SynthesisRequest, plan_synthesis
-from tacit.sql import AtEpsilon, DefaultPrice
 from tacit.sql.binding.rows import RowQuestion, refuse_unpriced
 
 _TABLE = "synthetic"
@@ -103,30 +101,14 @@ class RowAnswers:
         modelled = modelled_columns(table)
         missing = [name for name in asked.needed if fold(name) not in set(map(fold, modelled))]
         columns = tuple(missing) if missing else () if not asked.columns else modelled
-        epsilon = _epsilon(asked, session, policy.budget.default_epsilon)
+        epsilon = row_price(asked.query, policy, session, what="rows")
         delta = asked.query.delta or session.delta
         return SynthesisRequest(
             table.name, epsilon, delta, columns, fresh=asked.query.fresh, request_id=request_id, enough=asked.needed
         )
 
     def _looked_at(self, asked: RowQuestion, held: CodedTable) -> Computed:
-        try:
-            (computed,) = self.engine.compute([asked.text(_TABLE)], [held])
-        except ComputingFailed as failed:
-            raise QueryRefused(
-                f"the synthetic rows could not be looked at: {str(failed)[:200]}", hint="WHERE is DuckDB's SQL here"
-            ) from None
-        return computed
-
-
-def _epsilon(asked: RowQuestion, session: Session, default: Fraction | None) -> Number:
-    price = asked.query.price
-    if isinstance(price, AtEpsilon):
-        return price.epsilon
-    epsilon = session.epsilon or default if isinstance(price, DefaultPrice) else None
-    if epsilon is None:
-        raise QueryRefused("rows have no price: none is named", hint="write DP-SELECT 1 * FROM …")
-    return epsilon
+        return looked_at(self.engine, asked.text(_TABLE), [held], what="the synthetic rows")
 
 
 def _shown(asked: RowQuestion, plan: SynthesisPlan) -> tuple[Attribute, ...]:

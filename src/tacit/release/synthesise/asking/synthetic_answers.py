@@ -20,7 +20,7 @@ from tacit.curator.forms.release import Receipt, Release
 from tacit.curator.forms.shape import computed_shape
 from tacit.curator.jobs.pricing import Session
 from tacit.curator.reusing.reuse import data_version, shelf_of
-from tacit.engines.answers.process import SHARED, AnswerEngine, CodedTable, Computed, ComputingFailed
+from tacit.engines.answers.process import SHARED, AnswerEngine, CodedTable, Computed
 from tacit.errors import QueryRefused
 from tacit.ledger import KeptAnswer
 from tacit.policy import Accounting, fold, resolve_types
@@ -32,6 +32,7 @@ from tacit.release.synthesise.asking.held_rows import (
     drawn_rows,
     error_note,
     held_rows,
+    looked_at,
     model_note,
     rehearsed_rows,
 )
@@ -127,15 +128,9 @@ class SyntheticAnswers:
         schema = self.publisher.engine.schema()
         tables = [public_table(name, schema, self.publisher.engine) for name in public.values()]
         names = public | {fold(SYNTHETIC + typed): _held_name(each.model) for typed, each in models.items()}
-        try:
-            (computed,) = self.engine.compute([asked.text(names)], [*held, *tables])
-        except ComputingFailed as failed:
-            columns = ", ".join(column.name for each in models.values() for column in each.model.attributes)
-            raise QueryRefused(
-                f"the synthetic rows could not be looked at: {str(failed)[:200]}",
-                hint=f"nothing was charged; the SELECT is DuckDB's SQL, and the model has {columns[:200]}",
-            ) from None
-        return computed
+        columns = ", ".join(column.name for each in models.values() for column in each.model.attributes)
+        hint = f"nothing was charged; the SELECT is DuckDB's SQL, and the model has {columns[:200]}"
+        return looked_at(self.engine, asked.text(names), [*held, *tables], what="the synthetic rows", hint=hint)
 
     # ── which model ──────────────────────────────────────────────────────────────────────────────────────────────────
 
