@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, Unpack
 
 from tacit.core import NOTHING, Budget, Loss, Number
 from tacit.curator.answering import Answered, JobRunner, Requester
@@ -22,6 +22,7 @@ from tacit.curator.jobs.inquiry import Replayed, asked_again, is_batch
 from tacit.curator.jobs.job import Job
 from tacit.curator.jobs.job_plan import (
     BatchPlanner,
+    BatchPrice,
     Question,
     SetsPlanner,
     SharedPlanner,
@@ -230,13 +231,11 @@ class Curator:
         questions: Sequence[Question],
         *,
         session: Session,
-        epsilon: Number | None = None,
-        within: Number | str | None = None,
-        delta: Number | None = None,
+        **price: Unpack[BatchPrice],
     ) -> Explanation:
         """What a batch would cost, how it would be answered, and what that gains: free of charge."""
         analyst = self.policy.analyst(session.analyst)
-        job = self._batch(questions, session=session, epsilon=epsilon, within=within, delta=delta)
+        job = self._batch(questions, session=session, **price)
         texts = [question if isinstance(question, str) else question[0] for question in questions]
         with planning():
             shown = explain_batch(job, texts, dialect=self._engine.dialect)
@@ -248,9 +247,9 @@ class Curator:
         questions: Sequence[Question],
         *,
         session: Session,
-        epsilon: Number | None,
-        within: Number | str | None,
-        delta: Number | None,
+        epsilon: Number | None = None,
+        within: Number | str | None = None,
+        delta: Number | None = None,
     ) -> Job:
         if (epsilon is None) == (within is None):
             raise InvalidParameter("a batch has one price: give epsilon, or within and the price is found")

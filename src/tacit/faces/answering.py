@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, Unpack
 
-from tacit.core import Number
 from tacit.curator import Explanation, Release, Session
 from tacit.curator.forms.batch_release import BatchRelease
-from tacit.curator.jobs.job_plan import BatchOptions, Question
+from tacit.curator.jobs.job_plan import BatchOptions, BatchPrice, Question
 from tacit.faces.budget_status import BudgetStatus
 from tacit.ledger import Entry
 from tacit.sql import Parameters, says_explain
@@ -38,13 +37,7 @@ class KeepsAccounts(Protocol):
         """Say what a question would cost."""
 
     def explain_batch(
-        self,
-        questions: Sequence[Question],
-        *,
-        session: Session,
-        epsilon: Number | None = None,
-        within: Number | str | None = None,
-        delta: Number | None = None,
+        self, questions: Sequence[Question], *, session: Session, **price: Unpack[BatchPrice]
     ) -> Explanation:
         """The same of several questions for one price."""
 

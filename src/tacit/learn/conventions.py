@@ -98,6 +98,25 @@ class Learner:
         return columns
 
 
+class ClassLearner(Learner):
+    """A classifier: it has `predict_proba`, and here is what follows from it."""
+
+    classes_: NDArray[Any]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's names
+        """The probability of each class, for each row."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """The likeliest class of each row."""
+        likely: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return likely
+
+    def score(self, X: Any, y: Any) -> float:  # noqa: N803
+        """How often the likeliest class is the true one: exact, and so not private."""
+        return float(np.mean(self.predict(X) == np.asarray(y)))
+
+
 def columns_of(rows: Any) -> list[NDArray[Any]]:
     """The columns of a table: of a frame by its names, of anything else by place."""
     if hasattr(rows, "toarray"):

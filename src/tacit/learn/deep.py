@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tacit.core import Event, Loss, Number, rational
 from tacit.errors import InvalidParameter, TacitError
-from tacit.learn.conventions import Learner, columns_of, labels_of, target_of
+from tacit.learn.conventions import ClassLearner, columns_of, labels_of, target_of
 from tacit.learn.networks.network_plan import plan_network
 from tacit.learn.networks.noisy_descent import clip_rows, descended
 from tacit.learn.sums.moments import GRID, Scaled, design, scaled
@@ -31,7 +31,7 @@ except ImportError:
 Floats = NDArray[np.float64]
 
 
-class TorchClassifier(Learner):
+class TorchClassifier(ClassLearner):
     """Any number of classes, told apart by a module that makes as many numbers of a row; trained as the network is.
 
     Columns are scaled by their declared bounds into [−1, 1]; a list of categories becomes a column for each. Each round
@@ -48,7 +48,6 @@ class TorchClassifier(Learner):
 
     _many_classes = True
     scaled_: tuple[Scaled, ...]
-    classes_: NDArray[Any]
     module_: Any
     loss_: Loss
     event_: Event
@@ -97,15 +96,6 @@ class TorchClassifier(Learner):
         with torch.no_grad():
             probabilities: NDArray[np.float64] = torch.softmax(self.module_(rows).double(), dim=1).numpy()
         return probabilities
-
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """The likeliest class of each row."""
-        likely: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
-        return likely
-
-    def score(self, X: Any, y: Any) -> float:  # noqa: N803
-        """How often the likeliest class is the true one: exact, and so not private."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))
 
 
 def checked(module: Any, step: Any) -> Any:

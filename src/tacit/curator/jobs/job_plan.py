@@ -26,12 +26,17 @@ _R = TypeVar("_R")
 Question = str | tuple[str, Parameters]
 
 
-class BatchOptions(TypedDict, total=False):
-    """What may be said of a batch beside its questions: its price or its accuracy, and how it is asked."""
+class BatchPrice(TypedDict, total=False):
+    """What a batch costs: `epsilon`, or the least whose errors are `within`; and the delta of it."""
 
     epsilon: Number | None
     within: Number | str | None
     delta: Number | None
+
+
+class BatchOptions(BatchPrice, total=False):
+    """What may be said of a batch beside its questions: its price or its accuracy, and how it is asked."""
+
     request_id: str | None
     fresh: bool
 

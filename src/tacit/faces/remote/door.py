@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from tacit.core import Number, positive, probability
 from tacit.curator import Explanation, Release, Session
 from tacit.curator.forms.batch_release import BatchRelease
-from tacit.curator.jobs.job_plan import Question
+from tacit.curator.jobs.job_plan import BatchOptions, BatchPrice, Question
 from tacit.errors import InvalidParameter, ServerUnreachable
 from tacit.faces.budget_status import BudgetStatus
 from tacit.faces.catalogue import Catalogue
@@ -43,19 +43,11 @@ class RemoteDoor:
         return _read(release_of, self.server.post("/v1/query", body, key=_key(request_id)))
 
     def batch(
-        self,
-        questions: Sequence[Question],
-        *,
-        session: Session,
-        epsilon: Number | None = None,
-        within: Number | str | None = None,
-        delta: Number | None = None,
-        request_id: str | None = None,
-        fresh: bool = False,
+        self, questions: Sequence[Question], *, session: Session, **options: Unpack[BatchOptions]
     ) -> BatchRelease:
         """The server's answers, for one price."""
-        body = batch_body(questions, epsilon=epsilon, within=within, delta=delta, fresh=fresh)
-        return _read(batch_of, self.server.post("/v1/batch", body, key=_key(request_id)))
+        key = _key(options.get("request_id"))
+        return _read(batch_of, self.server.post("/v1/batch", batch_body(questions, options), key=key))
 
     def explain(self, text: str, parameters: Parameters = (), *, session: Session) -> Explanation:
         """What the question would cost."""
@@ -63,16 +55,10 @@ class RemoteDoor:
         return _read(explanation_of, self.server.post("/v1/explain", body))
 
     def explain_batch(
-        self,
-        questions: Sequence[Question],
-        *,
-        session: Session,
-        epsilon: Number | None = None,
-        within: Number | str | None = None,
-        delta: Number | None = None,
+        self, questions: Sequence[Question], *, session: Session, **price: Unpack[BatchPrice]
     ) -> Explanation:
         """What a batch would cost."""
-        body = batch_body(questions, epsilon=epsilon, within=within, delta=delta, fresh=False)
+        body = batch_body(questions, price)
         return _read(explanation_of, self.server.post("/v1/explain", body))
 
     def status(self, analyst: str) -> BudgetStatus:

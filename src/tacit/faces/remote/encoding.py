@@ -9,7 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from tacit.core import Number, decimal_text
-from tacit.curator.jobs.job_plan import Question
+from tacit.curator.jobs.job_plan import BatchOptions, BatchPrice, Question
 from tacit.errors import InvalidParameter
 from tacit.sql import Parameters
 
@@ -19,23 +19,16 @@ def question_body(sql: str, parameters: Parameters, *, epsilon: Fraction | None,
     return _json({"sql": sql, "parameters": _parameters(parameters), **_prices(epsilon=epsilon, delta=delta)})
 
 
-def batch_body(
-    questions: Sequence[Question],
-    *,
-    epsilon: Number | None,
-    within: Number | str | None,
-    delta: Number | None,
-    fresh: bool,
-) -> str:
-    """Several questions for one price."""
+def batch_body(questions: Sequence[Question], options: BatchOptions | BatchPrice) -> str:
+    """Several questions for one price. The id of the request goes beside it."""
     listed = [
         {"sql": question, "parameters": []}
         if isinstance(question, str)
         else {"sql": question[0], "parameters": _parameters(question[1])}
         for question in questions
     ]
-    prices = _prices(epsilon=epsilon, within=within, delta=delta)
-    return _json({"questions": listed, **prices, **({"fresh": True} if fresh else {})})
+    prices = _prices(epsilon=options.get("epsilon"), within=options.get("within"), delta=options.get("delta"))
+    return _json({"questions": listed, **prices, **({"fresh": True} if options.get("fresh") else {})})
 
 
 def _prices(**amounts: Number | str | None) -> dict[str, object]:

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from tacit.core import Number, positive, probability
 from tacit.curator import Curator, Explanation, Release, Session
 from tacit.curator.forms.batch_release import BatchRelease
-from tacit.curator.jobs.job_plan import Question
+from tacit.curator.jobs.job_plan import BatchOptions, BatchPrice, Question
 from tacit.errors import EngineError, PolicyError, TacitError
 from tacit.faces.budget_status import BudgetStatus, budget_status
 from tacit.faces.catalogue import Catalogue, catalogue
@@ -131,20 +131,11 @@ class Hub:
         return answer
 
     async def batch(
-        self,
-        session: Session,
-        questions: Sequence[Question],
-        *,
-        epsilon: Number | None = None,
-        within: Number | str | None = None,
-        delta: Number | None = None,
-        request_id: str | None = None,
-        fresh: bool = False,
+        self, session: Session, questions: Sequence[Question], **options: Unpack[BatchOptions]
     ) -> BatchRelease:
         """Answer several questions for one price."""
-        price = {"epsilon": epsilon, "within": within, "delta": delta}
-        options = {"session": session, **price, "request_id": request_id, "fresh": fresh}
-        answer: BatchRelease = await self._in_slots(session, CuratorCall("batch", (questions,), options))
+        call = CuratorCall("batch", (questions,), {"session": session, **options})
+        answer: BatchRelease = await self._in_slots(session, call)
         return answer
 
     async def explain(self, session: Session, sql: str, parameters: Parameters = ()) -> Explanation:
@@ -155,17 +146,11 @@ class Hub:
         return explanation
 
     async def explain_batch(
-        self,
-        session: Session,
-        questions: Sequence[Question],
-        *,
-        epsilon: Number | None = None,
-        within: Number | str | None = None,
-        delta: Number | None = None,
+        self, session: Session, questions: Sequence[Question], **price: Unpack[BatchPrice]
     ) -> Explanation:
         """The same of several questions for one price."""
-        options = {"session": session, "epsilon": epsilon, "within": within, "delta": delta}
-        explanation: Explanation = await self._turn(session, CuratorCall("explain_batch", (questions,), options))
+        call = CuratorCall("explain_batch", (questions,), {"session": session, **price})
+        explanation: Explanation = await self._turn(session, call)
         return explanation
 
     async def replay(self, session: Session, entry: str) -> Release | BatchRelease | None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tacit.core import Event, Loss, Number, rational
 from tacit.errors import InvalidParameter
-from tacit.learn.conventions import Learner, columns_of, labels_of, target_of
+from tacit.learn.conventions import ClassLearner, columns_of, labels_of, target_of
 from tacit.learn.networks.network_plan import NetworkPlan, plan_network
 from tacit.learn.networks.noisy_descent import clip_rows, descended
 from tacit.learn.sums.moments import GRID, Scaled, design, scaled
@@ -24,7 +24,7 @@ _MOST_CLASSES = 1 << 11  # of which a double holds every sum (`exact_product`)
 _CHUNK = 1 << 21  # numbers held at once of the gradients of single rows
 
 
-class NetworkClassifier(Learner):
+class NetworkClassifier(ClassLearner):
     """One hidden layer, or none, and any number of classes; trained by gradients clipped row by row.
 
     Each round takes every row with probability `sampling`, clips each row's own gradient to length 1, rounds it towards
@@ -40,7 +40,6 @@ class NetworkClassifier(Learner):
 
     _many_classes = True
     scaled_: tuple[Scaled, ...]
-    classes_: NDArray[Any]
     inner_: NDArray[np.float64]
     outer_: NDArray[np.float64]
     loss_: Loss
@@ -94,16 +93,6 @@ class NetworkClassifier(Learner):
         columns = self._columns(X)
         rows = design(self.scaled_, columns) / GRID
         return Layers(self.inner_, self.outer_).forward(rows)[1]
-
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """The likeliest class of each row."""
-        best = self.predict_proba(X).argmax(axis=1)
-        likely: NDArray[Any] = self.classes_[best]
-        return likely
-
-    def score(self, X: Any, y: Any) -> float:  # noqa: N803
-        """How often the likeliest class is the true one: exact, and so not private."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

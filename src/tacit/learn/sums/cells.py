@@ -51,6 +51,17 @@ _MOST_CELLS = 4_096
 _FAR = 10**150  # beyond which doubles run out of room
 
 
+def numbers_of(column: NDArray[Any], name: str) -> NDArray[np.float64]:
+    """A column that was declared a number, as doubles; refused where a cell is none."""
+    try:
+        return column.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameter(
+            f"the column {name} is declared a number, and holds something else: a cell could not be converted to float",
+            hint="declare its categories as a list",
+        ) from None
+
+
 @dataclass(frozen=True, slots=True)
 class FeatureCells:
     """The cells of one column: between `edges`, or one for each of `values`; and a last one for whatever is missing.
@@ -86,14 +97,7 @@ class FeatureCells:
         if self.values:
             index = {value: position for position, value in enumerate(self.values)}
             return np.array([_found(index, value) for value in column.tolist()], dtype=np.int32)
-        try:
-            numbers = column.astype(np.float64)
-        except (TypeError, ValueError):
-            raise InvalidParameter(
-                f"the column {self.name} is declared a number, and holds something else: a cell could not be converted "
-                "to float",
-                hint="declare its categories as a list",
-            ) from None
+        numbers = numbers_of(column, self.name)
         places = np.searchsorted(np.array([float(edge) for edge in self.edges]), numbers, side="right")
         return np.where(np.isnan(numbers), len(self.edges) + 1, places).astype(np.int32)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tacit.core import ComposedEvent, Event, Loss, rational, sqrt_above
 from tacit.errors import InvalidParameter
-from tacit.learn.sums.cells import STANDARD
+from tacit.learn.sums.cells import STANDARD, numbers_of
 from tacit.mechanisms import Gaussian
 from tacit.noise import IntArray, Source
 
@@ -53,14 +53,7 @@ class Scaled:
         if self.values:
             cells = column.tolist()
             return np.array([[GRID * (cell == value) for value in self.values] for cell in cells], dtype=np.float64)
-        try:
-            numbers = column.astype(np.float64)
-        except (TypeError, ValueError):
-            raise InvalidParameter(
-                f"the column {self.name} is declared a number, and holds something else: a cell could not be converted "
-                "to float",
-                hint="declare its categories as a list",
-            ) from None
+        numbers = numbers_of(column, self.name)
         half = (self.upper - self.lower) / (4 * GRID)  # of a step
         low, high = float(self.lower + half), float(self.upper - half)
         inside = np.where((numbers >= low) & (numbers < high), numbers, float(self.lower))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tacit.core import Adjacency, Event, Loss, Number
 from tacit.errors import InvalidParameter
-from tacit.learn.conventions import Learner, columns_of, labels_of, names_of, target_of
+from tacit.learn.conventions import ClassLearner, Learner, columns_of, labels_of, names_of, target_of
 from tacit.learn.sums.array_rows import ArrayCells, ArrayRows
 from tacit.learn.sums.cells import FeatureCells
 from tacit.learn.sums.moments import Scaled, design
@@ -137,8 +137,8 @@ class SumsLearner(Learner):
         return labels_of(truth, getattr(self, "classes", None))
 
 
-class SumsClassifier(SumsLearner):
-    """A classifier among them: it has `predict_proba`, and here is what follows from it."""
+class SumsClassifier(ClassLearner, SumsLearner):
+    """A classifier among them."""
 
     classes: Sequence[Any] | None
 
@@ -155,10 +155,6 @@ class SumsClassifier(SumsLearner):
         self.epsilon, self.delta, self.max_rows = epsilon, delta, max_rows
         self.features, self.classes, self.source = features, classes, source
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's names
-        """The probability of each class, for each row."""
-        raise NotImplementedError
-
     @property
     def can_count_right(self) -> bool:
         """Whether `right_in` knows how: of models whose classes are told apart by one sum."""
@@ -167,16 +163,6 @@ class SumsClassifier(SumsLearner):
     def right_in(self, data: Any) -> int:
         """Of how many rows a fitted model of two classes tells the class, added up by whoever adds up."""
         raise NotImplementedError
-
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """The likeliest class of each row."""
-        best = self.predict_proba(X).argmax(axis=1)
-        likely: NDArray[Any] = self.classes_[best]
-        return likely
-
-    def score(self, X: Any, y: Any) -> float:  # noqa: N803
-        """How often the likeliest class is the true one: exact, and so not private."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))
 
 
 def in_arrays(study: Study, columns: Sequence[NDArray[Any]], truth: NDArray[Any], *, classes: int) -> Any:
