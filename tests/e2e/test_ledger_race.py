@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-import tacit.ledger
+from support.ledgers import CLIENTS, race
 from tacit.ledger import verify_file
 
-PROCESSES, CLIENTS = 8, 8
 PROGRAM = Path(__file__).with_name("ledger_race.py")
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(tacit.ledger.__file__).parents[2])}
 
 
-def race(ledger: Path, *, epsilon: str, twin: str) -> int:
-    """How many answers were released."""
-    command = [sys.executable, str(PROGRAM), str(ledger), str(CLIENTS), epsilon, twin]
-    racers = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
-        for _ in range(PROCESSES)
-    ]
-    assert [racer.stdout.readline() for racer in racers] == ["ready\n"] * PROCESSES
-    for racer in racers:
-        racer.stdin.write("go\n")
-        racer.stdin.flush()
-    said = [racer.communicate(timeout=300)[0] for racer in racers]
-    assert [racer.returncode for racer in racers] == [0] * PROCESSES
-    return sum(int(count) for count in said)
+def raced(ledger: Path, *, epsilon: str, twin: str) -> int:
+    return race(PROGRAM, str(ledger), str(CLIENTS), epsilon, twin)
 
 
 def test_exactly_as_many_answers_are_released_as_the_budget_covers(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.sqlite"
-    assert race(ledger, epsilon="0.003", twin="ledger") == 333  # ⌊1 / 0.003⌋
+    assert raced(ledger, epsilon="0.003", twin="ledger") == 333  # ⌊1 / 0.003⌋
     verdict = verify_file(ledger)
     assert verdict.sound
     assert verdict.entries == 1 + 2 * 333

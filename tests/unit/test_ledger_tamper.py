@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from support.ledgers import forger
 from tacit.core import Budget, Loss
 from tacit.errors import LedgerError
 from tacit.ledger import (
@@ -87,20 +88,8 @@ def path(sound: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def forge(path: Path) -> Iterator[Callable[..., int]]:
-    """SQL on the ledger's file, with every rule switched off."""
-
-    def run(sql: str, *values: object) -> int:
-        connection = sqlite3.connect(path)
-        try:
-            connection.execute("PRAGMA ignore_check_constraints = ON")
-            connection.execute("PRAGMA foreign_keys = OFF")
-            with connection:
-                return connection.execute(sql, values).rowcount
-        finally:
-            connection.close()
-
-    return run
+def forge(path: Path) -> Callable[..., int]:
+    return forger(path)
 
 
 def rows(path: Path, table: str) -> list[tuple[object, ...]]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from support.ledgers import forger
 from tacit.core import Budget, Loss
 from tacit.errors import BudgetExceeded, LedgerError
 from tacit.ledger import Answer, BudgetLimits, Charge, Reservation, SqliteLedger, verify_file
@@ -67,19 +68,7 @@ def fresh(spent: Path, directory: Path) -> Path:
 
 @pytest.fixture
 def forge(path: Path) -> Callable[..., int]:
-    """SQL on the ledger's file, with every rule switched off."""
-
-    def run(sql: str, *values: object) -> int:
-        connection = sqlite3.connect(path)
-        try:
-            connection.execute("PRAGMA ignore_check_constraints = ON")
-            connection.execute("PRAGMA foreign_keys = OFF")
-            with connection:
-                return connection.execute(sql, values).rowcount
-        finally:
-            connection.close()
-
-    return run
+    return forger(path)
 
 
 @pytest.fixture(params=["closed meanwhile", "open all the time"])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from support.sources import Seeded
+from support.strategies import worst
 from tacit.accounting import zcdp_of
 from tacit.mechanisms import Gaussian
 from tacit.mechanisms.strategy import (
@@ -186,27 +187,12 @@ def spent(noise, moves):
     )
 
 
-def worst(noise, sensitivity):
-    """The most that units are worth whose rows move cells by `sensitivity` in all: in one cell, and in any two."""
-    sizes = tuple(chain.values for chain in noise.strategy.chains)
-    cells, most = int(np.prod(sizes)), Fraction(0)
-    generator = np.random.default_rng(2)
-    for cell in range(cells):
-        for other in (cell, int(generator.integers(cells))):
-            for sign in (1, -1):
-                moves = np.zeros(cells, dtype=np.int64)
-                moves[cell] += sensitivity - 2
-                moves[other] += 2 * sign if other != cell else 2
-                most = max(most, spent(noise, moves.reshape(sizes)))
-    return most
-
-
 @pytest.mark.parametrize("place", range(5))
 def test_no_unit_is_worth_more_than_is_paid_and_the_accountant_says_the_same(place):
     strategy = list(strategies())[place]
     rho, sensitivity = Fraction(1, 7), 5
     noise = noise_of(strategy, rho, sensitivity)
-    most = worst(noise, sensitivity)
+    most = worst(noise, sensitivity, spent)
     charged = zcdp_of(noise.event(sensitivity)).rho
     assert most <= charged <= rho
     assert most >= charged * Fraction(999, 1000)  # and some unit is worth as much, so that a hundredth less is noticed
@@ -217,7 +203,7 @@ def test_a_sensitivity_understated_by_a_hundredth_is_noticed(place, monkeypatch)
     strategy = list(strategies())[place]
     whole = Strategy.squared_norm
     monkeypatch.setattr(Strategy, "squared_norm", lambda self, part: whole(self, part) * Fraction(99, 100) ** 2)
-    assert worst(noise_of(strategy, Fraction(1, 7), 5), 5) > Fraction(1, 7)
+    assert worst(noise_of(strategy, Fraction(1, 7), 5), 5, spent) > Fraction(1, 7)
 
 
 def test_sums_are_held_at_the_ends_of_64_bits_and_move_no_further_there():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from support.sources import Seeded
+from support.strategies import worst
 from tacit.accounting import loss_of
 from tacit.mechanisms import Laplace
 from tacit.mechanisms.strategy import (
@@ -117,26 +118,11 @@ def spent(noise, moves):
     return sum(Fraction(sum(abs(int(step)) for step in (a - b).ravel().tolist())) / law.scale for law, a, b in pairs)
 
 
-def worst(noise, sensitivity):
-    """The most that units are worth whose rows move cells by `sensitivity` in all: in one cell, and in any two."""
-    sizes = tuple(chain.values for chain in noise.strategy.chains)
-    cells, most = int(np.prod(sizes)), Fraction(0)
-    generator = np.random.default_rng(2)
-    for cell in range(cells):
-        for other in (cell, int(generator.integers(cells))):
-            for sign in (1, -1):
-                moves = np.zeros(cells, dtype=np.int64)
-                moves[cell] += sensitivity - 2
-                moves[other] += 2 * sign if other != cell else 2
-                most = max(most, spent(noise, moves.reshape(sizes)))
-    return most
-
-
 @pytest.mark.parametrize("index", range(3))
 def test_the_dearest_unit_is_worth_exactly_what_is_charged(index):
     strategy, sensitivity = list(strategies())[index], 5
     noise = StrategyNoise.laplace(strategy, Fraction(sensitivity) / Fraction(3, 10))
-    assert worst(noise, sensitivity) == loss_of(noise.event(sensitivity)).epsilon == Fraction(3, 10)
+    assert worst(noise, sensitivity, spent) == loss_of(noise.event(sensitivity)).epsilon == Fraction(3, 10)
 
 
 @pytest.mark.parametrize("index", range(3))
@@ -144,7 +130,7 @@ def test_a_sensitivity_understated_by_one_is_noticed(index, monkeypatch):
     strategy = list(strategies())[index]
     whole = Strategy.absolute_norm
     monkeypatch.setattr(Strategy, "absolute_norm", lambda self, part: whole(self, part) - (whole(self, part) > 1))
-    assert worst(StrategyNoise.laplace(strategy, Fraction(5)), 5) > 1
+    assert worst(StrategyNoise.laplace(strategy, Fraction(5)), 5, spent) > 1
 
 
 def test_sums_are_held_at_the_ends_of_64_bits_and_move_no_further_there():
