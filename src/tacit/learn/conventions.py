@@ -109,7 +109,8 @@ class ClassLearner(Learner):
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """The likeliest class of each row."""
-        likely: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)  # first: of what is not fitted it says so
+        likely: NDArray[Any] = self.classes_[best]
         return likely
 
     def score(self, X: Any, y: Any) -> float:  # noqa: N803
