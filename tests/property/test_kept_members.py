@@ -250,6 +250,25 @@ def test_one_question_that_is_left_is_charged_alone(by_row):
     assert "1 question from earlier answers, free" in batch.strategies
 
 
+HALVES = [
+    f"SELECT dept, COUNT(*) AS {name} FROM visits WHERE {where} GROUP BY dept"
+    for name, where in (("n", "age < 40"), ("m", "insured"))
+]
+
+
+@pytest.mark.parametrize("known", HALVES)
+def test_a_statement_known_in_part_is_paid_for_whole_and_its_answers_stay_in_order(tmp_path, monkeypatch, known):
+    """Of two questions of one statement one is known, but asked anew beside the other: neither takes the other's."""
+    switch_off(monkeypatch)
+    curator = row_clinic().curator(tmp_path)
+    for text in (known, KNOWN[0]):
+        curator.ask(text.replace("SELECT", "DP-SELECT 9", 1), session=ANA)
+    asked = f"WITH a AS ({HALVES[0]}), b AS ({HALVES[1]}) {{}} a.dept, n, m FROM a JOIN b USING (dept)"
+    batch = curator.batch([KNOWN[0], asked.format("SELECT")], session=ANA, epsilon=2)
+    assert [answer.reused for answer in batch] == ["the same question", None]
+    assert alike(batch[1], curator.ask(asked.format("DP-SELECT 2 FRESH"), session=ANA))
+
+
 def worse(batch, shown) -> list[int]:
     """The answers of a batch with a larger error than was said of the whole beforehand."""
     return [
@@ -435,3 +454,11 @@ def test_error_bars_of_a_picked_answer_are_those_it_had(by_row):
             assert np.isclose(errors[2], cs[row[:2]][2], rtol=0.2)
         else:
             assert row[2] == 0
+
+
+def test_one_cell_of_an_estimated_answer_is_that_cell(by_row):
+    rolled = by_row.ask(f"DP-SELECT 2 {ROLLUP}", session=ANA)
+    for dept, insured, count, _ in (row for row in rolled.rows if None not in row[:2]):
+        condition = f"dept = '{dept}' AND {'' if insured else 'NOT '}insured"
+        found = by_row.ask(f"DP-SELECT 1/10 COUNT(*) FROM visits WHERE {condition}", session=ANA)
+        assert (found.reused, found.rows) == ("picked from an earlier answer", ((count,),))

@@ -217,6 +217,7 @@ def test_a_batch_is_one_charge_of_exactly_what_was_typed(by_row):
     charges = [entry for entry in by_row.log("ana") if entry.act == "charge"]
     assert [entry.epsilon for entry in charges] == [Fraction(3, 10)]
     assert charges[0].outcome == "settle"
+    assert charges[0].note == f"a batch of {len(RANGES) + 1} questions"
     assert batch.cost == Loss(Fraction(3, 10))
     assert len({answer.receipt.entry for answer in batch} | {batch.receipt.entry}) == 1
 

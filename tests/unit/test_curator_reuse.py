@@ -150,6 +150,18 @@ def test_choices_are_reused_when_they_were_as_sharp(curator):
     assert curator.ask(text.format(2), session=ANA).reused is None
 
 
+@pytest.mark.parametrize(("epsilon", "served"), [("1.5", True), ("1.8", False)])
+def test_noise_of_another_law_serves_where_it_is_wider_at_no_level_that_is_shown(tmp_path, epsilon, served):
+    """Gaussian noise of σ = 1.6 b strays less far than Laplace noise of scale b at 98 %, and farther at 95 %."""
+    curator = clinic(bounding="sample", max_groups=3).curator(tmp_path)
+    text = "DP-SELECT {} dept, COUNT(*), AVG(age) FROM visits GROUP BY dept"
+    curator.ask(text.format("1 DELTA 1e-3"), session=ANA)
+    for price, law in (("1 DELTA 1e-3", "Gaussian"), (epsilon, "Laplace")):
+        (member,) = curator.prepare(text.format(price), session=ANA).members
+        assert {measurement.noise.law.name for measurement in member.plan.measurements} == {law}
+    assert (curator.ask(text.format(epsilon), session=ANA).reused is not None) is served
+
+
 @pytest.mark.parametrize("epsilon", ["0.12345678901234567890123456789012345678901234567890", "1/7", "1e-2"])
 def test_an_answer_at_any_price_can_be_read_back(curator, epsilon):
     """A long price once made an answer that nobody could reuse: asking again raised an error for ever."""
