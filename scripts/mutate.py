@@ -95,11 +95,15 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         ),
     ),
     "sql": (
-        ("sql/planning/bounding.py", "sql/rules/*.py", "sql/planning/planner.py", "sql/planning/plan.py"),
+        ("sql/planning/*.py", "sql/rules/*.py"),
         (
             "tests/rules/test_rules.py",
             "tests/unit/test_sql_*.py",
+            "tests/unit/test_curator_bias.py",
+            "tests/unit/test_left_out.py",
+            "tests/unit/test_planning_budget.py",
             "tests/property/test_charges.py",
+            "tests/property/test_sql_split.py",
             "tests/e2e/test_sensitivity_fuzz.py",
         ),
     ),

@@ -122,9 +122,9 @@ def _more_changes(node: ast.AST) -> Iterator[tuple[str, _Change]]:
 
 
 def _left_alone(tree: ast.Module) -> Iterator[ast.AST]:
-    """What changes nothing but a check that Python makes of our own code: annotations, and `zip(..., strict=True)`."""
+    """What changes no answer: annotations, `zip(..., strict=True)`, and a tree that is built with `copy=False`."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.keyword) and node.arg == "strict":
+        if isinstance(node, ast.keyword) and node.arg in {"strict", "copy"}:
             yield node.value
         for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
             if isinstance(annotation, ast.AST):

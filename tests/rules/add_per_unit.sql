@@ -195,3 +195,51 @@ FROM (
   GROUP BY
     u
 ) AS pairs
+
+-- case: a unit of which any row counts is counted once
+-- facts: {"unit": {"column": "id"}, "max_rows": 20, "measures": [{"name": "m0", "counted": "UNITS", "value": "v0"}]}
+-- before
+SELECT "id" AS u, CASE WHEN "ill" THEN 1 END AS v0 FROM "staff"
+-- after
+SELECT
+  u,
+  CASE WHEN m0 > 0 THEN 1 ELSE 0 END AS m0
+FROM (
+  SELECT
+    u,
+    COUNT(*) AS n,
+    COUNT(v0) AS m0
+  FROM (
+    SELECT
+      "id" AS u,
+      CASE WHEN "ill" THEN 1 END AS v0
+    FROM "staff"
+  ) AS owned
+  GROUP BY
+    u
+) AS pairs
+
+-- case: a count that may leave 32 bits times its weight is kept in 64
+-- facts: {"unit": {"column": "id"}, "keys": ["k0"], "max_rows": 3000000, "spread": "WEIGH_L1", "weight": 1024, "measures": [{"name": "m0", "counted": "ROWS"}]}
+-- before
+SELECT "id" AS u, "dept" AS k0 FROM "staff"
+-- after
+SELECT
+  u,
+  k0,
+  CASE WHEN n > 3000000 THEN 3000000 ELSE n END AS m0
+FROM (
+  SELECT
+    u,
+    k0,
+    COUNT(*) AS n
+  FROM (
+    SELECT
+      "id" AS u,
+      "dept" AS k0
+    FROM "staff"
+  ) AS owned
+  GROUP BY
+    u,
+    k0
+) AS pairs

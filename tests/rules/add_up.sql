@@ -93,3 +93,43 @@ FROM (
 ) AS bounded
 GROUP BY
   k0
+
+-- case: a public key of units that are weighed stays
+-- facts: {"unit": {"column": "id"}, "keys": ["k0"], "spread": "WEIGH_L1", "measures": [{"name": "m0", "counted": "UNITS"}]}
+-- before
+SELECT u, k0, m0 FROM "pairs"
+-- after
+SELECT
+  k0,
+  CAST(GREATEST(LEAST(COALESCE(SUM(m0), 0), 9223372036854775807), -9223372036854775808) AS BIGINT) AS m0
+FROM (
+  SELECT
+    u,
+    k0,
+    m0
+  FROM "pairs"
+) AS bounded
+GROUP BY
+  k0
+
+-- case: a private key is left out by those who are in it, whatever their rows hold
+-- facts: {"unit": {"column": "id"}, "keys": ["k0"], "spread": "WEIGH_L1", "most_groups": 1000, "measures": [{"name": "m0", "counted": "ROWS", "value": "v0"}, {"name": "m1", "counted": "UNITS"}]}
+-- before
+SELECT u, k0, m0, m1 FROM "pairs"
+-- after
+SELECT
+  k0,
+  CAST(GREATEST(LEAST(COALESCE(SUM(m0), 0), 9223372036854775807), -9223372036854775808) AS BIGINT) AS m0,
+  CAST(GREATEST(LEAST(COALESCE(SUM(m1), 0), 9223372036854775807), -9223372036854775808) AS BIGINT) AS m1
+FROM (
+  SELECT
+    u,
+    k0,
+    m0,
+    m1
+  FROM "pairs"
+) AS bounded
+GROUP BY
+  k0
+HAVING
+  SUM(m1) > 0

@@ -109,3 +109,108 @@ SELECT
     "pay"
   ) AS v0
 FROM "staff"
+
+-- case: a moment stays one, between its bounds
+-- facts: {"grids": {"born": {"lower": "0", "upper": "31", "step": "1", "kind": "date", "sql_type": "date"}}}
+-- before
+SELECT MOMENT("born") AS v0 FROM "staff"
+-- after
+SELECT
+  CASE
+    WHEN "born" < CAST('1970-01-01' AS DATE)
+    THEN CAST('1970-01-01' AS DATE)
+    WHEN "born" > CAST('1970-02-01' AS DATE)
+    THEN CAST('1970-02-01' AS DATE)
+    ELSE "born"
+  END AS v0
+FROM "staff"
+
+-- case: whole steps are held between whole steps
+-- facts: {"grids": {"pay": {"lower": "-1", "upper": "9", "step": "0.01", "kind": "number", "sql_type": "steps(1/100)"}}}
+-- before
+SELECT GRID("pay") AS v0 FROM "staff"
+-- after
+SELECT
+  GRID(CASE WHEN "pay" < -100 THEN -100 WHEN "pay" > 900 THEN 900 ELSE "pay" END, "pay") AS v0
+FROM "staff"
+
+-- case: 128 bits beside bounds that are not whole are a double
+-- facts: {"grids": {"pay": {"lower": "0", "upper": "9.5", "step": "0.5", "kind": "number", "sql_type": "hugeint"}}}
+-- before
+SELECT GRID("pay") AS v0 FROM "staff"
+-- after
+SELECT
+  GRID(
+    CASE
+      WHEN CAST("pay" AS DOUBLE) < 0
+      THEN 0
+      WHEN CAST("pay" AS DOUBLE) > 9.5
+      THEN 9.5
+      ELSE CAST("pay" AS DOUBLE)
+    END,
+    "pay"
+  ) AS v0
+FROM "staff"
+
+-- case: 128 bits beside whole bounds are themselves
+-- facts: {"grids": {"pay": {"lower": "0", "upper": "9", "step": "1", "kind": "number", "sql_type": "hugeint"}}}
+-- before
+SELECT GRID("pay") AS v0 FROM "staff"
+-- after
+SELECT
+  GRID(CASE WHEN "pay" < 0 THEN 0 WHEN "pay" > 9 THEN 9 ELSE "pay" END, "pay") AS v0
+FROM "staff"
+
+-- case: a decimal that does not hold its own bounds is read as a double
+-- facts: {"grids": {"pay": {"lower": "0", "upper": "100", "step": "0.01", "kind": "number", "sql_type": "decimal(4,2)"}}}
+-- before
+SELECT GRID("pay") AS v0 FROM "staff"
+-- after
+SELECT
+  GRID(
+    CASE
+      WHEN CAST("pay" AS DOUBLE) < 0
+      THEN 0
+      WHEN CAST("pay" AS DOUBLE) > 100
+      THEN 100
+      ELSE CAST("pay" AS DOUBLE)
+    END,
+    "pay"
+  ) AS v0
+FROM "staff"
+
+-- case: a numeric that does not hold what NaN counts as is read as a double
+-- facts: {"grids": {"pay": {"lower": "0", "upper": "9", "step": "0.01", "kind": "number", "is_float": true, "nan": "4.505", "sql_type": "numeric(15,2)"}}}
+-- before
+SELECT GRID("pay") AS v0 FROM "staff"
+-- after
+SELECT
+  GRID(
+    CASE
+      WHEN CAST("pay" AS DOUBLE) < 0
+      THEN 0
+      WHEN CAST("pay" AS DOUBLE) > 9
+      THEN CASE WHEN ISNAN(CAST("pay" AS DOUBLE)) THEN 4.505 ELSE 9 END
+      ELSE CAST("pay" AS DOUBLE)
+    END,
+    "pay"
+  ) AS v0
+FROM "staff"
+
+-- case: beside doubles an end beyond 64 bits is one
+-- facts: {"grids": {"pay": {"lower": "0", "upper": "18446744073709551616", "step": "1", "kind": "number", "sql_type": "decimal(38,3)"}}}
+-- before
+SELECT GRID("pay") AS v0 FROM "staff"
+-- after
+SELECT
+  GRID(
+    CASE
+      WHEN CAST("pay" AS DOUBLE) < 0
+      THEN 0
+      WHEN CAST("pay" AS DOUBLE) > CAST(1.8446744073709552e+19 AS DOUBLE)
+      THEN CAST(1.8446744073709552e+19 AS DOUBLE)
+      ELSE CAST("pay" AS DOUBLE)
+    END,
+    "pay"
+  ) AS v0
+FROM "staff"

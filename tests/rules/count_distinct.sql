@@ -29,3 +29,17 @@ FROM (
     v0
   FROM ranked
 ) AS bounded
+
+-- case: by the value that is asked for
+-- facts: {"unit": {"column": "id"}, "measures": [{"name": "m1", "counted": "DISTINCT", "value": "v1"}]}
+-- before
+SELECT u, v1 FROM "visits"
+-- after
+SELECT
+  COUNT(DISTINCT v1) AS m1
+FROM (
+  SELECT
+    u,
+    v1
+  FROM "visits"
+) AS bounded

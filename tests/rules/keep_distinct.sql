@@ -46,3 +46,33 @@ FROM (
 ) AS owned
 WHERE
   NOT v0 IS NULL
+
+-- case: by the value that is asked for
+-- facts: {"unit": {"column": "id"}, "max_values": 5, "salt": "staff", "measures": [{"name": "m1", "counted": "DISTINCT", "value": "v1"}]}
+-- before
+SELECT "id" AS u, "drug" AS v1 FROM "visits"
+-- after
+SELECT
+  u,
+  v1
+FROM (
+  SELECT
+    u,
+    v1,
+    ROW_NUMBER() OVER (PARTITION BY u ORDER BY HASH(HASH('staff', u, v1)), v1) AS r
+  FROM (
+    SELECT DISTINCT
+      u,
+      v1
+    FROM (
+      SELECT
+        "id" AS u,
+        "drug" AS v1
+      FROM "visits"
+    ) AS owned
+    WHERE
+      NOT v1 IS NULL
+  ) AS each
+) AS ranked
+WHERE
+  r <= 5

@@ -95,3 +95,12 @@ SELECT
     CASE WHEN "pay" < 0 THEN 0 ELSE "pay" END
   ) + 0.5) AS BIGINT) AS v0
 FROM "staff"
+
+-- case: what is whole steps already stays as it is
+-- facts: {"grids": {"pay": {"lower": "-1", "upper": "9", "step": "0.01", "kind": "number", "sql_type": "steps(1/100)"}}}
+-- before
+SELECT GRID(CASE WHEN "pay" < -100 THEN -100 ELSE "pay" END, "pay") AS v0 FROM "staff"
+-- after
+SELECT
+  CAST(CASE WHEN "pay" < -100 THEN -100 ELSE "pay" END AS BIGINT) AS v0
+FROM "staff"

@@ -103,6 +103,14 @@ def test_the_docstring_of_a_rule_has_its_four_fields_in_order(rule):
     assert tuple(fields) == FIELDS
 
 
+@pytest.mark.parametrize(("counted", "value"), [(Counted.ROWS, "v0"), (Counted.VALUES, "v0"), (Counted.UNITS, None)])
+def test_rows_are_weighed_by_their_own_number_and_by_nothing_else(counted, value):
+    """Weights by anything else would not hold what a unit brings to max_rows."""
+    known = Facts({}, ("k0",), (MeasureFacts("m0", counted, value),), UnitFacts("id"), spread=Spread.WEIGH_ROWS)
+    with pytest.raises(ArithmeticError, match="rows are counted"):
+        BY_NAME["weigh_groups"](tree_of('SELECT u, k0, m0 FROM "pairs"'), known)
+
+
 def test_a_rule_that_changed_its_mind_is_noticed():
     case = next(case for case in cases() if case.rule.__name__ == "sample_groups")
     wrong = case.after.replace("PARTITION BY u", "PARTITION BY k0")

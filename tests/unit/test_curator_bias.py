@@ -9,6 +9,8 @@ import pytest
 
 from conformance.sql_clinic import clinic, row_clinic
 from conformance.sql_noiseless import switch_off
+from tacit.accounting import loss_of
+from tacit.core import Loss
 from tacit.curator import Session, reading
 from tacit.curator.measuring.bias import LEFT_OUT, level_scores, taken_by_bounds
 from tacit.curator.measuring.noisy import Noisy
@@ -78,6 +80,31 @@ def test_the_price_is_what_was_typed_and_the_sliver_comes_out_of_it(tmp_path):
     assert biased.measurements[0].noise.scale == plain.measurements[0].noise.scale / (1 - SLIVER)
     assert sum(e.epsilon + e.choice.loss(1).epsilon for e in biased.bias) == SLIVER
     assert clinic().curator(tmp_path).ask("DP-SELECT 1 WITH BIAS COUNT(*) FROM visits", session=ANA).cost.epsilon == 1
+
+
+@pytest.mark.parametrize("adjacency", ["add/remove", "replace"])
+@pytest.mark.parametrize(
+    "asked", ["COUNT(*)", "COUNT(*), COUNT(age)", "AVG(amount), COUNT(*), COUNT(DISTINCT patient_id)"]
+)
+def test_however_many_numbers_have_a_bias_they_cost_the_sliver_together(asked, adjacency):
+    made = clinic(dataset={"adjacency": adjacency}).plan(f"DP-SELECT 1/3 WITH BIAS {asked} FROM visits")
+    steps = made.unit.adjacency.steps
+    spent = [loss_of(event).epsilon for excess in made.bias for event in excess.events(steps)]
+    assert sum(spent) == Fraction(1, 3) * SLIVER
+    assert loss_of(made.event) == made.loss == Loss(Fraction(1, 3))
+
+
+@pytest.mark.parametrize("body", ["SUM(weight) FROM visits", "dept, SUM(weight) FROM visits GROUP BY dept"])
+def test_without_noise_the_interval_of_clamped_rows_holds_what_all_of_them_say(tmp_path, monkeypatch, body):
+    switch_off(monkeypatch)
+    world = row_clinic(columns=(*clinic().policy.tables[0].columns[:7], _weight()))
+    monkeypatch.setattr("tacit.mechanisms.Exponential.release", lambda self, scores, source=None: len(scores) - 1)
+    answer = world.curator(tmp_path).ask(f"DP-SELECT 400 WITH BIAS {body}", session=ANA)
+    exact = world.engine._connection.cursor().execute(f"SELECT {body}").fetchall()
+    known = {row[:-1]: row[-1] for row in exact}
+    for row, errors in zip(answer.rows, answer.errors, strict=True):
+        assert errors[-1] > 0, "most weights are cut"
+        assert abs(row[-1] - float(known[row[:-1]])) <= errors[-1] + 1e-6
 
 
 def test_where_nothing_can_be_cut_nothing_is_paid_for_it():

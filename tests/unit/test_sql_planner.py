@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from conformance.sql_clinic import COLUMNS, VISITS, clinic, row_clinic, visits
 from conformance.sql_world import policy_of, world
-from tacit.accounting import replace_loss, rho_for
+from tacit.accounting import loss_of, replace_loss, rho_for
 from tacit.core import ApproximateEvent, Loss
 from tacit.errors import QueryRefused, TacitError
 from tacit.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
@@ -68,7 +68,7 @@ def test_a_statement_costs_exactly_what_was_typed(asked, group, epsilon, adjacen
     steps = made.unit.adjacency.steps
     assert sum(map(spent, made.measurements), Fraction(0)) * steps == Fraction(epsilon)
     assert sum((m.share for m in made.measurements), Fraction(0)) == 1
-    assert made.loss == Loss(Fraction(epsilon))
+    assert made.loss == Loss(Fraction(epsilon)) == loss_of(made.event)
 
 
 CLINICS = {name: clinic(dataset={"adjacency": name}) for name in ("add/remove", "replace")}
@@ -89,6 +89,7 @@ def normal_delta(rho: Fraction, epsilon: Fraction) -> mpmath.mpf:
         "age, COUNT(*) FROM visits GROUP BY age",
         "age, COUNT(*), SUM(amount), AVG(amount) FROM visits GROUP BY age",
         "city, SUM(amount) FROM visits GROUP BY city",
+        "dept, city, SUM(amount) FROM visits GROUP BY dept, city",  # one private key of two
     ],
 )
 def test_gaussian_noise_costs_no_more_than_was_typed(asked, epsilon, delta, adjacency):
@@ -96,6 +97,9 @@ def test_gaussian_noise_costs_no_more_than_was_typed(asked, epsilon, delta, adja
     inner = made.loss if adjacency == "add/remove" else None
     if not all(isinstance(m.noise, Gaussian) for m in made.measurements):
         return  # Laplace noise was the better choice, and the test above holds for it
+    steps = made.unit.adjacency.steps
+    noises = [m.noise.event(steps * m.l2) for m in made.measurements]
+    assert [event for event, _ in made.event.parts][: len(noises)] == noises
     rho = sum((m.noise.rho(m.l2) for m in made.measurements), Fraction(0))
     for_noise = made.measurements[0].noise.delta
     selection = made.selection.delta if made.selection else Fraction(0)
@@ -108,6 +112,19 @@ def test_gaussian_noise_costs_no_more_than_was_typed(asked, epsilon, delta, adja
         one_step = Loss(allowed, for_noise + selection)
     whole = one_step if inner is not None else replace_loss(one_step)
     assert whole.within(made.loss)
+
+
+@pytest.mark.parametrize("epsilon", ["1", "1/3", "0.1", "7"])
+def test_of_a_replaced_unit_s_delta_nothing_is_wasted(epsilon):
+    made = CLINICS["replace"].plan(f"DP-SELECT {epsilon} DELTA 1e-6 city, MEDIAN(age) FROM visits GROUP BY city")
+    whole = replace_loss(Loss(made.loss.epsilon / 2, made.selection.delta))
+    assert whole.within(made.loss)
+    assert whole.delta > made.loss.delta * (1 - Fraction(1, 10**9))
+
+
+def test_counts_that_only_grow_together_are_chosen_from_at_twice_the_rate(over):
+    (mode,) = over.plan("DP-SELECT 1 MODE(dept) FROM visits").measurements
+    assert mode.noise.rate * mode.l1 == 1
 
 
 WIDE = {name: clinic(dataset={"adjacency": name}, max_groups=60) for name in ("add/remove", "replace")}
@@ -182,6 +199,26 @@ PRIVATE = {
 }
 
 
+@pytest.mark.parametrize("delta", ["0.3", "0.4", "0.499", "0.5", "0.6", "0.99"])
+def test_a_key_of_one_unit_passes_with_no_more_than_a_delta_however_large(delta):
+    made = clinic(max_groups=1).plan(f"DP-SELECT 0.01 DELTA {delta} city, MEDIAN(age) FROM visits GROUP BY city")
+    chosen = made.measurements[made.selection.measurement]
+    least = made.selection.threshold - chosen.in_group
+    assert least >= 1
+    assert laplace_tail(chosen.noise.scale, least) <= mpmath.mpf(delta)
+
+
+@pytest.mark.parametrize("keys", ["dept, city", "city, dept"])
+def test_one_private_key_makes_a_group_private(keys):
+    text = f"{keys}, COUNT(*) FROM visits GROUP BY {keys}"
+    with pytest.raises(QueryRefused, match="need a delta"):
+        clinic().plan(f"DP-SELECT 1 {text}")
+    made = {way: clinic(bounding=way).plan(f"DP-SELECT 1 DELTA 1e-6 {text}") for way in ("auto", "weigh")}
+    assert all(plan.selection is not None for plan in made.values())
+    assert made["auto"].caps.spread is Spread.SAMPLE
+    assert "HAVING SUM(" in made["weigh"].statements[0].canonical  # a key that only units in too many groups have
+
+
 def test_a_threshold_that_is_one_too_low_would_be_noticed():
     made = PRIVATE["sample", "add/remove"].plan("DP-SELECT 1 DELTA 1e-6 city, COUNT(*) FROM visits GROUP BY city")
     chosen = made.measurements[made.selection.measurement]
@@ -229,6 +266,57 @@ def test_heavy_units_are_bounded_as_policy_and_question_say(bounding, text, spre
     made = clinic(bounding=bounding).plan(f"DP-SELECT 1 DELTA 1e-9 {text}")
     assert made.caps.spread is spread
     assert made.caps.max_groups == (1 if "GROUP" not in text else 2)
+    weight = 1 if spread in {Spread.NONE, Spread.SAMPLE} else WEIGHT
+    assert {m.step for m in made.measurements} == {Fraction(1, weight)}
+
+
+@pytest.mark.parametrize(("bounding", "wide"), [("sample", False), ("weigh", True)])
+def test_a_sum_has_the_bits_that_a_trillion_rows_of_full_weight_need(bounding, wide):
+    made = clinic(bounding=bounding).plan("DP-SELECT 1 dept, SUM(amount) FROM visits GROUP BY dept")
+    (total,) = made.measurements
+    assert total.wide is wide is (total.measure.magnitude * WEIGHT * 10**12 >= 2**62 and bounding == "weigh")
+
+
+@pytest.mark.parametrize(
+    ("bounding", "text", "sampled"),
+    [
+        ("sample", "SUM(amount) FROM visits", True),
+        ("sample", "COUNT(*), SUM(amount) FROM visits", True),
+        ("sample", "COUNT(*) FROM visits", False),  # the fewer of them and max_rows count: nothing to choose
+        ("auto", "SUM(amount) FROM visits", False),
+        ("weigh", "SUM(amount) FROM visits", False),
+        ("sample", "dept, SUM(amount) FROM visits GROUP BY dept", True),
+        ("auto", "city, COUNT(*), SUM(amount) FROM visits GROUP BY city", True),
+        ("auto", "dept, SUM(amount) FROM visits GROUP BY dept", False),
+    ],
+)
+def test_rows_are_sampled_where_sums_are_and_the_policy_or_private_keys_ask_for_it(bounding, text, sampled):
+    assert clinic(bounding=bounding).plan(f"DP-SELECT 1 DELTA 1e-9 {text}").caps.sampled_rows is sampled
+
+
+def test_a_row_that_is_a_unit_moves_every_count_by_one():
+    asked = "COUNT(*), COUNT(age), COUNT(DISTINCT city), MEDIAN(age), MODE(dept)"
+    for by in ("", "GROUP BY dept"):
+        made = row_clinic().plan(f"DP-SELECT 1 {asked} FROM visits {by}")
+        assert {(m.in_group, m.l1, m.l2) for m in made.measurements} == {(1, 1, 1)}
+
+
+@pytest.mark.parametrize(
+    ("rows", "by", "size"),
+    [
+        (None, "", 1_000),
+        (None, "dept", 1_000),
+        (60_000, "", 60_000),
+        (60_000, "dept", 20_000),
+        (60_000, "city", 1_000),  # nobody knows how many there are
+        (600, "city", 600),
+        (6, "dept", 10),
+        (6, "city", 10),
+    ],
+)
+def test_errors_are_stated_for_the_rows_a_group_may_have_by_what_the_policy_says(rows, by, size):
+    text = f"DP-SELECT 1 DELTA 1e-9 COUNT(*) FROM visits {by and f'GROUP BY {by}'}"
+    assert clinic(rows=rows).plan(text).size == size
 
 
 def test_sensitivities_are_rows_times_reach_times_groups(over):
@@ -402,9 +490,10 @@ def test_the_choice_of_private_keys_and_nothing_else_is_an_event_that_fails_with
     assert [event.loss for event in chosen] == ([Loss(0, plan.selection.delta)] if private else [])
 
 
+@pytest.mark.parametrize("step", ["1", "0.5", "10"])
 @pytest.mark.parametrize(("lower", "upper"), [(-70, 10), (-10, 70), (-70, -60), (60, 70)])
-def test_a_unit_moves_a_sum_by_the_larger_end_of_its_own_total(lower, upper):
-    column = ColumnPolicy("x", lower=-50, upper=50, step=1, unit_total={"lower": lower, "upper": upper})
+def test_a_unit_moves_a_sum_by_the_larger_end_of_its_own_total(lower, upper, step):
+    column = ColumnPolicy("x", lower=-50, upper=50, step=step, unit_total={"lower": lower, "upper": upper})
     table = TablePolicy("t", "uid", columns=[column], max_rows=3, max_groups=1)
     (asked,) = (
         world(policy_of([table]), "CREATE TABLE t (uid INTEGER, x INTEGER)")
