@@ -30,6 +30,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     """The registry of this test."""
     directory = tmp_path_factory.mktemp("state")
     monkeypatch.setenv("XDG_STATE_HOME", str(directory))
+    monkeypatch.delenv("TACIT_REGISTRY", raising=False)  # of whoever runs the tests: it is not theirs to fill
     return directory / "tacit" / "sources"
 
 

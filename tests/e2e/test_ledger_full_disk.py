@@ -11,7 +11,8 @@ import pytest
 
 from tacit.core import Budget, Loss
 from tacit.errors import LedgerError
-from tacit.ledger import BudgetLimits, Charge, SqliteLedger, verify_file
+from tacit.ledger import BudgetLimits, Charge, SqliteLedger, accept_rollback, verify_file
+from tacit.ledger.owner import back_up
 
 CAPS = BudgetLimits(total=Budget(1000), analyst=None, window=None, groups=())
 CHARGE = Charge(
@@ -54,3 +55,22 @@ def test_a_full_disk_is_told_as_such_and_room_again_means_answers(disk: Path) ->
         assert spent >= CHARGE.loss.epsilon * (answered + 1)
     assert verify_file(path).sound
     assert os.path.exists(path)
+
+
+def test_a_ledger_on_a_full_disk_is_not_called_damaged(disk: Path) -> None:
+    path, filler = disk / "ledger.sqlite", disk / "filler"
+    subprocess.run(["mount", "-o", "remount,size=1m", str(disk)], check=True)
+    with SqliteLedger(path, create=True) as ledger:
+        ledger.reserve(CHARGE, CAPS)
+    filled = subprocess.run(["dd", "if=/dev/zero", f"of={filler}", "bs=4k"], check=False, capture_output=True)
+    assert filled.returncode, "until nothing fits any more"
+    with pytest.raises(LedgerError, match="the disk is full") as refused:
+        verify_file(path)
+    assert refused.value.hint.startswith("make room")
+    with pytest.raises(LedgerError, match="cannot be copied: the disk is full"):
+        back_up(path, disk / "copy.sqlite")
+    assert not (disk / "copy.sqlite").exists()
+    with pytest.raises(LedgerError, match="cannot be accepted: the disk is full"):
+        accept_rollback(path, "why")
+    filler.unlink()
+    assert verify_file(path).sound

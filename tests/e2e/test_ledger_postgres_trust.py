@@ -212,6 +212,16 @@ def test_a_table_that_belongs_to_somebody_else_is_refused(url: str, mark: Path, 
         PostgresLedger(stranger, create=False, mark=mark)
 
 
+def test_a_superuser_is_told_of_a_table_that_another_role_owns(
+    ledger: PostgresLedger, url: str, mark: Path, stranger: str
+) -> None:
+    """Who owns a table can write it whenever they like; a superuser is a member of every role."""
+    behind_its_back(url, f"ALTER TABLE account OWNER TO {STRANGER}")
+    with pytest.raises(LedgerError, match="belong to several roles"):
+        PostgresLedger(url, create=False, mark=mark)
+    assert any("several roles" in problem for problem in verify_ledger(url, mark=mark).problems)
+
+
 @pytest.mark.parametrize("change", [TRIGGER, "CREATE RULE r AS ON UPDATE TO account DO INSTEAD NOTHING",
                                     "ALTER TABLE account ENABLE ROW LEVEL SECURITY"])  # fmt: skip
 def test_a_trigger_is_refused_though_the_seal_was_renewed(

@@ -1,17 +1,23 @@
-"""Text in CSV files: answers and anonymised tables neutralise the same texts, in the same way."""
+"""Text in CSV files: answers, anonymised tables and synthetic rows neutralise the same texts, in the same way."""
 
 from __future__ import annotations
 
 import csv
 import io
+import tempfile
+from pathlib import Path
 
 import duckdb
+import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from support.releases import release
 from tacit.curator.forms.cells import neutral
+from tacit.policy import ColumnType
 from tacit.release.anonymise.writing.formulas import harmless
+from tacit.release.synthesise.columns import Attribute
+from tacit.release.synthesise.table import SyntheticTable
 
 STARTS = ["=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", " ", "\xa0", "\v", "\u2003", "\ufeff", "'", ""]
 TEXTS = st.builds(
@@ -46,6 +52,20 @@ def test_answers_neutralise_their_keys_and_their_headings_so(text: str) -> None:
     heading, row = list(csv.reader(io.StringIO(made.to_csv(), newline="")))
     for cell in (heading[0], row[0]):
         assert cell.startswith("'") == neutral(text).startswith("'")
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(TEXTS, min_size=1, max_size=9, unique=True))
+@example(["=cmd()", "+1", "-1 to 3", "\t@x"])
+def test_synthetic_rows_and_counts_of_trees_neutralise_theirs_so(texts: list[str]) -> None:
+    attribute = Attribute("=town()", ColumnType.TEXT, ordered=False, nullable=False, values=tuple(texts))
+    codes = np.arange(len(texts))
+    table = SyntheticTable("people", (attribute,), (codes,), (np.zeros_like(codes),))
+    with tempfile.TemporaryDirectory() as folder:
+        table.write(path := Path(folder, "rows.csv"))
+        heading, *rows = csv.reader(io.StringIO(path.read_bytes().decode(), newline=""))
+    assert heading == ["'=town()"]
+    assert [row[0] if row else "" for row in rows] == [neutral(text) for text in texts]
 
 
 def test_numbers_and_intervals_stay_what_they_are() -> None:

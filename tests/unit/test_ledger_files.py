@@ -8,6 +8,8 @@ import os
 import shutil
 import sqlite3
 import stat
+import subprocess
+import sys
 import threading
 import traceback
 from collections.abc import Iterator
@@ -21,6 +23,7 @@ from tacit.errors import BudgetExceeded, LedgerError
 from tacit.ledger import Answer, BudgetLimits, Charge, Reservation, SqliteLedger, verify_file
 from tacit.ledger import desk as desk_module
 from tacit.ledger.entries import accounts
+from tacit.ledger.group_commit import GroupCommit
 
 CAPS = BudgetLimits(total=Budget(1000), analyst=Budget(1000), window=None, groups=())
 CANARY = "canary-Alice-1987"
@@ -234,7 +237,7 @@ def test_a_full_disk_is_called_so_and_the_advice_fits(
 
     with monkeypatch.context() as broken:
         broken.setattr("tacit.ledger.entries.book.reserve", fail)
-        broken.setattr("tacit.ledger.sqlite._is_full", lambda _: True)
+        broken.setattr("tacit.ledger.failures._is_full", lambda _: True)
         with pytest.raises(LedgerError) as refused:
             ledger.reserve(charge(), CAPS)
     assert refused.value.message == SAID
@@ -256,6 +259,60 @@ def test_a_disk_with_room_is_not_called_full(ledger: SqliteLedger, monkeypatch: 
     with pytest.raises(LedgerError, match="its database failed") as refused:
         ledger.reserve(charge(), CAPS)
     assert "make room" not in refused.value.hint
+
+
+@pytest.mark.parametrize("error", ["SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "EFBIG"])
+def test_what_cannot_be_written_on_a_disk_with_room_has_advice_of_its_own(
+    ledger: SqliteLedger, monkeypatch: pytest.MonkeyPatch, error: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        if error == "EFBIG":
+            raise OSError(errno.EFBIG, CANARY)
+        failed = sqlite3.OperationalError(CANARY)
+        failed.sqlite_errorname = error
+        raise failed
+
+    monkeypatch.setattr("tacit.ledger.entries.book.reserve", fail)
+    with pytest.raises(LedgerError, match=error) as refused:
+        ledger.reserve(charge(), CAPS)
+    assert "limit on the size of files" in refused.value.hint
+
+
+def test_a_limit_on_the_size_of_files_is_no_damage(path: Path) -> None:
+    """As `ulimit -f` sets it: in a process of its own, that could not raise it again."""
+    with SqliteLedger(path, create=True) as opened:
+        opened.reserve(charge(), CAPS)
+    script = (
+        "import resource, signal, sys\n"
+        "from pathlib import Path\n"
+        "from tacit.errors import LedgerError\n"
+        "from tacit.ledger import verify_file\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))\n"
+        "try:\n"
+        "    print(verify_file(Path(sys.argv[1])).problems)\n"
+        "except LedgerError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert "damaged" not in done.stdout
+    assert verify_file(path).sound
+
+
+@pytest.mark.parametrize("why", ["another database", "nothing there"])
+def test_a_ledger_that_does_not_open_leaves_no_thread(path: Path, why: str) -> None:
+    if why == "another database":
+        path.write_bytes(b"no ledger" * 999)
+        path.with_name(path.name + ".mark").touch()
+    gone: list[str] = []
+    with pytest.MonkeyPatch.context() as watched:
+        watched.setattr(GroupCommit, "leave", lambda self: gone.append("left"))
+        with pytest.raises(LedgerError):
+            SqliteLedger(path, create=False)
+    assert gone == ["left"]
 
 
 def test_a_failed_sync_of_the_mark_shuts_the_ledger_for_good(

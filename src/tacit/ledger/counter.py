@@ -41,7 +41,11 @@ class Counter(ABC):
         self._totals = Totals()
         self._shut: str | None = None  # why nothing is answered any more
         self._turnstiles = (os.getpid(), GroupCommit(self._serve))
-        self._turnstile.alone(lambda: self._open(create=create))
+        try:
+            self._turnstile.alone(lambda: self._open(create=create))
+        except BaseException:
+            self._turnstile.leave()  # nobody closes what was never open
+            raise
         fork.watch(self)
 
     def _open(self, *, create: bool) -> None:

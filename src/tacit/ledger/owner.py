@@ -15,10 +15,13 @@ from tacit.ledger.carrying import carry_over
 from tacit.ledger.desk import Clock, make, mark_beside, milliseconds
 from tacit.ledger.entries import book
 from tacit.ledger.entries.links import newest
+from tacit.ledger.failures import failure
 from tacit.ledger.group_commit import apart
 from tacit.ledger.mark import HighWaterMark, Point, identity, sync_directory
 from tacit.ledger.values import Verdict, checked
 from tacit.ledger.verify import examine
+
+_COPY = "make room where the copy is to lie, or name another place; the ledger is as it was"
 
 
 def verify_file(path: str | os.PathLike[str], *, mark: Path | None = None) -> Verdict:
@@ -34,8 +37,13 @@ def _verified(database: Path, mark_path: Path) -> Verdict:
                 return examine(connection, None)
         with _mark(mark_path, create=False) as high_water:
             return _examined(database, high_water)
-    except (sqlite3.Error, OSError, LedgerError):
-        return Verdict(0, "", ("the ledger cannot be opened: it is missing, damaged, or not a ledger",))
+    except (sqlite3.Error, OSError) as error:
+        found = failure(error, database.parent, mark_path.parent)
+        if found.outside:  # which says nothing of what is in it
+            raise found.error() from None
+    except LedgerError:
+        pass
+    return Verdict(0, "", ("the ledger cannot be opened: it is missing, damaged, or not a ledger",))
 
 
 def back_up(path: str | os.PathLike[str], copy: Path, *, mark: Path | None = None) -> Verdict:
@@ -67,9 +75,11 @@ def _backed_up(database: Path, copy: Path, mark_path: Path) -> Verdict:
             target.row_factory = sqlite3.Row
             verdict = examine(target, Point(*newest(target)))
         _synced(copy)
-    except (sqlite3.Error, OSError):
+    except (sqlite3.Error, OSError) as error:
+        found = failure(error, copy.absolute().parent)
         copy.unlink(missing_ok=True)
-        raise LedgerError("the ledger cannot be copied: it cannot be read, or the copy not written") from None
+        what = found.reason if found.outside else "it cannot be read, or the copy not written"
+        raise LedgerError(f"the ledger cannot be copied: {what}", hint=_COPY) from None
     return verdict
 
 
@@ -104,8 +114,10 @@ def _accepted(database: Path, note: str, *, mark_path: Path, clock: Clock) -> st
                 entry = _accept(connection, note=f"{note}: {_said(high_water)}", now=milliseconds(clock))
                 high_water.overwrite(entry)
             return entry.hash
-    except (sqlite3.Error, OSError):
-        raise LedgerError("the ledger cannot be accepted: it cannot be read or written") from None
+    except (sqlite3.Error, OSError) as error:
+        found = failure(error, database.parent, mark_path.parent)
+        what = found.reason if found.outside else "it cannot be read or written"
+        raise LedgerError(f"the ledger cannot be accepted: {what}", hint=found.hint) from None
 
 
 @contextmanager

@@ -163,6 +163,8 @@ def problems(connection: Connection) -> Iterator[str]:
         yield f"the tables have {row['what']}, which could act on a charge behind its back: a rule was added"
     if connection.execute(_STRANGERS).fetchone() is not None:
         yield "the schema or a table belongs to a role that the one who connects is no member of"
+    if len(list(connection.execute(_OWNERS))) > 1:  # a superuser is a member of every role
+        yield "the schema and its tables belong to several roles"
     for row in connection.execute(_GRANTS):
         yield f"others than the owner were granted {row['privilege']} on the schema or a table"
 

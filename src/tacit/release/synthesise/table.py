@@ -19,6 +19,7 @@ from tacit.errors import InvalidParameter
 from tacit.noise import IntArray
 from tacit.policy import ColumnType
 from tacit.policy.reading.types import EPOCH
+from tacit.release.anonymise.writing.formulas import harmless
 from tacit.release.synthesise.columns import Attribute
 from tacit.release.synthesise.fitting.chance import Chance
 
@@ -75,11 +76,15 @@ class SyntheticTable:
         return polars_frame(self._answers())
 
     def write(self, path: Path | str) -> None:
-        """Write a file, Parquet or CSV by its name; one that is there already is not overwritten."""
+        """Write a file, Parquet or CSV by its name; one that is there already is not overwritten.
+
+        In CSV a text that a spreadsheet would take for a formula has an apostrophe before it.
+        """
         place = writable(path)
         with self.connection() as held:
             form, where = FORMATS[place.suffix.lower()], literal(os.fspath(place))
-            held.execute(f"COPY (SELECT * FROM {quoted(self.name)}) TO {where} ({form})")
+            table = quoted(self.name) if "parquet" in form else harmless(held, self.name)
+            held.execute(f"COPY (SELECT * FROM {table}) TO {where} ({form})")
 
     def connection(self) -> duckdb.DuckDBPyConnection:
         """A database of its own that holds these rows and nothing else."""
