@@ -16,7 +16,7 @@ from tacit.faces.cli.main import main
 from tacit.faces.database import open_database
 from tacit.faces.owner.examining import examine
 from tacit.ledger import SqliteLedger, claims, verify_file
-from tacit.policy import load_policy, parse_policy
+from tacit.policy import Severity, load_policy, parse_policy
 
 POLICY = """
 [dataset]
@@ -72,6 +72,10 @@ OTHERS: dict[str, Callable[[Path], Path]] = {
     "a link to the data": lambda p: (
         os.symlink(p / "clinic.duckdb", p / "link.duckdb"),
         write(p / "copy.toml", ("clinic.duckdb", "link.duckdb"), ('name = "clinic"', 'name = "other"')),
+    )[1],
+    "a second name of the file": lambda p: (
+        os.link(p / "clinic.duckdb", p / "hard.duckdb"),
+        write(p / "copy.toml", ("clinic.duckdb", "hard.duckdb"), ('name = "clinic"', 'name = "other"')),
     )[1],
 }
 
@@ -160,6 +164,55 @@ def test_the_owner_can_take_a_source_over_on_record(good: Path, capsys: pytest.C
         ask(good)
 
 
+# --- the same people by another way
+
+
+def test_data_that_were_moved_keep_their_ledger(good: Path) -> None:
+    os.rename(good.parent / "clinic.duckdb", good.parent / "moved.duckdb")
+    moved = ('source = "clinic.duckdb"', 'source = "moved.duckdb"')
+    with pytest.raises(LedgerError, match="a ledger already"):
+        ask(write(good.parent / "copy.toml", moved, ('name = "clinic"', 'name = "other"')))
+    with open_database(write(good.parent / "copy.toml", moved), analyst="ana") as database:
+        assert database.budget.left.epsilon == 0
+
+
+def test_the_number_of_a_file_that_is_gone_claims_nothing(good: Path) -> None:
+    """File systems give it to the next one: that one has another size or time, and lies elsewhere."""
+    os.rename(good.parent / "clinic.duckdb", good.parent / "new.duckdb")
+    os.utime(good.parent / "new.duckdb", ns=(0, 0))
+    ask(write(good.parent / "new.toml", ("clinic.duckdb", "new.duckdb"), ('name = "clinic"', 'name = "other"')))
+
+
+@pytest.mark.parametrize("first", ["visits.parquet", "*.parquet", "v?sits.parquet"])
+@pytest.mark.parametrize("second", ["visits.parquet", "*.parquet", "link.parquet", "[uvw]isits.parquet"])
+def test_a_file_is_one_source_by_whatever_pattern_it_is_found(tmp_path: Path, first: str, second: str) -> None:
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY (SELECT i FROM range(50) AS t(i)) TO '{tmp_path / 'visits.parquet'}'")
+    before, after = ('source = "clinic.duckdb"', "source = {{ visits = {!r} }}"), ('name = "clinic"', 'name = "other"')
+    ask(write(tmp_path / "good.toml", (before[0], before[1].format(first))))
+    if second.startswith("link"):
+        os.link(tmp_path / "visits.parquet", tmp_path / second)
+    with pytest.raises(LedgerError, match="a ledger already"):
+        ask(write(tmp_path / "copy.toml", (before[0], before[1].format(second)), after))
+
+
+def test_another_table_of_the_database_with_a_ledger_of_its_own_is_warned_of(
+    good: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A view, or a table that was renamed, may hold the same people: only the owner knows."""
+    with duckdb.connect(str(good.parent / "clinic.duckdb")) as connection:
+        connection.execute("ALTER TABLE visits RENAME TO stays")
+    other = write(good.parent / "stays.toml", ('"clinic"', '"stays"'), ("tables.visits", "tables.stays"))
+    warnings = [each.message for each in examine(other).findings if each.level is Severity.WARNING]
+    assert any("'visits' of the same database has a ledger of its own" in each for each in warnings)
+    for told in (1, 0):  # the first time it is opened
+        with caplog.at_level(logging.WARNING, logger="tacit.ledger"), open_database(other, analyst="ana"):
+            assert caplog.text.count("visits of the same database has a ledger of its own") == told
+        caplog.clear()
+    warnings = [each.message for each in examine(other).findings if each.level is Severity.WARNING]
+    assert any("'visits' of the same database has a ledger of its own" in each for each in warnings)
+
+
 def test_tables_that_are_not_shared_may_have_a_budget_of_their_own(good: Path) -> None:
     staff = write(good.parent / "staff.toml", ('"clinic"', '"staff"'), ("tables.visits", "tables.staff"))
     with open_database(staff, analyst="ana") as database:
@@ -174,12 +227,26 @@ def test_a_public_table_belongs_to_everybody(tmp_path: Path) -> None:
 
 
 def test_a_servers_address_is_one_place_however_it_is_written() -> None:
-    addresses = ["postgresql://a@DB.example/clinic", "postgres://b@db.example:5432/clinic?sslmode=require"]
-    found = set()
-    for address in addresses:
-        text = POLICY.replace('source = "clinic.duckdb"', f'source = "{address}"\nengine = "postgres"')
-        found |= {claim.source for claim in claims.claims_of(parse_policy(text), "")}
-    assert found == {"postgresql://db.example:5432/clinic#visits"}
+    assert _claimed(
+        "postgresql://a@DB.example/clinic",
+        "postgres://b@db.example:5432/clinic?sslmode=require",
+        "postgresql://db.example/?dbname=clinic",
+        "postgresql:///clinic?host=db.example&port=5432",
+        "postgresql://db.example:5432/%63linic",
+    ) == {"postgresql://db.example:5432/clinic#visits"}
+    loopback = ("localhost", "127.0.0.1", "127.1.2.3", "[::1]", "[::1]:5432", "LOCALHOST:5432")
+    assert _claimed(
+        *(f"postgresql://{host}/clinic" for host in loopback), "postgresql:///clinic?hostaddr=127.0.0.1&host=db"
+    ) == {"postgresql://localhost:5432/clinic#visits"}
+    several = ("postgresql://a:5433/c", "postgresql://a/c", "postgresql://a/C", "postgresql:///c?host=/run/a")
+    assert len(_claimed(*several)) == 4
+
+
+def _claimed(*addresses: str) -> set[str]:
+    texts = [
+        POLICY.replace('source = "clinic.duckdb"', f'source = "{each}"\nengine = "postgres"') for each in addresses
+    ]
+    return {claim.source for text in texts for claim in claims.claims_of(parse_policy(text), "")}
 
 
 def test_a_registry_that_cannot_be_written_is_told_to_the_log(
@@ -192,8 +259,8 @@ def test_a_registry_that_cannot_be_written_is_told_to_the_log(
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"source": 1}'])
 def test_a_claim_that_cannot_be_read_is_written_anew(good: Path, registry: Path, damage: str) -> None:
-    (claim,) = registry.glob("*.json")
-    claim.write_text(damage, encoding="utf-8")
+    for claim in registry.glob("*.json"):
+        claim.write_text(damage, encoding="utf-8")
     with open_database(good, analyst="ana"):
         assert claims.read(f"{good.parent}/clinic.duckdb#visits") is not None
 

@@ -1,8 +1,9 @@
 """Which ledger a source belongs to: a second one would be a second budget for the same people.
 
-What is private in a source is claimed by the first ledger that is opened for it, table by table, in a directory of this
-host: `TACIT_REGISTRY`, else `tacit/sources` where the user's programs keep their state. A claim says which ledger (by
-the hash of its first entry, and where it lies) holds the account, and under which name.
+What is private in a source is claimed by the first ledger that is opened for it, table by table and file by file: by
+its path, and by which file it is, so that a link or a file that was moved is no other source. Claims lie in a directory
+of this host: `TACIT_REGISTRY`, else `tacit/sources` where the user's programs keep their state. A claim says which
+ledger (by the hash of its first entry, and where it lies) holds the account, and under which name.
 """
 
 from __future__ import annotations
@@ -11,16 +12,13 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
+from tacit.ledger.source_places import database_of, is_still, places_of
 from tacit.ledger.values import dataset_key
 from tacit.policy import Policy
-from tacit.policy.reading.names import fold
-from tacit.policy.sources.dataset import DatabaseSource, Dataset
 from tacit.policy.sources.servers import is_server
 
 VARIABLE = "TACIT_REGISTRY"
@@ -36,9 +34,12 @@ class Claim:
     ledger: str  # the hash of its first entry
     place: str
     file: str  # which file the source was, where it is one: another one of the same name is other data
+    seen: str = ""  # what was found there, of a source that goes by its file
 
     def problem(self, other: Claim) -> str | None:
         """Why `other` may not have the source too; None if it is the same account, or if this claim has lapsed."""
+        if not is_still(self.seen, other.seen):
+            return None
         if self.dataset != other.dataset and self.ledger == other.ledger:
             return f"its account goes by the name {self.dataset!r}"
         if self.ledger == other.ledger:
@@ -64,7 +65,8 @@ def claims_of(policy: Policy, ledger: str) -> list[Claim]:
     place = str(dataset.ledger_place)
     place = place if is_server(place) else os.path.realpath(place)
     name = dataset_key(dataset.name)
-    return [Claim(source, name, ledger, place, file) for source, file in sorted(set(_sources(policy)))]
+    places = sorted(places_of(policy), key=lambda each: each.name)
+    return [Claim(each.name, name, ledger, place, each.file, each.seen) for each in places]
 
 
 def problems(policy: Policy, ledger: str) -> list[str]:
@@ -75,6 +77,12 @@ def problems(policy: Policy, ledger: str) -> list[str]:
         if known is not None and (why := known.problem(claim)) is not None:
             texts.append(why)
     return list(dict.fromkeys(texts))
+
+
+def holds(policy: Policy, ledger: str) -> bool:
+    """Whether the ledger has claimed all of the source before."""
+    known = [read(claim.source) for claim in claims_of(policy, ledger)]
+    return all(claim is not None and claim.ledger == ledger for claim in known)
 
 
 def write(policy: Policy, ledger: str) -> None:
@@ -101,52 +109,39 @@ def renew(policy: Policy, ledger: str) -> None:
         write(policy, ledger)
 
 
+def neighbours(policy: Policy, ledger: str) -> dict[str, str]:
+    """Other tables of the same database that another ledger has the account of, and where that lies.
+
+    A view or a table that was renamed is another table: whether the same people are in it, only the owner knows.
+    """
+    database = database_of(policy)
+    if database is None:
+        return {}
+    ours = {claim.source for claim in claims_of(policy, ledger)}
+    found = (_read(path) for path in sorted(registry().glob("*.json")))
+    return {
+        claim.source.removeprefix(database): claim.place
+        for claim in found
+        if claim is not None and claim.source.startswith(database)
+        and claim.source not in ours and claim.ledger != ledger
+    }  # fmt: skip
+
+
 def read(source: str) -> Claim | None:
     """Who holds a source, as far as this host knows."""
+    claim = _read(_path(source))
+    return claim if claim is not None and claim.source == source else None
+
+
+def _read(path: Path) -> Claim | None:
     with suppress(OSError, ValueError, TypeError):
-        claim = Claim(**json.loads(_path(source).read_text(encoding="utf-8")))
-        return claim if claim.source == source else None
+        claim = Claim(**json.loads(path.read_text(encoding="utf-8")))
+        return claim if all(isinstance(value, str) for value in asdict(claim).values()) else None
     return None
 
 
 def _path(source: str) -> Path:
     return registry() / f"{hashlib.sha256(source.encode()).hexdigest()}.json"
-
-
-# ── where people are ─────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _sources(policy: Policy) -> Iterator[tuple[str, str]]:
-    """Each private table's place, and which file it is now."""
-    dataset = policy.dataset
-    for table in policy.tables:
-        if table.public:
-            continue
-        if isinstance(dataset.source, DatabaseSource):
-            place = _place(dataset, dataset.source.location)
-            yield f"{place}#{fold(table.name)}", _file(place)
-        else:
-            place = _place(dataset, dataset.source.location(table.name) or "")
-            yield place, _file(place)
-
-
-def _place(dataset: Dataset, location: str) -> str:
-    """One spelling for one place: who connects, and how, is left out of a server's address."""
-    if "://" not in location:
-        return os.path.realpath(dataset.resolve(location))
-    parts = urlsplit(location)
-    if not is_server(location):
-        return location.partition(";")[0].rstrip("/").casefold()
-    host = parts.hostname or parse_qs(parts.query).get("host", [""])[0]
-    return f"postgresql://{host.casefold()}:{parts.port or 5432}{parts.path}"
-
-
-def _file(place: str) -> str:
-    try:
-        status = os.stat(place)
-    except (OSError, ValueError):
-        return ""
-    return f"{status.st_dev}:{status.st_ino}"
 
 
 def _is_file(place: str) -> bool:

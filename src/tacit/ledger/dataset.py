@@ -25,22 +25,25 @@ def open_books(policy: Policy, *, create: bool) -> Ledger:
     except BaseException:
         ledger.close()
         raise
+    if not claims.holds(policy, ledger.identity()):
+        _tell_of_neighbours(policy, ledger.identity())
     claims.write(policy, ledger.identity())
     return ledger
 
 
-def second_ledger(policy: Policy) -> list[str]:
-    """What `tacit check` says of the ledger: nothing, unless the source has another."""
-    if not _has(policy):
-        return claims.problems(policy, "")
-    try:
-        ledger = open_ledger(policy.dataset.ledger_place, create=False, mark=policy.dataset.ledger_mark)
-    except LedgerError:
-        return []  # which `tacit ledger verify` speaks of
-    try:
-        return claims.problems(policy, ledger.identity())
-    finally:
-        ledger.close()
+def second_ledger(policy: Policy) -> tuple[list[str], dict[str, str]]:
+    """What `tacit check` says of the ledger: nothing, unless the source, or another table of it, has another."""
+    identity = ""
+    if _has(policy):
+        try:
+            ledger = open_ledger(policy.dataset.ledger_place, create=False, mark=policy.dataset.ledger_mark)
+        except LedgerError:
+            return [], {}  # which `tacit ledger verify` speaks of
+        try:
+            identity = ledger.identity()
+        finally:
+            ledger.close()
+    return claims.problems(policy, identity), claims.neighbours(policy, identity)
 
 
 def adopt(policy: Policy, note: str) -> str:
@@ -70,6 +73,11 @@ def accept(policy: Policy, note: str) -> str:
 
 def _has(policy: Policy) -> bool:
     return has_ledger(policy.dataset.ledger_place, mark=policy.dataset.ledger_mark)
+
+
+def _tell_of_neighbours(policy: Policy, ledger: str) -> None:
+    for table in claims.neighbours(policy, ledger):
+        _log.warning("table %s of the same database has a ledger of its own: dataset %s", table, policy.dataset.name)
 
 
 def _refuse(policy: Policy, ledger: str) -> None:

@@ -78,10 +78,15 @@ def examine_text(text: str, path: Path) -> Checked:
 
 
 def _ledger(policy: Policy) -> list[Finding]:
-    """A second ledger for the same source: a second budget for the same people."""
+    """A second ledger for the same source, or beside it: a second budget for the same people."""
     hint = "use that ledger and that name; or, knowing what is not counted then, `tacit ledger adopt`"
-    what = "the source has a ledger already"
-    return [Finding(Severity.ERROR, ("dataset", "ledger"), f"{what}: {why}", hint) for why in second_ledger(policy)]
+    path = ("dataset", "ledger")
+    problems, neighbours = second_ledger(policy)
+    found = [Finding(Severity.ERROR, path, f"the source has a ledger already: {why}", hint) for why in problems]
+    for table, place in {} if problems else neighbours.items():
+        why = f"table {table!r} of the same database has a ledger of its own, {place}: who is in both has two budgets"
+        found.append(Finding(Severity.WARNING, path, why, "let one policy name both, unless they hold other people"))
+    return found
 
 
 def _views(policy: Policy, schema: Schema) -> list[Finding]:
