@@ -34,6 +34,26 @@ def test_a_second_column_that_goes_by_the_units_name_is_warned_of(unit, column):
     assert suspected(schema, TablePolicy("t", unit, max_rows=1, max_groups=1)) == {("t", column)}
 
 
+@pytest.mark.parametrize("kind", ["BIGINT", "VARCHAR"])
+@pytest.mark.parametrize(
+    ("unit", "column"),
+    [
+        ("rider", "driver"),
+        ("driver_id", "Rider_No"),
+        ("sender", "receiver"),
+        ("from_account", "to_account"),
+        ("buyer", "seller"),
+        ("payee", "payer"),
+        ("src", "dst"),
+        ("patient", "doctor"),
+        ("employee", "manager_id"),
+    ],
+)
+def test_the_other_end_of_a_row_is_warned_of_by_its_name_whatever_the_values_are(unit, column, kind):
+    schema = {"t": {unit: kind, column: kind, "n": kind, "town": kind, "together": kind}}
+    assert suspected(schema, TablePolicy("t", unit, max_rows=1, max_groups=1)) == {("t", column)}
+
+
 @pytest.mark.parametrize("unit", ["rider_id", "row"])
 @pytest.mark.parametrize("column", ["driver_id", "person_code", "citizen_no"])
 def test_a_column_that_goes_by_the_name_of_another_table_of_people_is_warned_of(unit, column):

@@ -14,6 +14,27 @@ from tacit.policy.tables.table import TablePolicy
 
 _STEM = 4  # letters that two names begin with alike
 _SUFFIX = re.compile(r"(?:[_ -]?(?:id|key|no|nr|code|uuid|guid))$")
+_WORD = re.compile(r"[^\W_]+")
+# Words for the two ends of one row: whose unit is one of them has the other beside it.
+_ENDS = tuple(
+    frozenset(words.split())
+    for words in (
+        "rider driver passenger courier customer",
+        "sender receiver recipient from to addressee",
+        "follower followed followee following",
+        "buyer seller vendor bidder",
+        "payer payee debtor creditor lender borrower donor",
+        "caller callee called",
+        "host guest landlord tenant",
+        "src dst source target dest destination",
+        "patient doctor physician nurse therapist",
+        "teacher student pupil tutor mentor mentee",
+        "employer employee manager",
+        "mother father child parent spouse husband wife partner",
+        "author reviewer editor",
+        "inviter invitee referrer referee",
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +103,17 @@ def _is_a_key(column: str, table: TablePolicy) -> bool:
 
 
 def _names(column: str, other: TablePolicy, *, own: bool) -> bool:
-    """Whether a column goes by a unit's name: `person_id` of people, `followed` beside `follower`."""
+    """Whether a column goes by a unit's name: `person_id` of people, `followed` by `follower`, `driver` by `rider`."""
     name, unit = fold(column), fold(other.unit_column or "")
     bare, stem = _SUFFIX.sub("", name), _SUFFIX.sub("", unit)
     if own:
-        return len(stem) >= _STEM and bare[:_STEM] == stem[:_STEM]
+        return (len(stem) >= _STEM and bare[:_STEM] == stem[:_STEM]) or _other_end(name, unit)
     if name == unit and stem:
         return True
     return bool(_SUFFIX.search(name)) and len(bare) >= 3 and fold(other.name) in {bare, f"{bare}s", f"{bare}es"}
+
+
+def _other_end(name: str, unit: str) -> bool:
+    """Whether two names say the two ends of one row, as `driver` and `rider`, `to_account` and `from_account` do."""
+    mine, theirs = set(_WORD.findall(unit)), set(_WORD.findall(name))
+    return any(mine & ends and (theirs & ends) - mine for ends in _ENDS)
