@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from conformance.sql_clinic import clinic
+from conformance.sql_clinic import clinic, row_clinic
 from conformance.sql_ranges import prove
 from conformance.sql_sets import _spent, rho_paid_for
 from conformance.sql_world import policy_of, world
@@ -69,6 +69,22 @@ def test_their_answers_are_right_and_say_how_much_of_a_person_counts(tmp_path):
     assert {row[0]: row[1] for row in batch[1].rows} == pytest.approx(wanted, abs=22)
     said = "counts at most 18 rows of a unit over all groups (weigh by max_rows / rows), a cell being a group"
     assert said in batch[1].notes
+
+
+def test_what_a_shared_histogram_counts_of_many_rows_serves_the_same_batch_and_no_question_alone(tmp_path):
+    """One bound over all cells is not each question's own: they are other numbers."""
+    curator = clinic(max_rows=6, max_groups=5).curator(tmp_path)
+    assert curator.batch(FIVE[:2], session=ANA, epsilon=1).reused is None
+    assert curator.batch(FIVE[:2], session=ANA, epsilon=1).reused is not None
+    alone = [curator.ask(question.replace("SELECT", "DP-SELECT 0.01"), session=ANA) for question in FIVE[:2]]
+    assert [answer.reused for answer in alone] == [None, None]
+
+
+def test_where_each_row_is_a_person_it_serves_each_question_alone(tmp_path):
+    curator = row_clinic().curator(tmp_path)
+    curator.batch(FIVE[:2], session=ANA, epsilon=1)
+    alone = [curator.ask(question.replace("SELECT", "DP-SELECT 0.01"), session=ANA) for question in FIVE[:2]]
+    assert [answer.reused for answer in alone] == ["the same question"] * 2
 
 
 def test_a_unit_with_more_rows_than_count_is_weighed_down_and_not_cut(tmp_path):
