@@ -342,9 +342,21 @@ def test_a_client_that_keeps_its_connection_loses_no_report(tmp_path: Path) -> N
             kept.request("POST", "/report", body=message, headers={"Content-Type": OCTETS})
             answer = kept.getresponse()
             assert (answer.status, answer.read(), answer.headers.get("Connection")) == (204, b"", None)
+            assert answer.headers["Keep-Alive"] == "timeout=10", "how long the next one may take"
         assert kept.sock is line, "one connection for all of them"
         kept.close()
     assert tally(survey).reports == 50
+
+
+def test_a_connection_is_kept_as_long_as_was_said_and_no_end_goes_unsaid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tacit.faces.survey.server._KEPT_OPEN", 1)
+    survey = make(tmp_path)
+    with served(survey) as server, socket.create_connection(("127.0.0.1", server.server_address[1]), 60) as line:
+        line.sendall(SECOND)
+        found = b"".join(iter(lambda: line.recv(65536), b""))  # until it is closed
+    assert b"\r\nkeep-alive: timeout=1\r\n" in found.lower()
 
 
 def _said(server: SurveyServer, text: bytes) -> list[bytes]:

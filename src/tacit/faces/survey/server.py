@@ -92,7 +92,10 @@ class SurveyServer:
         self.server_close()
 
     async def _answer(self, request: Request) -> Response:
-        return await self._site.answer(request, request.path_params["path"])
+        reply = await self._site.answer(request, request.path_params["path"])
+        if reply.headers.get("connection") != "close":
+            reply.headers["Keep-Alive"] = f"timeout={_KEPT_OPEN}"  # so that no report is sent into a closed connection
+        return reply
 
     def _is_for_us(self, request: Request) -> bool:
         host = request.headers.get("host", "").lower()
