@@ -141,6 +141,19 @@ def test_a_deleted_ledger_is_not_begun_anew_in_silence(good: Path) -> None:
     assert not (good.parent / "clinic.ledger").exists()
 
 
+@pytest.mark.parametrize("damage", ["rolled back", "no ledger"])
+def test_a_ledger_that_does_not_open_is_told_by_the_check(good: Path, damage: str) -> None:
+    path = good.parent / "clinic.ledger"
+    if damage == "rolled back":
+        path.unlink()
+    else:
+        path.write_bytes(b"nothing of the kind" * 99)
+    (told,) = [each for each in examine(good).findings if each.path == ("dataset", "ledger")]
+    assert told.level is Severity.WARNING
+    assert "no question can be asked now: the " in told.message
+    assert told.hint
+
+
 def test_other_data_under_the_same_name_may_have_a_new_ledger(good: Path) -> None:
     for name in ("clinic.ledger", "clinic.ledger.mark"):
         (good.parent / name).unlink()

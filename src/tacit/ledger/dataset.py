@@ -32,13 +32,13 @@ def open_books(policy: Policy, *, create: bool) -> Ledger:
 
 
 def second_ledger(policy: Policy) -> tuple[list[str], dict[str, str]]:
-    """What `tacit check` says of the ledger: nothing, unless the source, or another table of it, has another."""
+    """What `tacit check` says of the ledger: nothing, unless the source, or another table of it, has another.
+
+    Raises LedgerError where the ledger does not open.
+    """
     identity = ""
     if _has(policy):
-        try:
-            ledger = open_ledger(policy.dataset.ledger_place, create=False, mark=policy.dataset.ledger_mark)
-        except LedgerError:
-            return [], {}  # which `tacit ledger verify` speaks of
+        ledger = open_ledger(policy.dataset.ledger_place, create=False, mark=policy.dataset.ledger_mark)
         try:
             identity = ledger.identity()
         finally:

@@ -17,7 +17,7 @@ from tacit.engines import (
     unreadable_tables,
 )
 from tacit.engines.text.tables import Unfit
-from tacit.errors import PolicyError, TacitError
+from tacit.errors import LedgerError, PolicyError, TacitError
 from tacit.faces.owner.changes import changes_since
 from tacit.faces.owner.left_out import rows_left_out
 from tacit.ledger import second_ledger
@@ -81,7 +81,11 @@ def _ledger(policy: Policy) -> list[Finding]:
     """A second ledger for the same source, or beside it: a second budget for the same people."""
     hint = "use that ledger and that name; or, knowing what is not counted then, `tacit ledger adopt`"
     path = ("dataset", "ledger")
-    problems, neighbours = second_ledger(policy)
+    try:
+        problems, neighbours = second_ledger(policy)
+    except LedgerError as error:
+        why = f"no question can be asked now: {error.message}"
+        return [Finding(Severity.WARNING, path, why, error.hint or "tacit ledger verify")]
     found = [Finding(Severity.ERROR, path, f"the source has a ledger already: {why}", hint) for why in problems]
     for table, place in {} if problems else neighbours.items():
         why = f"table {table!r} of the same database has a ledger of its own, {place}: who is in both has two budgets"
