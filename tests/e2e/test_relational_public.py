@@ -10,6 +10,7 @@ from sqlglot import exp
 from conformance.sql_noiseless import switch_off
 from conformance.sql_world import World, policy_of, world
 from tacit.curator import Release, Session
+from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, TablePolicy
 from tacit.sql.expressions.numeric import numerics
 from tacit.sql.relations.correlating import correlated
@@ -239,3 +240,87 @@ def test_counting_rows_without_a_match_as_that_value_would_be_noticed(clinic, tm
     ((total,),) = answer(clinic, tmp_path, monkeypatch, f"SUM(cost) {LEFT}")
     (wanted,) = clinic.engine._connection.execute(f"SELECT SUM({WITH}) {LEFT}").fetchone()
     assert float(total) > wanted
+
+
+# ── one value of a public table ──────────────────────────────────────────────────────────────────────────────────────
+
+ONE_ROW = (
+    "city_id < (SELECT houses FROM cities WHERE cities.city_id = patients.city_id)",
+    "city_id < (SELECT houses FROM cities WHERE cities.city_id = patients.city_id AND people > 2)",
+    "city_id = (SELECT city_id FROM cities WHERE city = 'Pisa')",
+    "city_id = (SELECT city_id FROM cities WHERE city = 'Rome' AND houses = 6)",  # no row: NULL
+    "city_id < (SELECT houses FROM none)",
+    "city_id < (SELECT houses FROM (SELECT * FROM cities WHERE people > 2) c WHERE c.city_id = patients.city_id)",
+    "city_id < (SELECT houses FROM cities WHERE houses = patients.city_id)",  # NULL is equal to nothing
+)
+SEVERAL_ROWS = (  # (the condition, how many rows can be found)
+    ("city_id = (SELECT city_id FROM cities)", 4),
+    ("city_id = (SELECT city_id FROM cities WHERE share = 0.1)", 2),
+    ("city_id = (SELECT city_id FROM cities WHERE people > 3)", 2),
+    ("city_id = (SELECT houses FROM streets WHERE streets.city_id = patients.city_id)", 3),
+    ("city_id = (SELECT houses FROM streets WHERE streets.city_id = patients.city_id AND street <> 'b')", 2),
+    ("city_id = (SELECT a.city_id FROM cities a JOIN streets b ON a.city_id = b.city_id WHERE a.city = 'Como')", 3),
+    ("NOT EXISTS (SELECT 1 FROM cities c WHERE c.city_id = (SELECT city_id FROM streets))", 4),
+)
+STREETS = "CREATE TABLE streets AS SELECT * FROM (VALUES (1, 'a', 4), (3, 'a', 1), (3, 'b', 2), (3, 'c', 3))"
+
+
+def streets(*more: str) -> World:
+    """Patients of whom none lives in the one city that has several streets."""
+    policy = policy_of([*POLICY.tables, TablePolicy("streets", public=True)])
+    return world(
+        policy,
+        "CREATE TABLE patients AS SELECT i AS id, [0, 1, 1, 2, 7, NULL][1 + i % 6] AS city_id FROM range(60) t(i)",
+        "CREATE TABLE visits AS SELECT 1 AS patient_id, 1 AS cost, 0.1 AS cents",
+        "CREATE TABLE cities AS SELECT i AS city_id, ['Rome', 'Pisa', 'Bari', 'Como'][1 + i] AS city,"
+        " [0.1, 0.25, 0.5, 0.1][1 + i]::DOUBLE AS share, [NULL, 2, 4, 6][1 + i] AS people, people AS houses"
+        " FROM range(4) t(i)",
+        "CREATE TABLE none AS SELECT * FROM cities LIMIT 0",
+        f"{STREETS} AS t(city_id, street, houses)",
+        *more,
+    )
+
+
+@pytest.mark.parametrize("condition", ONE_ROW)
+def test_a_subquery_that_finds_one_row_is_its_value_and_needs_no_note(clinic, tmp_path, monkeypatch, condition):
+    switch_off(monkeypatch)
+    asked = f"COUNT(*) FROM patients WHERE {condition}"
+    release = clinic.curator(tmp_path).ask(f"DP-SELECT 100 {asked}", session=Session("ana"))
+    assert release.rows == tuple(clinic.engine._connection.execute(f"SELECT {asked}").fetchall())
+    assert not any("subquery" in note for note in release.notes)
+
+
+@pytest.mark.parametrize(("condition", "rows"), SEVERAL_ROWS)
+def test_a_subquery_that_could_find_several_rows_is_refused_whoever_is_there(tmp_path, condition, rows):
+    """SQL fails where a row meets several: it would tell that there is such a person."""
+    told = set()
+    for name, row in (("few", ()), ("more", ("INSERT INTO patients VALUES (777, 3)",))):
+        (tmp_path / name).mkdir()
+        curator = streets(*row).curator(tmp_path / name)
+        with pytest.raises(QueryRefused) as caught:
+            curator.ask(f"DP-SELECT 1 COUNT(*) FROM patients WHERE {condition}", session=Session("ana"))
+        told.add((caught.value.message, caught.value.hint))
+        assert curator.balance("ana").analyst.spent.epsilon == 0
+    ((message, hint),) = told
+    assert f"up to {rows} rows" in message
+    assert "MIN(" in hint
+
+
+def test_where_nobody_counts_the_public_rows_the_least_counts_and_a_note_says_so():
+    over = streets("INSERT INTO patients VALUES (777, 3)")
+    condition = "city_id > (SELECT houses FROM streets WHERE streets.city_id = patients.city_id)"
+    plan = over.plan(f"DP-SELECT 1 COUNT(*) FROM patients WHERE {condition}")
+    assert "of several rows that a subquery finds, the least houses counts" in plan.notes
+    assert over.exact(plan)[0].integers("m0").tolist() == [1]
+
+
+def test_a_public_table_that_grows_after_the_count_fails_for_nobody(tmp_path, monkeypatch):
+    """The plan is kept; what runs asks for the least, and an engine that found two rows would fail for some alone."""
+    switch_off(monkeypatch)
+    over = streets("DELETE FROM streets WHERE street <> 'a'")
+    curator = over.curator(tmp_path)
+    asked = "DP-SELECT 100 FRESH COUNT(*) FROM patients WHERE city_id < (SELECT houses FROM streets"
+    asked += " WHERE streets.city_id = patients.city_id)"
+    assert curator.ask(asked, session=Session("ana")).rows == ((20,),)
+    over.engine._connection.execute("INSERT INTO streets VALUES (1, 'b', 9), (1, 'c', 0)")
+    assert curator.ask(asked, session=Session("ana")).rows == ((0,),)

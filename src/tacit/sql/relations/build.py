@@ -18,7 +18,7 @@ from tacit.sql.parsing.planning_budget import PlanningBudget, size_of
 from tacit.sql.relations.correlating.membership import Asker, member, scalar
 from tacit.sql.relations.deriving.derived import Derivation, ctes_of
 from tacit.sql.relations.deriving.unions import union_all
-from tacit.sql.relations.joining.growth import MOST, MOST_PUBLIC, Fan, factors, growth
+from tacit.sql.relations.joining.growth import MOST, MOST_PUBLIC, CountedSchema, Fan, factors, growth
 from tacit.sql.relations.joining.joins import Joins
 from tacit.sql.relations.joining.own_joins import Condition, own_joins, pairing
 from tacit.sql.relations.joining.parts import Named, NamedTable, base, named_apart, unlike
@@ -234,6 +234,9 @@ def scope_of(relation: Relation, reading: QueryContext) -> Scope:
     def bounded(fan: Fan) -> None:
         growth([("the subquery", fan)], reading.schema, start=relation.growth)
 
+    def counted(fan: Fan) -> int | None:
+        return reading.schema.most(fan) if isinstance(reading.schema, CountedSchema) else None
+
     def names(select: exp.Select) -> Scope:
         inside = read(select, replace(reading, names_only=True))
         first = inside.sources[0]  # FROM orders AS z: inside, orders is the one outside
@@ -241,7 +244,7 @@ def scope_of(relation: Relation, reading: QueryContext) -> Scope:
         return Scope(inside.table, tuple(own), reading.parameters, inside.sql_types)
 
     scope = Scope(relation.table, relation.sources, reading.parameters, relation.sql_types, bound, one)
-    asker = Asker(relation, scope, derive, names, bounded, reading.work.notes.append)
+    asker = Asker(relation, scope, derive, names, bounded, counted, reading.work.notes.append)
     return scope
 
 

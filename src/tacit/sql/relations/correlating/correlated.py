@@ -40,6 +40,7 @@ class Asker:
     derive: Callable[[exp.Expression, frozenset[str]], NamedTable]  # the subquery as rows: of one unit each, or public
     names: Callable[[exp.Select], Scope]  # the names that are known inside the subquery
     bounded: Callable[[Fan], None]  # refuses to look at so many rows for each row outside
+    counted: Callable[[Fan], int | None]  # how many rows of public tables that is; None where nobody can count them
     note: Callable[[str], None]  # says something to the reader of the answer
 
 
@@ -124,7 +125,7 @@ class Correlated:
         elif self.ties:
             raise QueryRefused("a key stands against a public table: it tells one person from another", hint=NEAREST)
         if not part.is_private and self.conditions:
-            self.asker.bounded(fan(part, self._held_equal()))
+            self.asker.bounded(self.fan(part))
         table, types = self._described(part)
         source = ScopeSource("", {fold(self.called(name)): self.called(name) for name in columns})
         both = Scope(table, (source, *self.asker.scope.sources), self.asker.scope.parameters, types)
@@ -169,6 +170,10 @@ class Correlated:
                 made, lambda name: self.asker.scope.table_has(name) or fold(name) in map(fold, self.shown.values())
             )
         return self.shown[name]
+
+    def fan(self, part: NamedTable) -> Fan:
+        """The most of its rows, all of them public, that can suit one row outside."""
+        return fan(part, self._held_equal())
 
     def _held_equal(self) -> set[str]:
         """The columns that are compared by = with something that is known outside: an engine looks those up."""

@@ -138,12 +138,28 @@ def scalar(node: exp.Expression, asker: Asker) -> tuple[exp.Expression, ColumnTy
             hint="write EXISTS, which may compare as it likes; or " + _ELSE[part.is_private],
         )
     if looked_up and written is not None:
-        asker.note(f"of several rows that a subquery finds, the least {written.name[:60]} counts")
+        _at_most_one_row(inner, part, written.name[:60])
     column, kind = _first(part)
     counted, exact = isinstance(call, exp.Count), numeric(part.types[column]) is not None
     made = type(call)(this=_raw(inner, column) if exact else _cell(inner, part, column))
     found = exp.Subquery(this=inner.over(part, listed=[made], names=[column]))
     return found, ColumnType.INTEGER if counted else kind, part.types[column] if exact and not counted else ""
+
+
+def _at_most_one_row(inner: Correlated, part: NamedTable, column: str) -> None:
+    """Refuse, as SQL does, what finds several rows. How many there are is counted in public tables, whoever asks.
+
+    Whether a person's row meets those several must not be told: a value that could be found twice is refused to
+    everybody. What changes after the count can fail for nobody: the engine is asked for the least.
+    """
+    found = inner.asker.counted(inner.fan(part))
+    if found is None:
+        inner.asker.note(f"of several rows that a subquery finds, the least {column} counts")
+    elif found > 1:
+        raise QueryRefused(
+            f"the subquery finds up to {found:,} rows, and one value is needed: {column} is not certain",
+            hint=f"write MIN({column}) or MAX({column}), IN (SELECT …), or WHERE a column that names one row = …",
+        )
 
 
 def _several() -> QueryRefused:
