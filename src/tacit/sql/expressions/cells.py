@@ -23,6 +23,7 @@ _READ_AS = {
 }
 _MAY_NOT_FIT = {"timestamp_s": "TIMESTAMP", "timestamp_ms": "TIMESTAMP"}  # what does not becomes NULL
 _WIDENED = {**_READ_AS, "float": "DOUBLE", "real": "DOUBLE"}  # a bound of 2^24 + 3 is not a FLOAT: it would round up
+_OF_TRUTHS: dict[type[exp.Expression], type[exp.Expression]] = {exp.Max: exp.LogicalOr, exp.Min: exp.LogicalAnd}
 _CALENDAR = {
     "DATE": ("0001-01-01", "9999-12-31"),
     "TIMESTAMP": ("0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"),
@@ -46,6 +47,16 @@ def identified(column: exp.Expression, sql_type: str) -> exp.Expression:
     is converted, for it is trimmed and lowered.
     """
     return exp.cast(column, "VARCHAR") if _base(sql_type) in {"uuid", "enum"} else column
+
+
+def extreme(call: type[exp.Expression], column: exp.Expression, sql_type: str) -> tuple[exp.Expression, str]:
+    """MIN, MAX or COUNT of a column, and what type it was. PostgreSQL has no MIN of truth values, nor of UUIDs."""
+    kind = _base(sql_type)
+    if kind in {"boolean", "bool"}:
+        return _OF_TRUTHS.get(call, call)(this=column), sql_type
+    if kind == "uuid":
+        return call(this=exp.cast(column, "VARCHAR")), "varchar"
+    return call(this=column), sql_type
 
 
 def compared_as(sql_type: str) -> str:

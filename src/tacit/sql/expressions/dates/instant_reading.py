@@ -111,7 +111,10 @@ class _Reader:
     def read(self, node: exp.Expression) -> Instant:
         node = bare(node)
         if isinstance(node, exp.Column):
-            return instants.of_column(*self.scope.column(node), self.scope)
+            declared, kind = self.scope.column(node)
+            if not kind.is_temporal:  # or an engine would be asked to cast it, after the charge
+                raise QueryRefused(f"the column {declared.name} is {kind}: a date is needed")
+            return instants.of_column(declared, kind, self.scope)
         if self.scope.is_constant(node):
             return instants.constant(date_in(self.scope.value(node)))
         if isinstance(node, exp.Window):

@@ -141,7 +141,10 @@ def scalar(node: exp.Expression, asker: Asker) -> tuple[exp.Expression, ColumnTy
         _at_most_one_row(inner, part, written.name[:60])
     column, kind = _first(part)
     counted, exact = isinstance(call, exp.Count), numeric(part.types[column]) is not None
-    made = type(call)(this=_raw(inner, column) if exact else _cell(inner, part, column))
+    value = _raw(inner, column) if exact else _cell(inner, part, column)
+    made = (
+        exp.Count(this=value) if counted else cells.extreme(type(call), value, cells.compared_as(part.types[column]))[0]
+    )
     found = exp.Subquery(this=inner.over(part, listed=[made], names=[column]))
     return found, ColumnType.INTEGER if counted else kind, part.types[column] if exact and not counted else ""
 

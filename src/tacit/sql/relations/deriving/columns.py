@@ -13,7 +13,7 @@ from tacit.core import Bounds
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, ColumnType, ListDomain, Owner, RangeDomain, fold
 from tacit.policy.tables.domain import MAX_DOMAIN
-from tacit.sql.expressions.cells import steps_type
+from tacit.sql.expressions.cells import extreme, steps_type
 from tacit.sql.expressions.dates.date_keys import bins_of
 from tacit.sql.expressions.dates.instant_reading import is_instant
 from tacit.sql.expressions.dates.instants import Instant
@@ -223,7 +223,8 @@ class Columns:
                 if kind is ColumnType.NUMBER and not self.relation.table.public:
                     return in_steps(name, number(node.this, self.scope, predicate=predicate))
                 made = self._read(name, declared, kind)
-                return replace(made, sql=type(node)(this=made.sql))
+                sql, sql_type = extreme(type(node), made.sql, made.sql_type)
+                return replace(made, sql=sql, sql_type=sql_type)
         text = operand(node.this, self.scope) if isinstance(bare(node.this), exp.Case) else None
         if text is not None and text.kind is ColumnType.TEXT:
             made = self.computed(name, node.this)
