@@ -98,7 +98,12 @@ class Curator:
     ) -> None:
         self.policy, self._engine, self._ledger, self._source = policy, engine, ledger, source
         self._rows = rows  # who answers questions for rows; where nobody does, they are refused
-        self._schema = CountedSchema(engine.schema(), dialect=engine.dialect, count=self._count)
+        self._schema = CountedSchema(
+            engine.schema(),
+            dialect=engine.dialect,
+            count=self._count,
+            version=lambda: data_version(self.policy, self._engine),
+        )
         self._plans = PlanCache()
         self._held: dict[tuple[str, str], HeldTable] = {}  # public tables, by the version of the data
         self._computing = Computing(SHARED, self._public_table)
@@ -109,6 +114,7 @@ class Curator:
         Reads nobody's rows; raises QueryRefused.
         """
         key = plan_key(text, parameters, session=session, policy=self.policy)
+        key = None if key is None else (*key, self._schema.state())
         return self._plans.get(session.analyst, key, lambda: self._rehearsed(text, parameters, session))
 
     def _rehearsed(self, text: str, parameters: Parameters, session: Session) -> Job:
@@ -125,7 +131,7 @@ class Curator:
         self._computing.rehearse(job)
 
     def _planned(self, text: str, parameters: Parameters, session: Session) -> Job:
-        statement = bind_statement(parse(text, parameters), self.policy, schema=self._schema)
+        statement = bind_statement(parse(text, parameters), self.policy, schema=self._schema.current())
         bounds = statement.questions
         wanted = statement.query.price
         if not isinstance(wanted, WithinError):
@@ -255,7 +261,7 @@ class Curator:
             raise InvalidParameter("a batch has one price: give epsilon, or within and the price is found")
         asked = asked_price(1 if epsilon is None else epsilon, delta)
         with planning():
-            planner = BatchPlanner(questions, self.policy, schema=self._schema, session=session)
+            planner = BatchPlanner(questions, self.policy, schema=self._schema.current(), session=session)
             if within is None:
                 job = planner.at(asked)
             else:
@@ -355,7 +361,7 @@ class Curator:
             with planning():
                 return self._planned(*questions[0], session)
         charged = Loss(entry.epsilon or 0, entry.delta or 0)
-        return plan_batch(questions, self.policy, schema=self._schema, session=session, price=charged)
+        return plan_batch(questions, self.policy, schema=self._schema.current(), session=session, price=charged)
 
     def given(self, entry: str, *, session: Session) -> Release | BatchRelease | None:
         """The answer that one of the analyst's own entries settled, shown again; None where there is no such entry."""

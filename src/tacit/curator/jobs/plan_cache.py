@@ -2,8 +2,9 @@
 
 A plan depends on the text, the values of its parameters with their types, what a plain SELECT costs in the session, the
 policy, the names and types of the source, and what public tables count; and on the day or the minute, where it holds
-one. The last four belong to one curator: a policy or a source that changed is opened anew, with an empty cache. Each
-analyst's plans are kept apart: how fast a question is planned tells nobody what others have asked.
+one. Names and types belong to one curator: where they changed, the source is opened anew, with an empty cache. What was
+counted belongs to one state of the data, which the curator adds to the key. Each analyst's plans are kept apart: how
+fast a question is planned tells nobody what others have asked.
 """
 
 from __future__ import annotations

@@ -31,23 +31,47 @@ Factor = tuple[str, "Fan | int"]  # what a part is called, and what it multiplie
 
 
 class CountedSchema(dict[str, Mapping[str, str]]):
-    """A schema whose public tables can be counted. `count` runs a query over them that returns one number, `n`."""
+    """A schema whose public tables can be counted. `count` runs a query over them that returns one number, `n`.
 
-    def __init__(self, schema: Mapping[str, Mapping[str, str]], *, dialect: str, count: Callable[[str], int]) -> None:
+    `version` tells the state of the data: numbers that were read in another one are forgotten.
+    """
+
+    def __init__(
+        self,
+        schema: Mapping[str, Mapping[str, str]],
+        *,
+        dialect: str,
+        count: Callable[[str], int],
+        version: Callable[[], str],
+    ) -> None:
         super().__init__(schema)
-        self._dialect, self._count = dialect, count
+        self._dialect, self._count, self._version = dialect, count, version
         self._known: dict[str, int] = {}
+        self._at: str | None = None  # the state that the numbers belong to
+
+    def state(self) -> str | None:
+        """The state of the data that plans are made for; None while no plan has depended on it."""
+        if self._at is not None and (now := self._version()) != self._at:
+            self._at, self._known = now, {}
+        return self._at
+
+    def current(self) -> CountedSchema:
+        """Itself, without numbers of another state of the data."""
+        self.state()
+        return self
 
     def most(self, fan: Fan) -> int:
         """How many rows that is."""
         return self.number(fan.query())
 
     def number(self, query: exp.Select) -> int:
-        """The number that a query over public tables returns, read once."""
-        sql = emit(query, self._dialect)
-        if sql not in self._known:
-            self._known[sql] = self._count(sql)
-        return self._known[sql]
+        """The number that a query over public tables returns, read once while the data stay as they are."""
+        if self._at is None:  # before the first is read: what changes meanwhile is noticed by the next question
+            self._at = self._version()
+        known, sql = self._known, emit(query, self._dialect)
+        if sql not in known:
+            known[sql] = self._count(sql)
+        return known[sql]
 
 
 @dataclass(frozen=True, slots=True)
