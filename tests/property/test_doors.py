@@ -17,7 +17,7 @@ from conformance.sql_questions import Rng, question
 from conformance.sql_tables import random_table
 from conformance.sql_world import policy_of, world
 from tacit.curator import Curator, Session, unexpected
-from tacit.errors import EngineError, InvalidParameter, QueryRefused, TacitError
+from tacit.errors import EngineError, InvalidParameter, PolicyError, QueryRefused, TacitError
 from tacit.policy import ColumnPolicy, TablePolicy
 
 ANA = Session("ana")
@@ -212,6 +212,12 @@ def test_opening_without_an_analyst_says_how_to():
     with pytest.raises(InvalidParameter, match="analyst") as caught:
         tacit.open("x.toml")
     assert "analyst=" in caught.value.hint
+
+
+@pytest.mark.parametrize("path", [5, b"x.toml", None, ["x.toml"], "\0", "/", ""])
+def test_a_policy_that_is_no_path_is_refused_in_words(path):
+    with pytest.raises(PolicyError):
+        tacit.open(path, analyst="ana")
 
 
 # ── what only the rows bring about ───────────────────────────────────────────────────────────────────────────────────

@@ -33,6 +33,8 @@ _AT_LINE = re.compile(r"\s*\(at line (\d+), column (\d+)\)")
 
 def load_policy(path: Path | str) -> Policy:
     """The policy in a file, or a PolicyError that names the line. Locations in it are relative to the file."""
+    if not isinstance(path, (str, Path)):
+        raise PolicyError(f"a policy is named by its path, not by {kind_name(path)}", hint='write "tacit.toml"')
     file = Path(path)
     try:
         if not file.is_file():

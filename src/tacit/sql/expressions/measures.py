@@ -8,11 +8,14 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from tacit.errors import QueryRefused
 from tacit.policy import ColumnType, TableDomain
 from tacit.sql.expressions.names.printing import text_of
 from tacit.sql.expressions.names.scope import Value
 from tacit.sql.expressions.numeric.bins import Bins
 from tacit.sql.expressions.numeric.grid import Grid
+
+_LARGEST_STEP = Fraction(10**150)  # of what is answered: sums, and the product of two, are doubles still
 
 
 class Counted(Enum):
@@ -39,6 +42,7 @@ class Additive:
 
     def __post_init__(self) -> None:
         value = "" if self.value is None else text_of(self.value)
+        _can_be_told(self.step)
         _sign(self, f"{self.counted.value}|{value}|{self.step}|{self.low}|{self.high}")
 
     @property
@@ -60,6 +64,7 @@ class Quantile:
     signature: str = field(init=False, repr=False, compare=False)  # the same for the same measurement, however asked
 
     def __post_init__(self) -> None:
+        _can_be_told(self.grid.step)
         grid = f"{self.grid.step}|{self.grid.low}|{self.grid.high}"
         bins = "" if self.bins is None else f"|{self.bins}"
         _sign(self, f"quantile|{text_of(self.value)}|{grid}|{self.share}|{self.from_top}{bins}")
@@ -90,6 +95,7 @@ class Mode:
     signature: str = field(init=False, repr=False, compare=False)  # the same for the same measurement, however asked
 
     def __post_init__(self) -> None:
+        _can_be_told(self.step)
         domain = _domain(self.values, self.step)
         _sign(self, f"mode|{text_of(self.value)}|{domain}|{self.kind}|{self.count}")
 
@@ -105,7 +111,17 @@ class Histogram:
     signature: str = field(init=False, repr=False, compare=False)  # the same for the same measurement, however asked
 
     def __post_init__(self) -> None:
+        _can_be_told(self.step)
         _sign(self, f"histogram|{text_of(self.value)}|{_domain(self.values, self.step)}")
+
+
+def _can_be_told(step: Fraction | None) -> None:
+    """Refuse what no answer could show: it would fail when it is divided for display, after the charge."""
+    if step is not None and not 1 / _LARGEST_STEP <= step <= _LARGEST_STEP:
+        raise QueryRefused(
+            "a number is too large or too small to be told: it, or its square, counts in steps beyond 1e150",
+            hint="leave out the large or small constants, and multiply the answer",
+        )
 
 
 def _sign(measure: object, signature: str) -> None:
