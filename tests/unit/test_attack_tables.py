@@ -165,6 +165,21 @@ def test_rows_without_names_give_nearly_everyone_away(people):
     assert utility(rows, people) == 1
 
 
+@pytest.mark.parametrize("k", [None, 3, 20])
+def test_the_classes_that_may_hold_a_person_are_those_whose_every_cell_covers_them(people, k):
+    """Looked up eight at a time; here one by one."""
+    rows = as_they_are(people) if k is None else k_anonymous(people, k)
+    some = [known.codes[people.tried(members=False)[:60]] for known in people.known]
+
+    def covers(cells, person):
+        return all(cover[cell, own] for cover, cell, own in zip(rows.covers, cells, person, strict=True))
+
+    one_by_one = [[covers(cells, person) for cells in rows.cells.T] for person in zip(*some, strict=True)]
+    assert rows.candidates(some).tolist() == one_by_one
+    assert rows.first(some).tolist() == [fits.index(True) if any(fits) else -1 for fits in one_by_one]
+    assert k is not None or -1 in rows.first(some)  # somebody whom no row fits
+
+
 def test_nobody_is_alone_among_five_and_two_such_tables_tell_more_than_one(people):
     first, second = k_anonymous(people, 5), k_anonymous(people, 5, by=[0, 1])
     assert guessing.linkage(first, people).success == 0

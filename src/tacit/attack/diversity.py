@@ -17,7 +17,7 @@ from tacit.attack.results import AttackResult, against_controls
 from tacit.errors import InvalidParameter
 
 SKEWED = 2.0  # times as frequent among the rows that fit as in the whole table
-_BLOCK = 200  # people looked for at once
+_MOST_BITS = 1 << 28  # people times classes, of those looked for at once
 NEAR = 0.1  # of the range of a secret that is a number
 Floats = NDArray[np.float64]
 
@@ -109,8 +109,9 @@ def minimality(publication: PublishedRows, people: People, *, k: int, share: flo
     frequent. Secrets are then likelier on one side than on the other, and by how much follows from counting.
     """
     register = np.stack([known.codes[people.members] for known in people.known])
+    orders = [_order(known.numbers, len(known.values)) for known in people.known]
     beliefs = [
-        _belief(publication.secrets[index], _cuts(register[:, own], people, k=k), share=share)
+        _belief(publication.secrets[index], _cuts(register[:, own], orders, k=k), share=share)
         for index, own in enumerate(_inside(publication, register))
     ]
     hits = []
@@ -139,22 +140,21 @@ def _inside(publication: PublishedRows, register: Codes) -> list[Codes]:
 
 def _class_of(publication: PublishedRows, codes: Codes) -> Codes:
     """The first class that fits each person, or −1; some at a time, for people times classes are many."""
-    classes = []
-    for at in range(0, codes.shape[1], _BLOCK):
-        fits = publication.candidates(list(codes[:, at : at + _BLOCK]))
-        classes.append(np.where(fits.any(axis=1), fits.argmax(axis=1), -1))
-    return np.concatenate(classes)
+    block = max(1, _MOST_BITS // publication.cells.shape[1])
+    starts = range(0, codes.shape[1], block)
+    return np.concatenate([publication.first(list(codes[:, start : start + block])) for start in starts])
 
 
-def _cuts(codes: Codes, people: People, *, k: int) -> list[_Cut]:
+def _cuts(codes: Codes, orders: Sequence[Codes], *, k: int) -> list[_Cut]:
     """Cuts at medians, one for each column, that leave at least k people on both sides."""
+    if codes.shape[1] // 2 < k:
+        return []
     cuts = []
-    for column, known in enumerate(people.known):
-        order = _order(known.numbers, len(known.values))
+    for column, order in enumerate(orders):
         ranks = order[codes[column]]
         values, counts = np.unique(ranks, return_counts=True)
         upto = np.cumsum(counts)
-        if values.size < 2 or upto[-1] // 2 < k:
+        if values.size < 2:
             continue
         at = int(np.searchsorted(upto, upto[-1] // 2))
         left, right = int(upto[at]), int(upto[-1] - upto[at])

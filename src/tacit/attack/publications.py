@@ -25,6 +25,7 @@ from tacit.release.publishing import Publisher
 from tacit.release.synthesise import SynthesisRequest
 
 MOST_VALUES = 2_000  # of a column whose noisy counts are asked for
+_BLOCK = 200  # values whose classes are looked up at once
 _RANGE = re.compile(r"(-?\d+(?:\.\d+)?)\s*(?:-|–|to)\s*(-?\d+(?:\.\d+)?)")
 Floats = NDArray[np.float64]
 
@@ -41,9 +42,23 @@ class PublishedRows:
 
     def candidates(self, people: Sequence[Codes]) -> NDArray[np.bool_]:
         """(person, class): whether the class may hold the person, known by these codes."""
-        fits = np.ones((people[0].size, self.cells.shape[1]), dtype=np.bool_)
+        return np.unpackbits(self.packed(people), axis=1, count=self.cells.shape[1]).view(np.bool_)
+
+    def first(self, people: Sequence[Codes]) -> Codes:
+        """The first class that may hold each person, or −1."""
+        packed = self.packed(people)
+        byte = (packed > 0).argmax(axis=1)
+        bits = np.unpackbits(packed[np.arange(byte.size), byte][:, None], axis=1)
+        return np.where(bits.any(axis=1), 8 * byte + bits.argmax(axis=1), -1)
+
+    def packed(self, people: Sequence[Codes]) -> NDArray[np.uint8]:
+        """`candidates`, eight classes to a byte: what a value fits is looked up once for all who have it."""
+        fits = np.full((people[0].size, -(-self.cells.shape[1] // 8)), 255, dtype=np.uint8)
         for cover, cells, codes in zip(self.covers, self.cells, people, strict=True):
-            fits &= cover[cells][:, codes].T
+            there, place = np.unique(codes, return_inverse=True)
+            parts = [there[start : start + _BLOCK] for start in range(0, there.size, _BLOCK)]
+            bits = [np.packbits(np.take(cover[:, part].T, cells, axis=1), axis=1) for part in parts]
+            fits &= np.concatenate(bits)[place]
         return fits
 
     def table(self, index: int, known: KnownColumn) -> Floats:
