@@ -14,12 +14,14 @@ from conformance.sql_analysts import analysts_hospital
 from conformance.sql_county import county
 from conformance.sql_neighbours import Forgetful, Rng, pair, recorded, told
 from conformance.sql_questions import question
+from conformance.sql_world import policy_of
 from tacit.curator import Curator
 from tacit.curator.measuring import measure
 from tacit.engines import Engine
 from tacit.engines.duckdb import DuckDB
 from tacit.errors import EngineError
 from tacit.ledger import SqliteLedger
+from tacit.policy import ColumnPolicy, TablePolicy
 from unit.test_sql_analysts import CASES
 from unit.test_sql_county import CASES as TYPED_BLIND
 
@@ -81,6 +83,27 @@ def test_what_leaves_is_the_same_without_somebody_on_postgresql(tmp_path):
     found, answered = of_tables(5, tmp_path, questions=12, opened=in_postgres)
     assert found == []
     assert answered >= 5
+
+
+LONG = 11_000_000  # letters of one cell: a hundred times as many are more than PostgreSQL's longest text
+GROWING = (
+    f"DP-SELECT 1 COUNT(*) AS n FROM t WHERE REPLACE(s, 'a', '{'b' * 100}') = 'q'",
+    f"DP-SELECT 1 COUNT(*) AS n FROM t WHERE UPPER(REPLACE(s, 'a', '{'ä' * 49}')) = s",
+    f"DP-SELECT 1 COUNT(*) AS n FROM t WHERE {' || '.join(['s'] * 100)} = 'q'",
+)
+
+
+def test_no_text_is_so_long_that_a_question_which_makes_it_longer_fails_on_postgresql(tmp_path):
+    policy = policy_of([TablePolicy("t", "row", columns=[ColumnPolicy("s")])])
+    made = "CREATE TABLE t (s VARCHAR)"
+    rows = ("INSERT INTO t VALUES ('x')", f"INSERT INTO t VALUES ('x'), (repeat('a', {LONG}))")
+    curators = [
+        Curator(policy, in_postgres(Script(policy, (made, each))), SqliteLedger(tmp_path / f"{index}", create=True))
+        for index, each in enumerate(rows)
+    ]
+    found, answered = differences((curators[0], curators[1]), GROWING)
+    assert found == []
+    assert answered == len(GROWING)
 
 
 # ── the questions of analysts ────────────────────────────────────────────────────────────────────────────────────────

@@ -65,7 +65,9 @@ class PublishedRows:
         """(value, secret): how many there seem to be, every row spread evenly over what its cell covers."""
         cover = self.covers[index].astype(np.float64)
         each = cover / np.maximum(1, cover.sum(axis=1, keepdims=True))
-        spread: Floats = each[self.cells[index]].T @ self.secrets
+        counts = np.zeros((cover.shape[0], self.secrets.shape[1]))  # by what is published: classes are many more
+        np.add.at(counts, self.cells[index], self.secrets)
+        spread: Floats = each.T @ counts
         return spread
 
 

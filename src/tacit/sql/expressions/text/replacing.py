@@ -16,7 +16,7 @@ from tacit.sql.expressions.names.scope import Scope, name_of
 from tacit.sql.expressions.operands import Operand, literal, of_kind
 from tacit.sql.expressions.text import regular
 from tacit.sql.expressions.text.regular import InTurn, Letters, Node, Pattern, Repeat
-from tacit.sql.expressions.text.texts import MAX_CONSTANT, grown
+from tacit.sql.expressions.text.texts import MAX_CONSTANT, grown, held
 
 _OPTIONS = frozenset({"", "g", "i", "c", "gi", "ig", "gc", "cg"})
 _REFERENCE = re.compile(r"\\(.?)", re.DOTALL)
@@ -62,7 +62,8 @@ def _replaced(node: exp.Expression, scope: Scope) -> Operand:
     count = _references(new, pattern, node)
     every = "g" in options
     times = text.times * (1 + count + (len(new) if every else 0)) + (0 if every else 1)
-    return grown(_in_words(text.sql, pattern.node, new, every) or _by_automaton(text.sql, pattern, new, every), times)
+    sql = held(text).sql if times > text.times else text.sql
+    return grown(_in_words(sql, pattern.node, new, every) or _by_automaton(sql, pattern, new, every), times)
 
 
 def _references(new: str, pattern: Pattern, node: exp.Expression) -> int:

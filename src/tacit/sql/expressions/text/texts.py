@@ -22,6 +22,7 @@ from tacit.sql.expressions.numeric.arithmetic import Width
 from tacit.sql.expressions.operands import FUNCTIONS, Operand, comparable, literal, of_kind
 
 MAX_GROWTH = 100  # times as long as its longest part
+MAX_HELD = 100_000  # characters of a cell that becomes longer: a hundred times as many are far from any engine's end
 MAX_PAD = 1_000  # characters
 MAX_CUT = 10_000  # characters of a text that a subquery computes
 MAX_CONSTANT = 1_000  # characters of a constant among a function's arguments
@@ -53,6 +54,16 @@ def _made(sql: exp.Expression, *parts: Operand, times: int | None = None) -> Ope
 def grown(sql: exp.Expression, times: int) -> Operand:
     """A text that can be so many times as long as its longest part."""
     return _made(sql, times=times)
+
+
+def held(part: Operand) -> Operand:
+    """A text that is about to become longer: its first characters, so that no row's can pass an engine's end.
+
+    PostgreSQL has texts of up to 1 GB, DuckDB of 4: a cell of eleven million letters, each replaced by a hundred, would
+    make a question fail. What is longer by now was made of such parts, and stays within the growth that is allowed.
+    """
+    cell = not part.constant and part.kind is ColumnType.TEXT and part.times == 1
+    return replace(part, sql=first(part.sql, MAX_HELD)) if cell else part
 
 
 def _constant(node: exp.Expression | None, scope: Scope, *, of: exp.Expression, empty: bool = False) -> str:
@@ -194,13 +205,13 @@ def joined(parts: Sequence[exp.Expression]) -> exp.Expression:
 def _pipe(node: exp.Expression, scope: Scope) -> Operand:
     """The parts one after another; NULL where one is."""
     parts = [as_text(part, scope, of=node) for part in node.flatten() if isinstance(part, exp.Expression)]
-    return _made(joined([part.sql for part in parts]), times=sum(part.times for part in parts))
+    return _made(joined([held(part).sql for part in parts]), times=sum(part.times for part in parts))
 
 
 def _concat(node: exp.Expression, scope: Scope) -> Operand:
     """CONCAT(a, b): NULL counts as nothing. Spark's own gives NULL."""
     parts = [as_text(part, scope, of=node) for part in node.expressions]
-    texts = [_or_nothing(part) for part in parts]
+    texts = [_or_nothing(held(part)) for part in parts]
     return _made(joined(texts), times=sum(part.times for part in parts))
 
 
@@ -216,7 +227,7 @@ def _concat_ws(node: exp.Expression, scope: Scope) -> Operand:
     parts = [as_text(part, scope, of=node) for part in others]
     if not parts:
         raise QueryRefused(f"{name_of(node)} needs something to join")
-    texts = [exp.cast(part.sql, "VARCHAR") if part.kind is None else part.sql for part in parts]
+    texts = [exp.cast(part.sql, "VARCHAR") if part.kind is None else held(part).sql for part in parts]
     grown = sum(part.times for part in parts) + len(parts)
     return _made(_call("CONCAT_WS", literal(between), *texts), times=grown)
 
@@ -225,8 +236,9 @@ def _replace(node: exp.Expression, scope: Scope) -> Operand:
     inner = _inner(node, scope)
     old = _constant(node.args.get("expression"), scope, of=node)
     new = _constant(node.args.get("replacement"), scope, of=node, empty=True)
-    grown = inner.times * max(1, -(-len(new) // len(old)))
-    return _made(_call("REPLACE", inner.sql, literal(old), literal(new)), times=grown)
+    each = max(1, -(-len(new) // len(old)))
+    text = inner if each == 1 else held(inner)
+    return _made(_call("REPLACE", text.sql, literal(old), literal(new)), times=inner.times * each)
 
 
 def _translate(node: exp.Expression, scope: Scope) -> Operand:
