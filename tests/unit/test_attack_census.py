@@ -80,21 +80,46 @@ def test_tables_that_nobody_fits_say_so():
         solve_area(cube, printed, exact=True)
 
 
-def test_bits_of_a_thousand_people_are_solved_for_from_exact_counts_and_not_from_noisy_ones():
-    """Counts of a bit by every two columns, area by area; the attacker knows who is in which group.
+def bits_by_area(seed: int, *, epsilon: Fraction | None, by: str = "integer programme") -> float:
+    """The share of a thousand people's bits that is right, from counts of them by every two of five columns by area.
 
-    The guarantee allows e / (1 + e) = 73 % at a total of 1. Of small areas 55 to 57 % are seen over a dozen seeds.
+    The attacker knows who is in which group: most groups are one person alone. Ten tables share epsilon.
     """
-    draws = np.random.default_rng(2)
+    draws = np.random.default_rng(seed)
     area, columns = np.repeat(np.arange(50), 20), [draws.integers(0, size, 1000) for size in (8, 2, 4, 6, 5)]
     bits = draws.random(1000) < 0.5
     crossed = [(area * 8 + one) * 8 + other for place, one in enumerate(columns) for other in columns[:place]]
     inside = np.concatenate([(keys == np.unique(keys)[:, None]).astype(np.int64) for keys in crossed])
-    noise = noisily(Fraction(1, len(crossed)), source=Seeded(3))
-    exact = from_sums(inside, exactly(inside @ bits), bits, against="exact", by="integer programme")
-    noisy = from_sums(inside, noise(inside @ bits), bits, against="at ε = 1", by="integer programme")
-    assert exact.success >= 0.99
-    assert noisy.success <= 0.62
+    answer = exactly if epsilon is None else noisily(epsilon / len(crossed), source=Seeded(seed + 1000))
+    return from_sums(inside, answer(inside @ bits), bits, against="counts by area", by=by).success
+
+
+def best_informed(epsilon: Fraction, *, tables: int = 10, draws: int = 400_000) -> float:
+    """How often whoever knows everybody else's bit is right about one, by the likelihood of all tables' noise."""
+    scale, told = tables / float(epsilon), np.zeros(draws)
+    law = np.random.default_rng(1)
+    for _ in range(tables):
+        seen = 1 + law.laplace(scale=scale, size=draws)
+        told += np.abs(seen) - np.abs(seen - 1)
+    return float(np.mean(told > 0) + np.mean(told == 0) / 2)
+
+
+def test_bits_of_a_thousand_people_are_solved_for_from_exact_counts():
+    assert bits_by_area(2, epsilon=None) >= 0.99
+
+
+def test_noisy_counts_by_area_tell_no_more_than_their_noise_lets_anybody_know():
+    """At a total of 1 the guarantee allows e / (1 + e) = 73 %, and the noise of ten tables 56 % to whoever knows all
+    others. Solving comes near that, 54.8 % over these seeds: most groups are one person, whose bit is told ten times
+    with noise of ten. It is no more than that by four standard errors of six thousand bits; with half of the noise,
+    it is.
+    """
+    seeds, spread = range(6), 4 * (0.25 / 6000) ** 0.5
+    best = best_informed(Fraction(1))
+    assert 0.55 < best < 0.57
+    told = np.mean([bits_by_area(seed, epsilon=Fraction(1), by="linear programme") for seed in seeds])
+    assert 0.53 < told <= best + spread
+    assert np.mean([bits_by_area(seed, epsilon=Fraction(2), by="linear programme") for seed in seeds]) > best + spread
 
 
 def test_a_way_to_solve_that_is_not_there_is_named():

@@ -243,3 +243,14 @@ def test_a_run_is_priced_as_it_draws(tmp_path: Path) -> None:
     event = ComposedEvent(((plan.weights.event(), 1), (plan.size.event(plan.counted.sensitivity), 1)))
     assert charge.epsilon == 30 >= loss_of(event).epsilon
     assert zcdp_of(event).rho <= charge.rho < zcdp_of(event).rho * (1 + Fraction(1, 10**9))
+
+
+@pytest.mark.parametrize("total", [1, 2, 3])
+def test_a_table_that_noise_makes_look_nearly_empty_is_answered_as_any_other(total: int) -> None:
+    """Noise may say that there is one row, or less: warnings are errors here, and an answer is a number."""
+    for seed in range(5):
+        weights = OnlineWeights.costing(Loss(100), threshold=0, corrections=5)
+        run = weights.start(np.array([0, 0, 5, 0]), rows=total, source=Seeded(seed))
+        for query in ((1, 0, 0, 0), (0, 0, 1, 0), (1, 1, 1, 1), (0, 0, 0, 0), (0, 0, 1, 1)):
+            assert np.isfinite(run.ask(np.array(query)).value)
+        assert np.isfinite(run.hypothesis).all()

@@ -134,9 +134,10 @@ def _fitted(weights: FloatArray, asked: NDArray[np.bool_], noisy: list[int], *, 
     What a query counts is multiplied by one factor and all else by another (iterative proportional fitting): of all
     weights that meet a measurement these are the nearest, and a far-off hypothesis is corrected at once.
     """
+    edge = min(1.0, rows / 2)  # nobody is left out for good: of a single row there are two halves
     for _ in range(_PASSES):
         for query, measured in zip(asked, noisy, strict=True):
-            wanted = min(max(float(measured), 1.0), rows - 1.0)
+            wanted = min(max(float(measured), edge), rows - edge)
             counted = min(max(float(weights[query].sum()), 1e-6), rows - 1e-6)
             weights = weights * np.where(query, wanted / counted, (rows - wanted) / (rows - counted))
             weights *= rows / weights.sum()
