@@ -64,15 +64,15 @@ def _rewritten(tree: exp.Expression, rewrites: Mapping[type, Rewrite], order: Or
     """Every node after its children."""
     nodes = [node for node in tree.walk() if isinstance(node, exp.Expression)]
     for node in reversed(nodes):
-        made: exp.Expression | None = None
+        rewritten: exp.Expression | None = None
         if isinstance(node, exp.Anonymous) and node.this == "HASH":
             inner = node.expressions[0]
             if isinstance(inner, exp.Anonymous) and inner.this == "HASH":  # hashed twice for DuckDB's sake
-                made = order(inner.expressions)
+                rewritten = order(inner.expressions)
         elif type(node) in rewrites:
-            made = rewrites[type(node)](node)
-        if made is not None and made is not node:
-            node.replace(made)
+            rewritten = rewrites[type(node)](node)
+        if rewritten is not None and rewritten is not node:
+            node.replace(rewritten)
     return tree
 
 

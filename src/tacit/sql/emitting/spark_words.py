@@ -68,8 +68,8 @@ def _spark_truncate(node: exp.Expression) -> exp.Expression:
 
 def _first_of_quarter(month: exp.Expression) -> exp.Expression:
     """1, 4, 7 or 10, as a 32-bit number, which DIV does not give."""
-    place = arithmetic.remainder(arithmetic.shift(Whole(month, 1, 12), -1), 3)
-    return arithmetic.subtract(Whole(month.copy(), 1, 12), place).sql
+    months_into = arithmetic.remainder(arithmetic.shift(Whole(month, 1, 12), -1), 3)
+    return arithmetic.subtract(Whole(month.copy(), 1, 12), months_into).sql
 
 
 def _spark_divide_whole(node: exp.Expression) -> exp.Expression:

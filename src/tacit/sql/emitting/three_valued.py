@@ -20,10 +20,10 @@ def three_valued(node: exp.Expression) -> exp.Expression:
         return node
     left, value = node.this, rows.expressions[0].unalias()
     missing = exp.Is(this=exp.paren(left.copy()), expression=exp.null())
-    found = _exists(rows, exp.EQ(this=value.copy(), expression=exp.paren(left.copy())))
+    equal = _exists(rows, exp.EQ(this=value.copy(), expression=exp.paren(left.copy())))
     empty = _exists(rows, exp.Is(this=exp.paren(value.copy()), expression=exp.null()))
     unknown = exp.or_(empty, exp.and_(missing, _exists(rows)))
-    ifs = [exp.If(this=found, true=exp.true()), exp.If(this=unknown, true=exp.null())]
+    ifs = [exp.If(this=equal, true=exp.true()), exp.If(this=unknown, true=exp.null())]
     return exp.paren(exp.Case(ifs=ifs, default=exp.false()))
 
 

@@ -52,10 +52,10 @@ def operand_of(node: exp.Expression, scope: Scope, predicate: Predicate) -> Oper
     written = [branch.args["true"] for branch in node.args["ifs"]] + ([] if default is None else [default])
     values: list[Operand] = []
     for each in written:
-        found = comparable(each, scope)
-        if found is None or found.kind not in {None, ColumnType.TEXT, ColumnType.DATE, ColumnType.TIMESTAMP}:
+        value = comparable(each, scope)
+        if value is None or value.kind not in {None, ColumnType.TEXT, ColumnType.DATE, ColumnType.TIMESTAMP}:
             return None
-        values.append(found)
+        values.append(value)
     kinds = {value.kind for value in values} - {None}
     if not kinds:
         return None

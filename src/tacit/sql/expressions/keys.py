@@ -188,15 +188,15 @@ def _is_its_own(declared: ColumnPolicy, scope: Scope) -> bool:
     return own and any(source.public and source.table == table for source in scope.sources)
 
 
-def _text_key(node: exp.Expression, found: Operand, scope: Scope) -> Key:
+def _text_key(node: exp.Expression, operand: Operand, scope: Scope) -> Key:
     """A date part, or a text: one that is made of public texts is public too, its values computed here."""
-    if found.kind is not ColumnType.TEXT:
-        return Key(found.sql, found.kind, _part_values(node, scope))
+    if operand.kind is not ColumnType.TEXT:
+        return Key(operand.sql, operand.kind, _part_values(node, scope))
     values = public_values(node, scope)
     if not values:
-        return Key(found.sql, found.kind, None)
-    keep = exp.In(this=arithmetic.operand(found.sql), expressions=[literal(value) for value in values])
-    return Key(found.sql, found.kind, values, keep=keep)
+        return Key(operand.sql, operand.kind, None)
+    keep = exp.In(this=arithmetic.operand(operand.sql), expressions=[literal(value) for value in values])
+    return Key(operand.sql, operand.kind, values, keep=keep)
 
 
 def _listed(node: exp.Column, values: Sequence[Value], *, scope: Scope) -> exp.Expression:
@@ -220,8 +220,8 @@ def _range_key(node: exp.Column, declared: ColumnPolicy, kind: ColumnType, *, sc
     _check_size(declared.bounds.cells, declared.name)
     if kind.is_numeric:
         cells = grid_of(declared, kind, scope)
-        made = _grid_key(cells)
-        return Key(made.sql, made.kind, made.values, step=made.step, keep=keep)
+        key = _grid_key(cells)
+        return Key(key.sql, key.kind, key.values, step=key.step, keep=keep)
     values = tuple(_raw(declared.bounds.lower + i * declared.bounds.step, kind) for i in range(declared.bounds.cells))
     if declared.bounds.step != 1:
         raise QueryRefused(
@@ -297,10 +297,10 @@ def _truncated_values(node: exp.Expression, scope: Scope) -> tuple[Value, ...] |
     column = _range_column(node.this, scope)
     if column is None:
         return None
-    found = bins_of(truncated(column, unit), most=MAX_KEYS)
-    if found is None:
+    bins = bins_of(truncated(column, unit), most=MAX_KEYS)
+    if bins is None:
         _check_size(MAX_KEYS + 1, unit)
-    return found
+    return bins
 
 
 def _grid_key(cells: Grid) -> Key:

@@ -127,10 +127,10 @@ def listed(node: exp.Expression) -> tuple[bool, list[exp.Expression]] | None:
 
 def quantified(node: exp.Expression) -> exp.Expression | None:
     """X = ANY (ARRAY[…]) as IN, x <> ALL (…) as NOT IN, any other comparison one by one; None where there is none."""
-    found = listed(node.expression) if isinstance(node.expression, exp.Expression) else None
-    if found is None:
+    listing = listed(node.expression) if isinstance(node.expression, exp.Expression) else None
+    if listing is None:
         return None
-    is_any, items = found
+    is_any, items = listing
     if isinstance(node, exp.EQ) and is_any:
         return exp.In(this=node.this, expressions=items)
     if isinstance(node, exp.NEQ) and not is_any:
@@ -141,10 +141,10 @@ def quantified(node: exp.Expression) -> exp.Expression | None:
 
 def patterns(node: exp.Expression) -> exp.Expression | None:
     """X LIKE ANY ('a%', 'b%') one by one; None where there is one pattern."""
-    found = listed(node.expression)
-    if found is None:
+    listing = listed(node.expression)
+    if listing is None:
         return None
-    is_any, items = found
+    is_any, items = listing
     if node.args.get("negate"):
         raise QueryRefused(
             f"NOT {name_of(node)} with a list is refused: engines differ on what it means",

@@ -182,8 +182,8 @@ def _round(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
 
 def _places(node: exp.Expression, scope: Scope) -> Fraction:
     """What ROUND or TRUNC to so many places makes multiples of."""
-    places = node.args.get("decimals")
-    exact = 0 if places is None else scope.value(places)
+    decimals = node.args.get("decimals")
+    exact = 0 if decimals is None else scope.value(decimals)
     if type(exact) is not int or abs(exact) > 12:
         raise QueryRefused(f"{name_of(node)} needs a whole number of places")
     return Fraction(10) ** -exact
@@ -282,8 +282,8 @@ def _bucket(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
         )
     low, high, count = numbers
     from_low = g.add(number(node.this, scope, predicate=predicate), g.constant(-low))
-    place = g.floor(g.multiply(from_low, g.constant(count / (high - low))))
-    return g.add(g.held(g.rescale(place, Fraction(1)), -1, int(count)), g.constant(Fraction(1)))
+    bucket = g.floor(g.multiply(from_low, g.constant(count / (high - low))))
+    return g.add(g.held(g.rescale(bucket, Fraction(1)), -1, int(count)), g.constant(Fraction(1)))
 
 
 def _truncated(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:

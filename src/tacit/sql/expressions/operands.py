@@ -113,9 +113,9 @@ def operand(node: exp.Expression, scope: Scope) -> Operand | None:
     if isinstance(node, exp.Subquery):
         if scope.scalar is None:
             raise QueryRefused("a subquery is refused here", hint="write it after WHERE")
-        found, kind, sql_type = scope.scalar(node)
+        scalar, kind, sql_type = scope.scalar(node)
         exact = numeric(sql_type)
-        return Operand(cells.comparable(found, sql_type), kind, exact=None if exact is None else found, numeric=exact)
+        return Operand(cells.comparable(scalar, sql_type), kind, exact=None if exact is None else scalar, numeric=exact)
     if isinstance(node, exp.Window):
         return _neighbour(node, scope)
     return _call(formatted(plain(node), scope), scope)

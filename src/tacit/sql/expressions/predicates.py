@@ -137,10 +137,12 @@ def _duration_comparison(node: exp.Expression, scope: Scope) -> exp.Expression:
     sides = []
     for side in (node.this, node.expression):
         refuse_age(side)
-        found = duration(side, scope, number=lambda part: number(part, scope, predicate=predicate), predicate=predicate)
-        if found is None:
+        length = duration(
+            side, scope, number=lambda part: number(part, scope, predicate=predicate), predicate=predicate
+        )
+        if length is None:
             raise QueryRefused("an INTERVAL is compared with what is none", hint="write b - a <= INTERVAL '30 days'")
-        sides.append(found)
+        sides.append(length)
     return _held_against(type(node), *sides)
 
 
@@ -338,8 +340,8 @@ def _like(node: exp.Expression, scope: Scope) -> exp.Expression:
         raise QueryRefused("LIKE needs a text column and a constant pattern", hint="write name LIKE 'A%'")
     if pattern.endswith("\\"):
         raise QueryRefused("a LIKE pattern that ends in a backslash is refused")
-    made = type(node)(this=left.sql, expression=literal(pattern))
-    return exp.Not(this=exp.paren(made)) if node.args.get("negate") else made
+    matches = type(node)(this=left.sql, expression=literal(pattern))
+    return exp.Not(this=exp.paren(matches)) if node.args.get("negate") else matches
 
 
 def _escaped(node: exp.Expression, scope: Scope) -> exp.Expression:
@@ -350,8 +352,8 @@ def _escaped(node: exp.Expression, scope: Scope) -> exp.Expression:
     left, pattern = comparable(inner.this, scope), scope.value(inner.expression)
     if left is None or left.kind is not ColumnType.TEXT or not isinstance(pattern, str) or len(pattern) > 1_000:
         raise QueryRefused("LIKE needs a text column and a constant pattern", hint="write name LIKE 'A%'")
-    made = unescaped(left.sql, pattern, sign)
-    return exp.Not(this=exp.paren(made)) if inner.args.get("negate") else made
+    matches = unescaped(left.sql, pattern, sign)
+    return exp.Not(this=exp.paren(matches)) if inner.args.get("negate") else matches
 
 
 _PARTS: dict[type[exp.Expression], set[str]] = {

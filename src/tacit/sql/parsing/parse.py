@@ -127,18 +127,18 @@ def _read_top(tokens: list[Token]) -> None:
 def _named(parameters: Parameters) -> dict[str, object]:
     """Parameters by name; those given in order are called 1, 2, 3 …"""
     if isinstance(parameters, Mapping):
-        found = {str(name): value for name, value in parameters.items()}
+        named = {str(name): value for name, value in parameters.items()}
     elif isinstance(parameters, (str, bytes)) or not isinstance(parameters, Iterable):
         kind = "text" if isinstance(parameters, (str, bytes)) else type(parameters).__name__
         raise InvalidParameter(f"the parameters are a {kind}: give a list", hint='query(sql, ["CS"])')
     else:
-        found = {str(index): value for index, value in enumerate(parameters, start=1)}
-    for value in found.values():
+        named = {str(index): value for index, value in enumerate(parameters, start=1)}
+    for value in named.values():
         if isinstance(value, (int, Fraction)) and value and not 10**-MAX_EXPONENT < abs(value) < 10**MAX_EXPONENT:
             raise InvalidParameter(
                 "a parameter is too large or too small a number", hint=f"exponents are within ±{MAX_EXPONENT}"
             )
-    return found
+    return named
 
 
 def _price_tag(cursor: Cursor, named: Mapping[str, object]) -> PriceTag:

@@ -42,8 +42,8 @@ class Cursor:
         """As `take`, but it must be there."""
         text = self.take(kind)
         if text is None:
-            found = self.next_text()[:40] or "the end"
-            raise QuerySyntaxError(f"the query cannot be read: expected {what}, found {found}")
+            seen = self.next_text()[:40] or "the end"
+            raise QuerySyntaxError(f"the query cannot be read: expected {what}, found {seen}")
         return text
 
     def skip(self) -> None:
@@ -101,12 +101,12 @@ class Cursor:
         first = rest[0]
         select = Token(TokenType.SELECT, "SELECT", first.line, first.col, first.start, first.start)
         tokens: list[Token] = []
-        place = parameters_used
+        number = parameters_used
         for token in (*clause, select, *rest):
             if token.token_type is TokenType.PLACEHOLDER:
-                place += 1
+                number += 1
                 where = (token.line, token.col, token.start, token.end)
-                tokens += [Token(TokenType.PARAMETER, "$", *where), Token(TokenType.NUMBER, str(place), *where)]
+                tokens += [Token(TokenType.PARAMETER, "$", *where), Token(TokenType.NUMBER, str(number), *where)]
             else:
                 tokens.append(token)
         return tokens
@@ -118,23 +118,23 @@ _ENDS_A_VALUE = {TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN, TokenTy
 def without_brackets(tokens: list[Token], text: str) -> list[Token]:
     """Names in brackets, as SQL Server quotes them, as names: all of them, or none where some bracket holds a list."""
     read: list[Token] = []
-    place = 0
-    while place < len(tokens):
-        token = tokens[place]
-        last = place and tokens[place - 1].token_type in _ENDS_A_VALUE
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        last = index and tokens[index - 1].token_type in _ENDS_A_VALUE
         if token.token_type is not TokenType.L_BRACKET or last:
             read.append(token)
-            place += 1
+            index += 1
             continue
-        end = next((i for i in range(place, len(tokens)) if tokens[i].token_type is TokenType.R_BRACKET), 0)
-        inside = tokens[place + 1 : end]
+        end = next((i for i in range(index, len(tokens)) if tokens[i].token_type is TokenType.R_BRACKET), 0)
+        inside = tokens[index + 1 : end]
         if not inside or not all(
             each.text.replace("_", "a").isalnum() and not each.text[0].isdigit() for each in inside
         ):
             return tokens
         name = text[token.end + 1 : tokens[end].start]
         read.append(Token(TokenType.IDENTIFIER, name, token.line, token.col, token.start, tokens[end].end))
-        place = end + 1
+        index = end + 1
     return read
 
 

@@ -56,26 +56,26 @@ def without_parentheses(node: exp.Expr) -> Any:
 def named_in(query: exp.Expr, names: Names) -> Names:
     """The names inside of a query: those around it, and what its WITH adds; each of these sees the ones before."""
     clause = query.args.get("with_")
-    found = dict(names)
+    named = dict(names)
     for cte in clause.expressions if clause is not None else ():
-        found[fold(cte.alias)] = NamedBlock(cte.alias, cte.this, dict(found), cte)
-    return found
+        named[fold(cte.alias)] = NamedBlock(cte.alias, cte.this, dict(named), cte)
+    return named
 
 
 def sources_of(select: exp.Expr) -> list[exp.Expr]:
     """What stands after FROM and JOIN."""
     start = select.args.get("from_")
-    found = [] if start is None else [start.this]
-    waiting = [*found, *(join.this for join in select.args.get("joins") or ())]
-    found = []
+    sources = [] if start is None else [start.this]
+    waiting = [*sources, *(join.this for join in select.args.get("joins") or ())]
+    sources = []
     while waiting:
         node = waiting.pop(0)
         waiting += [join.this for join in node.args.get("joins") or ()]
         if isinstance(node, exp.Subquery) and not isinstance(inner_query(node), exp.Query):
             waiting.insert(0, node.this)  # a join in parentheses
         else:
-            found.append(node)
-    return found
+            sources.append(node)
+    return sources
 
 
 def own_nodes(tree: exp.Expr) -> Iterator[exp.Expr]:
@@ -103,8 +103,8 @@ def window_function(node: exp.Window) -> exp.Expr:
     inner = node.this
     while isinstance(inner, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)):
         inner = inner.this
-    found: exp.Expr = inner
-    return found
+    function: exp.Expr = inner
+    return function
 
 
 def subqueries_of(tree: exp.Expr) -> Iterator[exp.Expr]:

@@ -47,15 +47,15 @@ def _looked_up(select: exp.Select, policy: Policy) -> bool:
     keys = [bare(node) for node in group_keys(select, aliases)]
     sources = {fold(source.table.alias_or_name): source for source in _public_rows(select, policy)}
     calls = [node for item in select.expressions for node in item.walk() if is_aggregate(node)]
-    found = [(call, sub) for call in calls if (sub := _fact(call, keys, sources)) is not None]
-    replaced = [id(node) for call, _ in found for node in call.walk()]
-    if not found or all(id(call) in replaced for call in calls):
+    facts = [(call, sub) for call in calls if (sub := _fact(call, keys, sources)) is not None]
+    replaced = [id(node) for call, _ in facts for node in call.walk()]
+    if not facts or all(id(call) in replaced for call in calls):
         return False  # nothing would be asked of anybody's rows
     for item in [each for each in select.expressions if not isinstance(each, exp.Alias)]:
-        if any(item is call or call.find_ancestor(type(item)) is item for call, _ in found):
+        if any(item is call or call.find_ancestor(type(item)) is item for call, _ in facts):
             item.replace(exp.alias_(item.copy(), heading(item), quoted=True))
             return _looked_up(select, policy)  # of a copy, under the name that it has had
-    for call, subquery in found:
+    for call, subquery in facts:
         call.replace(subquery)
     return True
 

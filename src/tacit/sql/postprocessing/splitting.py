@@ -118,8 +118,8 @@ class Splitting:
         items = self.select.expressions
         if isinstance(node, exp.Literal) and str(node.this).isdigit() and 1 <= int(node.this) <= len(items):
             item: exp.Expr = items[int(node.this) - 1]
-            found: exp.Expr = item.this if isinstance(item, exp.Alias) else item
-            return found
+            expression: exp.Expr = item.this if isinstance(item, exp.Alias) else item
+            return expression
         if isinstance(node, exp.Column) and not node.table:
             meant = self.aliases.get(fold(node.name), node)
             return node if names_totals(meant, node) else meant
@@ -181,8 +181,8 @@ class Splitting:
                 f"{node.name[:60]} is neither grouped nor aggregated", hint=f"add {node.name[:60]} to GROUP BY"
             )
         self._open.append(name)
-        found = self.aliases[name]
-        built = self._asked(found, node.name) if _is_arithmetic(found) else self._built(found, node.name)
+        meant = self.aliases[name]
+        built = self._asked(meant, node.name) if _is_arithmetic(meant) else self._built(meant, node.name)
         self._open.pop()
         return exp.paren(built, copy=False) if not isinstance(built, exp.Column) else built
 
@@ -218,9 +218,9 @@ class Splitting:
         return type(node)(**plain)
 
     def _asked(self, node: exp.Expr, name: str) -> exp.Expr:
-        place = list(self.asked).index(sign) if (sign := self._signature(bare(node))) in self.asked else len(self.asked)
+        index = list(self.asked).index(sign) if (sign := self._signature(bare(node))) in self.asked else len(self.asked)
         self.asked.setdefault(sign, (bare(node), name))
-        return exp.column(column_name(place), table=answer_name(self.index), quoted=True)
+        return exp.column(column_name(index), table=answer_name(self.index), quoted=True)
 
     def _correlated(self, query: exp.Expr) -> exp.Expr:
         """A subquery in which the keys of this select are the answer's columns."""
@@ -238,7 +238,7 @@ def merged(splits: Sequence[Splitting], tree: exp.Expr) -> list[exp.Select]:
     groups: dict[str, list[Splitting]] = {}
     for split in splits:
         groups.setdefault(text_of(split.question(()), comments=False), []).append(split)
-    places: dict[tuple[str, str], tuple[str, str]] = {}
+    moved: dict[tuple[str, str], tuple[str, str]] = {}
     questions = []
     for index, members in enumerate(groups.values()):
         columns: dict[str, tuple[exp.Expr, str]] = {}
@@ -246,12 +246,12 @@ def merged(splits: Sequence[Splitting], tree: exp.Expr) -> list[exp.Select]:
             for old, (sign, asked) in enumerate(split.asked.items()):
                 columns.setdefault(sign, asked)
                 new = list(columns).index(sign)
-                places[answer_name(split.index), column_name(old)] = (answer_name(index), column_name(new))
+                moved[answer_name(split.index), column_name(old)] = (answer_name(index), column_name(new))
         questions.append(members[0].question(columns.values()))
     tables = {answer_name(split.index): index for index, members in enumerate(groups.values()) for split in members}
     for node in list(tree.find_all(exp.Column, exp.Table)):
-        if isinstance(node, exp.Column) and (node.table, node.name) in places:
-            table, name = places[node.table, node.name]
+        if isinstance(node, exp.Column) and (node.table, node.name) in moved:
+            table, name = moved[node.table, node.name]
             node.set("this", exp.to_identifier(name, quoted=True))
             node.set("table", exp.to_identifier(table, quoted=True))
         elif isinstance(node, exp.Table) and node.name in tables:
@@ -264,9 +264,9 @@ def _is_arithmetic(node: exp.Expr) -> bool:
     if is_aggregate(node):
         return not isinstance(node, exp.Window)
     if isinstance(node, exp.Round):
-        places = node.args.get("decimals")
-        whole = places is None or (
-            isinstance(places, exp.Literal) and str(places.this).isdigit() and int(places.this) <= 12
+        decimals = node.args.get("decimals")
+        whole = decimals is None or (
+            isinstance(decimals, exp.Literal) and str(decimals.this).isdigit() and int(decimals.this) <= 12
         )
         return whole and _is_arithmetic(node.this)
     if not isinstance(node, _ARITHMETIC):

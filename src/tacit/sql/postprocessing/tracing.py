@@ -40,8 +40,8 @@ def traces_of(
     for index, keys in enumerate(answers):
         listed = [Trace(column_name(i), clean=key, cell=(index, i)) for i, key in enumerate(keys)]
         known[fold(answer_name(index))] = listed
-    found = _query(tree, known)
-    return None if found is None else tuple(found)
+    traces = _query(tree, known)
+    return None if traces is None else tuple(traces)
 
 
 def _query(node: exp.Expr, known: Sources) -> Columns | None:
@@ -70,19 +70,19 @@ def _select(select: exp.Select, known: Sources) -> Columns | None:
             return None
         sources[fold(node.alias_or_name) or f" {len(sources)}"] = columns
     merged = any(join.args.get("using") or join.args.get("method") for join in select.args.get("joins") or ())
-    found: Columns = []
+    traces: Columns = []
     for item in select.expressions:
         node = item.this if isinstance(item, exp.Alias) else item
         star = isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
         if star:
             if merged or any(inner.args.get(name) for inner in node.find_all(exp.Star) for name in inner.args):
                 return None
-            found += _all(node, sources)
+            traces += _all(node, sources)
         else:
-            found.append(replace(_expression(node, sources), name=item.alias_or_name))
+            traces.append(replace(_expression(node, sources), name=item.alias_or_name))
     if is_aggregated(select) or select.args.get("distinct"):
-        return [replace(trace, cell=None) for trace in found]
-    return found
+        return [replace(trace, cell=None) for trace in traces]
+    return traces
 
 
 def _all(star: exp.Expr, sources: Sources) -> Columns:
@@ -104,7 +104,7 @@ def _expression(node: exp.Expr, sources: Sources) -> Trace:
 def _column(node: exp.Column, sources: Sources) -> Trace:
     name = fold(node.name)
     wanted = [columns for alias, columns in sources.items() if not node.table or alias == fold(node.table)]
-    found = [trace for columns in wanted for trace in columns if fold(trace.name) == name]
-    if not found:
+    traces = [trace for columns in wanted for trace in columns if fold(trace.name) == name]
+    if not traces:
         return Trace("")
-    return found[0] if len(found) == 1 else Trace("", clean=all(each.clean for each in found))
+    return traces[0] if len(traces) == 1 else Trace("", clean=all(each.clean for each in traces))

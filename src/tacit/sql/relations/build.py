@@ -152,9 +152,9 @@ def _part(node: exp.Expression, reading: QueryContext) -> NamedTable:
     if isinstance(node, exp.Subquery):
         return _with_names(_subquery(_unwrapped(node), node.alias or "subquery", reading), node)
     if isinstance(node, exp.Table) and not node.db and fold(node.name) in reading.named:
-        found = reading.named[fold(node.name)]
-        part = _subquery(found.tree, node.alias or node.name, replace(reading, named=found.before))
-        return _with_names(renamed(part, found.columns) if found.columns else part, node)
+        common = reading.named[fold(node.name)]
+        part = _subquery(common.tree, node.alias or node.name, replace(reading, named=common.before))
+        return _with_names(renamed(part, common.columns) if common.columns else part, node)
     view = reading.policy.view(node.name) if isinstance(node, exp.Table) and not node.db else None
     if view is not None:
         part = _subquery(parsed(view), node.alias or view.name, reading.beneath(view.name))
@@ -293,8 +293,8 @@ def _joined(asked: _Asked, reading: QueryContext) -> Relation:
     where = [condition.copy() for condition in conditions]
 
     def rows(named: Named) -> exp.Select:
-        every = named.rows(reading.policy, schema=reading.schema, lent=named.place in joins.lenders)
-        return cuts[named.place].first(every) if named.place in cuts else every
+        every = named.rows(reading.policy, schema=reading.schema, lent=named.index in joins.lenders)
+        return cuts[named.index].first(every) if named.index in cuts else every
 
     joins.settle(asked.joins, where=conditions)
     way = pairing(parts, joins, policy=reading.policy)
@@ -324,7 +324,7 @@ def _joined(asked: _Asked, reading: QueryContext) -> Relation:
 def _owner_of(parts: Sequence[Named], joins: Joins) -> exp.Expression | None:
     """Whose a joined row is: of those that an outer join may have left out, the first that it has not."""
     private = [named for named in parts if named.part.is_private]
-    never_missing = next((named for named in private if named.place not in joins.missing), None)
+    never_missing = next((named for named in private if named.index not in joins.missing), None)
     if never_missing is not None:
         return joins.owner(never_missing)
     owners: list[exp.Expression] = [named.owner for named in private]
@@ -389,10 +389,10 @@ def _sources(parts: Sequence[Named], joins: Joins) -> tuple[ScopeSource, ...]:
     """Without its own qualifier, a column that USING made one is that of one part alone."""
     sources = [named.source() for named in parts]
     plain: dict[str, str] = {}
-    for name, place in joins.merged.items():
-        if place < len(parts) and name in sources[place].columns:
-            plain[name] = sources[place].columns[name]
-    missing = [replace(source, plain=plain, missing=place in joins.missing) for place, source in enumerate(sources)]
+    for name, index in joins.merged.items():
+        if index < len(parts) and name in sources[index].columns:
+            plain[name] = sources[index].columns[name]
+    missing = [replace(source, plain=plain, missing=index in joins.missing) for index, source in enumerate(sources)]
     return tuple(
         replace(source, matched=named.marker) if source.missing else source
         for named, source in zip(parts, missing, strict=True)

@@ -9,7 +9,7 @@ from tacit.sql.expressions.numeric.arithmetic import MOST_ROWS, Whole, Width, in
 from tacit.sql.rules.facts import Facts, Spread, called, keyed_hash, name, nested, selected
 from tacit.sql.rules.own_rows import OWNER
 
-PLACE, NUMBER, TIES = "g", "r", "t"
+RANK, NUMBER, TIES = "g", "r", "t"
 
 
 def sample_groups(tree: exp.Select, facts: Facts) -> exp.Select:
@@ -27,7 +27,7 @@ def sample_groups(tree: exp.Select, facts: Facts) -> exp.Select:
         return tree
     columns = [item.alias_or_name for item in tree.expressions]
     order = [exp.Ordered(this=keyed_hash(facts, OWNER, *facts.keys))]
-    ranks: dict[str, exp.Expression] = {PLACE: exp.DenseRank()}
+    ranks: dict[str, exp.Expression] = {RANK: exp.DenseRank()}
     if facts.hash_only:
         ranks[NUMBER] = exp.RowNumber()
     else:
@@ -42,6 +42,6 @@ def sample_groups(tree: exp.Select, facts: Facts) -> exp.Select:
     ranked = selected([*map(name, columns), *windows], nested(tree, "spread"))
     kept = selected(map(name, columns), nested(ranked, "ranked"))
     if facts.hash_only:
-        number, place = (Whole(name(each), 1, MOST_ROWS, Width.BIGINT) for each in (NUMBER, PLACE))
-        kept = kept.select(called(arithmetic.subtract(number, place).sql, TIES), copy=False)
-    return kept.where(exp.LTE(this=name(PLACE), expression=integer(facts.max_groups)), copy=False)
+        number, dense = (Whole(name(each), 1, MOST_ROWS, Width.BIGINT) for each in (NUMBER, RANK))
+        kept = kept.select(called(arithmetic.subtract(number, dense).sql, TIES), copy=False)
+    return kept.where(exp.LTE(this=name(RANK), expression=integer(facts.max_groups)), copy=False)

@@ -219,19 +219,19 @@ def _code(column: exp.Expression, coded: CodedColumn, *, missing: int = 0) -> ex
     if coded.steps:
         ends = -8 * coded.steps, 8 * coded.steps
         inside = steps_between(number, *coded.bounds, steps=coded.steps)
-        found = held(Whole(inside, *ends, Width.BIGINT), -coded.steps, coded.steps).sql
+        code = held(Whole(inside, *ends, Width.BIGINT), -coded.steps, coded.steps).sql
     else:
         missing = coded.last
-        found = between(number, [beside_double(edge) for edge in coded.edges], list(range(len(coded.edges) + 1)))
-    return exp.Case(ifs=[exp.If(this=each, true=integer(missing)) for each in absent], default=found)
+        code = between(number, [beside_double(edge) for edge in coded.edges], list(range(len(coded.edges) + 1)))
+    return exp.Case(ifs=[exp.If(this=each, true=integer(missing)) for each in absent], default=code)
 
 
 def _looked_up(column: exp.Expression, table: Sequence[int]) -> Whole:
     """The number that a table has for 0, 1, 2, …"""
     starts = [index for index in range(1, len(table)) if table[index] != table[index - 1]]
     values = [table[0], *(table[index] for index in starts)]
-    found = between(column, [integer(start) for start in starts], values)
-    return Whole(found, min(values), max(values), Width.BIGINT)
+    number = between(column, [integer(start) for start in starts], values)
+    return Whole(number, min(values), max(values), Width.BIGINT)
 
 
 def _held(left: Sequence[int]) -> exp.Expression:

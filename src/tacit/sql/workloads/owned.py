@@ -22,8 +22,8 @@ def owned_table(policy: Policy, name: str) -> TablePolicy:
 
 def raw_types(schema: Schema, table: TablePolicy) -> dict[str, str]:
     """The engine's own names of the columns' types, by column, folded."""
-    found = next(columns for name, columns in schema.items() if name.casefold() == table.name.casefold())
-    return {name.casefold(): kind for name, kind in found.items()}
+    types = next(columns for name, columns in schema.items() if name.casefold() == table.name.casefold())
+    return {name.casefold(): kind for name, kind in types.items()}
 
 
 def unit_facts(table: TablePolicy, schema: Schema) -> UnitFacts | None:

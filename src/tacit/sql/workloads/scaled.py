@@ -84,8 +84,8 @@ class ScaledRows:
         is_second = exp.EQ(this=name(TARGET), expression=integer(1))
         left = exp.Case(ifs=[exp.If(this=is_second, true=second.sql)], default=negate(share).sql)
         weight = Whole(left, -link.whole, link.whole, Width.INT)
-        places = range(len(self.of) + 1)
-        measures = [multiply(weight, self._factor(index)) for index in places]
+        indices = range(len(self.of) + 1)
+        measures = [multiply(weight, self._factor(index)) for index in indices]
         return self._summed(self._scored(weights, link), None, measures)
 
     def curvature(self, weights: Sequence[int], link: LinkLines, terms: Sequence[Term]) -> str:
@@ -100,8 +100,8 @@ class ScaledRows:
         """How many rows the link tells right: `s0`, those with more than half of the whole as the second class."""
         above = exp.GT(this=name("p"), expression=integer(link.whole // 2))
         is_second = exp.EQ(this=name(TARGET), expression=integer(1))
-        found = [exp.and_(above, is_second), exp.and_(exp.not_(above.copy()), exp.not_(is_second.copy()))]
-        tells = exp.Case(ifs=[exp.If(this=each, true=integer(1)) for each in found], default=integer(0))
+        cases = [exp.and_(above, is_second), exp.and_(exp.not_(above.copy()), exp.not_(is_second.copy()))]
+        tells = exp.Case(ifs=[exp.If(this=each, true=integer(1)) for each in cases], default=integer(0))
         return self._summed(self._scored(weights, link), None, [Whole(tells, 0, 1, Width.INT)])
 
     @property
@@ -154,8 +154,8 @@ class ScaledRows:
             for index, alias in enumerate(names[:-1])
         ]
         key = exp.Case(ifs=ifs, default=integer(len(names) - 1))
-        found = selected([*(each.copy() for each in kept), called(key, "k")], nested(compared, "compared"))
-        return found, Whole(name("k"), 0, len(names), Width.INT)
+        rows = selected([*(each.copy() for each in kept), called(key, "k")], nested(compared, "compared"))
+        return rows, Whole(name("k"), 0, len(names), Width.INT)
 
     def _distance(self, centre: Sequence[int]) -> Whole:
         """|c|² − 2 x·c, which is |x − c|² less |x|²."""

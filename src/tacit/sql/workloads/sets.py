@@ -40,42 +40,42 @@ class SetQuestions:
             return {}
         return {index: "sets" for index, bound in enumerate(self.bounds) if _listed(bound.keys)}
 
-    def label(self, place: int) -> str:
+    def label(self, index: int) -> str:
         """What to call a set: its keys, as the select list or else the table does."""
         called = {out.key: out.name for out in reversed(self.whole.outputs) if out.key is not None}
-        return f"({', '.join(called.get(key) or _column(self.whole.keys[key]) for key in self.sets[place])})"
+        return f"({', '.join(called.get(key) or _column(self.whole.keys[key]) for key in self.sets[index])})"
 
-    def names(self, place: int) -> frozenset[str]:
+    def names(self, index: int) -> frozenset[str]:
         """The columns of the cells that one set adds up."""
-        return frozenset(map(str, self.sets[place]))
+        return frozenset(map(str, self.sets[index]))
 
-    def joined(self, places: Sequence[int]) -> Cells | None:
+    def joined(self, indices: Sequence[int]) -> Cells | None:
         """One histogram over all the keys of these sets, of which each set is a marginal."""
-        axes = sorted({axis for index in places for axis in self.sets[index]})
+        axes = sorted({axis for index in indices for axis in self.sets[index]})
         sizes = tuple(len(key.values) for key in _keys(self.whole, axes) if isinstance(key.values, tuple))
         if not axes or not 0 < math.prod(sizes) <= MAX_CELLS:
             return None
         every, one = [each(size) for size in sizes], [everything(size) for size in sizes]
         blocks = tuple(
-            tuple(every[i] if axis in self.sets[index] else one[i] for i, axis in enumerate(axes)) for index in places
+            tuple(every[i] if axis in self.sets[index] else one[i] for i, axis in enumerate(axes)) for index in indices
         )
         return Cells(
             histogram=_question(self.whole, axes),
             classes=tuple(np.arange(size, dtype=np.int64) for size in sizes),
             workload=Workload(sizes, blocks),
-            keys=tuple(tuple(axes.index(axis) for axis in self.sets[index]) for index in places),
+            keys=tuple(tuple(axes.index(axis) for axis in self.sets[index]) for index in indices),
         )
 
 
 def set_questions(bound: BoundQuery) -> SetQuestions:
     """One question for each set that `bound` names."""
     sets = distinct_sets(bound.sets or ())
-    return SetQuestions(bound, sets, tuple(_question(bound, places) for places in sets))
+    return SetQuestions(bound, sets, tuple(_question(bound, axes) for axes in sets))
 
 
 def _column(key: Key) -> str:
-    found = key.sql.find(exp.Column)
-    return found.name if found is not None else "a key"
+    column = key.sql.find(exp.Column)
+    return column.name if column is not None else "a key"
 
 
 def _adds_up(measure: object) -> bool:
@@ -87,27 +87,27 @@ def _listed(keys: Sequence[Key]) -> bool:
     return all(isinstance(key.values, tuple) for key in keys)
 
 
-def _keys(bound: BoundQuery, places: Sequence[int]) -> tuple[Key, ...]:
-    return tuple(bound.keys[index] for index in places)
+def _keys(bound: BoundQuery, axes: Sequence[int]) -> tuple[Key, ...]:
+    return tuple(bound.keys[index] for index in axes)
 
 
-def _question(bound: BoundQuery, places: Sequence[int]) -> BoundQuery:
+def _question(bound: BoundQuery, axes: Sequence[int]) -> BoundQuery:
     """What one set asks: its keys, and every number that the answer, HAVING or ORDER BY is made of.
 
     A row whose key has no value is in no group. Where a unit has several rows it must not be sampled either, so that
     all sets sample from the same; where each row counts by itself, the set of all keys is then a plain GROUP BY.
     """
     sampled = bound.relation.owner is not None
-    elsewhere = [key for index, key in enumerate(bound.keys) if index not in places or (sampled and key.keep is None)]
-    within = [found for key in elsewhere if (found := in_domain(key)) is not None]
+    elsewhere = [key for index, key in enumerate(bound.keys) if index not in axes or (sampled and key.keep is None)]
+    within = [condition for key in elsewhere if (condition := in_domain(key)) is not None]
     held = bound.having.posts() if bound.having is not None else []
     values = [out.value for out in (*bound.outputs, *(item.output for item in bound.order))]
     asked = [value for value in (*values, *held) if value is not None and post.refs(value)]
-    resolved = dict.fromkeys(post.grouped_by(value, places) for value in asked)
+    resolved = dict.fromkeys(post.grouped_by(value, axes) for value in asked)
     return replace(
         bound,
         where=all_of([part.copy() for part in (bound.where, *within) if part is not None]),
-        keys=_keys(bound, places),
+        keys=_keys(bound, axes),
         outputs=tuple(Output(f"v{index}", value=value) for index, value in enumerate(resolved)),
         having=None,
         order=(),

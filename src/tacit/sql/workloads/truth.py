@@ -67,9 +67,9 @@ def _bare_column(node: exp.Expression, line: PublicCells) -> Truth | None:
 
 
 def _joined(node: exp.Expression, line: PublicCells) -> Truth | None:
-    found = [truth(part, line) for part in chain(node)]
-    parts = [part for part in found if part is not None]
-    if len(parts) < len(found):
+    truths = [truth(part, line) for part in chain(node)]
+    parts = [part for part in truths if part is not None]
+    if len(parts) < len(truths):
         return None
     both, either = np.logical_and.reduce, np.logical_or.reduce
     true, false = [part.true for part in parts], [part.false for part in parts]
@@ -86,11 +86,11 @@ def _listed(node: exp.Expression, line: PublicCells) -> Truth | None:
     if not _is(node.this, line) or not node.expressions:
         return None
     values = [constant(item) for item in node.expressions]
-    places = {value: index for index, value in enumerate(line.domain)}
-    if any(value is None or not _alike(value, line) or value not in places for value in values):
+    cells = {value: index for index, value in enumerate(line.domain)}
+    if any(value is None or not _alike(value, line) or value not in cells for value in values):
         return None  # some value outside might be it
     true = np.zeros(line.cells, dtype=bool)
-    true[[places[value] for value in values]] = True
+    true[[cells[value] for value in values]] = True
     return _told(true)
 
 

@@ -74,11 +74,11 @@ def fitting(bound: BoundQuery) -> Fitting | None:
     masks: dict[str, Mask] = {}
     rest = []
     for part in [] if bound.where is None else conjuncts(bound.where):
-        found = condition_on(part, bound)
-        if found is None:
+        condition = condition_on(part, bound)
+        if condition is None:
             rest.append(part)
             continue
-        line, mask = found
+        line, mask = condition
         lines[line.column] = line
         masks[line.column] = masks.get(line.column, np.ones(line.cells, dtype=bool)) & mask
     remaining = all_of([part.copy() for part in rest])
@@ -111,27 +111,27 @@ def condition_on(part: exp.Expression, bound: BoundQuery) -> tuple[PublicCells, 
     """The one public column that a condition speaks of, and where it is true; None if there is no such column."""
     names = {column.name for column in part.find_all(exp.Column)}
     line = _line(bound, names.pop()) if len(names) == 1 else None
-    found = None if line is None else truth(part, line)
-    return None if line is None or found is None else (line, found.true)
+    truths = None if line is None else truth(part, line)
+    return None if line is None or truths is None else (line, truths.true)
 
 
 def _line(bound: BoundQuery, name: str | None) -> PublicCells | None:
     """The cells of a column whose every value belongs to exactly one of them."""
-    found = next((column for column in bound.table.visible if fold(column.name) == fold(name or "")), None)
-    if name is None or found is None or bound.table.is_unit(name):  # a key is nobody's to list
+    declared = next((column for column in bound.table.visible if fold(column.name) == fold(name or "")), None)
+    if name is None or declared is None or bound.table.is_unit(name):  # a key is nobody's to list
         return None
-    raw = bound.relation.sql_types.get(found.name.casefold(), "").lower()
+    raw = bound.relation.sql_types.get(declared.name.casefold(), "").lower()
     kind = ColumnType.from_sql(raw)
-    if found.null is not None or kind is None or found.type not in {None, kind, *_NUMBERS.get(kind, ())}:
+    if declared.null is not None or kind is None or declared.type not in {None, kind, *_NUMBERS.get(kind, ())}:
         return None
-    if kind is ColumnType.BOOLEAN and found.domain is None:
-        return PublicCells(found.name, (False, True), ordered=False, closed=True)
-    if isinstance(found.domain, RangeDomain):
-        return _range_line(found, kind, raw)
-    if isinstance(found.domain, ListDomain) and len(found.domain.values) <= _LONGEST:
-        whole = kind is ColumnType.INTEGER and raw != "uhugeint" and all(_is_whole(v) for v in found.domain.values)
+    if kind is ColumnType.BOOLEAN and declared.domain is None:
+        return PublicCells(declared.name, (False, True), ordered=False, closed=True)
+    if isinstance(declared.domain, RangeDomain):
+        return _range_line(declared, kind, raw)
+    if isinstance(declared.domain, ListDomain) and len(declared.domain.values) <= _LONGEST:
+        whole = kind is ColumnType.INTEGER and raw != "uhugeint" and all(_is_whole(v) for v in declared.domain.values)
         if whole or (kind is ColumnType.TEXT and raw.partition("(")[0] in _TEXTS):
-            return PublicCells(found.name, found.domain.values, ordered=False)
+            return PublicCells(declared.name, declared.domain.values, ordered=False)
     return None
 
 
@@ -177,7 +177,7 @@ def joined(fits: Sequence[Fitting]) -> Cells | None:
         return None  # nothing is counted by anyone
     interned: dict[tuple[int, bytes], Picks] = {}
     blocks = tuple(_block(fit, axes, interned) for fit in fits)
-    places = {axis.line.column: index for index, axis in enumerate(axes)}
+    indices = {axis.line.column: index for index, axis in enumerate(axes)}
     first = fits[0]
     outputs = [Output(f"k{index}", key=index) for index in range(len(axes))]
     histogram = replace(
@@ -192,7 +192,7 @@ def joined(fits: Sequence[Fitting]) -> Cells | None:
     )
     workload = Workload(tuple(axis.size for axis in axes), blocks)
     histogram = replace(histogram, total_rows=_total_rows(fits, workload))
-    keys = tuple(tuple(places[name] for name in fit.keys) for fit in fits)
+    keys = tuple(tuple(indices[name] for name in fit.keys) for fit in fits)
     return Cells(histogram, tuple(axis.listed for axis in axes), workload, keys)
 
 

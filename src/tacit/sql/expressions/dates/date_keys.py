@@ -18,13 +18,13 @@ def bins_of(instant: Instant, *, most: int) -> tuple[date, ...] | None:
     if instant.unbounded is not None:
         return None
     if isinstance(instant.bins, str):
-        found = list(_months(instant, _MONTHS[instant.bins], most=most))
+        bins = list(_months(instant, _MONTHS[instant.bins], most=most))
     else:
         if (instant.high - instant.low) // instant.bins >= most:
             return None
         units = range(instant.low, instant.high + 1, instant.bins)
-        found = [_moment(unit, instant.kind) for unit in units]
-    return tuple(found) if len(found) <= most else None
+        bins = [_moment(unit, instant.kind) for unit in units]
+    return tuple(bins) if len(bins) <= most else None
 
 
 def _months(instant: Instant, width: int, *, most: int) -> Iterator[date]:
@@ -40,6 +40,6 @@ def _months(instant: Instant, width: int, *, most: int) -> Iterator[date]:
 
 
 def _moment(units: int, kind: ColumnType) -> date:
-    found = moment(Fraction(units), kind)
-    assert isinstance(found, date)  # noqa: S101 - it is one
-    return found
+    day = moment(Fraction(units), kind)
+    assert isinstance(day, date)  # noqa: S101 - it is one
+    return day

@@ -167,8 +167,8 @@ def text_of_date(
         raise QueryRefused(f"{name_of(node)} needs a date or a timestamp")
     if moment.kind is ColumnType.DATE and any(isinstance(p, _Piece) and p.unit in _TIMES for p in pieces):
         raise QueryRefused("a date has no time of day to be shown", hint="CAST(… AS TIMESTAMP) has one")
-    found = [_literal(piece) if isinstance(piece, str) else _sql(piece, moment) for piece in pieces]
-    whole = reduce(lambda left, right: exp.DPipe(this=left, expression=right, safe=True), found)
+    texts = [_literal(piece) if isinstance(piece, str) else _sql(piece, moment) for piece in pieces]
+    whole = reduce(lambda left, right: exp.DPipe(this=left, expression=right, safe=True), texts)
     return whole, _texts(pieces, moment)
 
 

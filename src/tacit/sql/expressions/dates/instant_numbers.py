@@ -97,8 +97,8 @@ def _within(name: str, low: int, high: int, of: Callable[[date], int], *, whole:
 def _day_of_week(first: int, offset: int) -> Callable[[Instant], g.Grid]:
     def build(instant: Instant) -> g.Grid:
         days = as_day(instant).grid
-        place = remainder(g.add(days, g.constant(Fraction(offset))), 7)
-        return place if not first else g.add(place, g.constant(Fraction(first)))
+        day = remainder(g.add(days, g.constant(Fraction(offset))), 7)
+        return day if not first else g.add(day, g.constant(Fraction(first)))
 
     return build
 

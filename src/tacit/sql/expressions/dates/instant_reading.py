@@ -158,12 +158,12 @@ class _Reader:
         return self._shifted(left, right, back=back)
 
     def _shifted(self, start: exp.Expression, by: exp.Expression, *, back: bool) -> Instant:
-        found = self.read(start)
-        span = self._span(bare(by), found)
+        moment = self.read(start)
+        span = self._span(bare(by), moment)
         if isinstance(span, Span):
-            return instants.moved(found, -span if back else span)
+            return instants.moved(moment, -span if back else span)
         moved_by = instants.moved_by_months if span[0] is None else instants.moved_by
-        return moved_by(span[0] or found, g.negate(span[1]) if back else span[1])
+        return moved_by(span[0] or moment, g.negate(span[1]) if back else span[1])
 
     def _span(self, node: exp.Expression, start: Instant) -> Span | tuple[Instant | None, g.Grid]:
         """How far a moment is moved: a constant, or so many days or seconds of the row's own, and what they move.
@@ -238,8 +238,8 @@ class _Reader:
         return instants.cut_down(start, width, origin=first % width)
 
     def cast(self, node: exp.Expression) -> Instant:
-        found = self.read(node.this)
-        return instants.as_day(found) if node.args["to"].this in _DAYS else instants.as_timestamp(found.bounded())
+        moment = self.read(node.this)
+        return instants.as_day(moment) if node.args["to"].this in _DAYS else instants.as_timestamp(moment.bounded())
 
     # ── choosing ─────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -78,9 +78,9 @@ class Instant:
     @property
     def ends(self) -> tuple[date, date]:
         """The first and the last that it can be."""
-        found = tuple(moment(Fraction(end), self.kind) for end in (self.low, self.high))
-        assert isinstance(found[0], date) and isinstance(found[1], date)  # noqa: S101, PT018 - it is a moment
-        return found[0], found[1]
+        ends = tuple(moment(Fraction(end), self.kind) for end in (self.low, self.high))
+        assert isinstance(ends[0], date) and isinstance(ends[1], date)  # noqa: S101, PT018 - it is a moment
+        return ends[0], ends[1]
 
     def bounded(self) -> Instant:
         """Itself; refused where its column has no bounds."""
@@ -222,15 +222,15 @@ def _made(
 
 def moved(instant: Instant, span: Span) -> Instant:
     """The moment a span later: months first, held at the month's last day, then the rest. As SQL has it."""
-    made = instant.bounded()
+    later = instant.bounded()
     if span.months:
-        made = _months_later(made, span.months)
+        later = _months_later(later, span.months)
     if span.seconds % DAY:
-        made = as_timestamp(made)
+        later = as_timestamp(later)
     if not span.seconds:
-        return made
-    by = span.seconds // DAY if made.kind is ColumnType.DATE else span.seconds
-    return moved_by(made, g.constant(Fraction(by)))
+        return later
+    by = span.seconds // DAY if later.kind is ColumnType.DATE else span.seconds
+    return moved_by(later, g.constant(Fraction(by)))
 
 
 def moved_by(instant: Instant, by: g.Grid) -> Instant:

@@ -46,8 +46,8 @@ def _shifted(start: Instant, table: tuple[tuple[int, int], ...], *, forward: boo
     first = max(index for index, (at, _) in enumerate(kept) if at <= start.low or index == 0)
     offsets = [kept[first][1], *(kept[index][1] for index in inside)]
     if not inside:
-        made = instants.moved_by(start, g.constant(Fraction(offsets[0])))
-        return replace(made, zoned=not forward)
+        moved = instants.moved_by(start, g.constant(Fraction(offsets[0])))
+        return replace(moved, zoned=not forward)
     ends = [kept[index][0] for index in inside]
     branches: list[tuple[exp.Expression, g.Grid | None]] = [
         (_before(start, end), g.constant(Fraction(offset))) for end, offset in zip(ends, offsets, strict=False)
@@ -84,14 +84,14 @@ def _changes(name: str, low: int, high: int) -> tuple[tuple[int, int], ...]:
     low, high = max(low, CALENDAR[0] * instants.DAY), min(high, CALENDAR[1] * instants.DAY)
     if high - low > _LONGEST:
         raise _too_wide(name)
-    found = [(low, _offset(zone, low))]
+    changes = [(low, _offset(zone, low))]
     for at in range(low, high, _WEEK):
         until = min(at + _WEEK, high)
-        while _offset(zone, until) != found[-1][1]:
-            found.append(_next(zone, max(at, found[-1][0]), until, found[-1][1]))
-            if len(found) > _MOST:
+        while _offset(zone, until) != changes[-1][1]:
+            changes.append(_next(zone, max(at, changes[-1][0]), until, changes[-1][1]))
+            if len(changes) > _MOST:
                 raise _too_wide(name)
-    return tuple(found)
+    return tuple(changes)
 
 
 def _too_wide(name: str) -> QueryRefused:

@@ -109,13 +109,13 @@ class _Naming:
 
     def _common(self, node: exp.Select, common: Mapping[str, _Source]) -> dict[str, _Source]:
         """What WITH names. Each sees those before it, and none itself."""
-        found = dict(common)
+        sources = dict(common)
         clause = node.args.get("with_")
         for cte in clause.expressions if clause is not None else ():
-            columns = dict(self.query(cte.this, around=None, common=found, keep=False))
-            found[cte.alias] = _Source(self.alias(), columns)
-            cte.set("alias", exp.TableAlias(this=_own_alias(found[cte.alias].alias)))
-        return found
+            columns = dict(self.query(cte.this, around=None, common=sources, keep=False))
+            sources[cte.alias] = _Source(self.alias(), columns)
+            cte.set("alias", exp.TableAlias(this=_own_alias(sources[cte.alias].alias)))
+        return sources
 
     def _sources(self, node: exp.Select, common: Mapping[str, _Source]) -> dict[str, _Source]:
         sources: dict[str, _Source] = {}

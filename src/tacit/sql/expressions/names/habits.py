@@ -196,16 +196,16 @@ def _to_date(arguments: Arguments) -> exp.Expr:
     """TO_DATE('31.01.2023', 'DD.MM.YYYY') of Oracle, PostgreSQL and Snowflake; of one argument it is a cast."""
     if len(arguments) == 1:
         return exp.cast(arguments[0], "DATE")
-    found = _read_day(*arguments, letters=True) if len(arguments) == 2 else None
-    return found or _call("TO_DATE", arguments)
+    day = _read_day(*arguments, letters=True) if len(arguments) == 2 else None
+    return day or _call("TO_DATE", arguments)
 
 
 def _parsed_day(arguments: Arguments, *, name: str, picture: int) -> exp.Expr:
     """PARSE_DATE('%Y-%m-%d', '2023-01-31') of BigQuery, and MySQL's STR_TO_DATE with its arguments the other way."""
-    found = None
+    day = None
     if len(arguments) == 2:
-        found = _read_day(arguments[1 - picture], arguments[picture], letters=False)
-    return found or _call(name, arguments)
+        day = _read_day(arguments[1 - picture], arguments[picture], letters=False)
+    return day or _call(name, arguments)
 
 
 def _cut(arguments: Arguments) -> exp.Expr:

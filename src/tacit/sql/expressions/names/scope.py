@@ -61,14 +61,14 @@ class Scope:
             )
         name = self._name(node)
         try:
-            found = self.table.column(name)
+            declared = self.table.column(name)
         except UnknownName as unknown:
             known = [column.name for column in self.table.visible]
             raise UnknownName(unknown.message, hint=_hint(node, known)) from None
-        kind = found.type or ColumnType.from_sql(self.sql_types.get(found.name.casefold(), ""))
+        kind = declared.type or ColumnType.from_sql(self.sql_types.get(declared.name.casefold(), ""))
         if kind is None:
-            raise QueryRefused(f"the column {found.name} has a type that cannot be asked about")
-        return found, kind
+            raise QueryRefused(f"the column {declared.name} has a type that cannot be asked about")
+        return declared, kind
 
     def is_unit(self, node: exp.Expression) -> bool:
         """Whether this is the column that identifies the privacy unit."""
@@ -86,8 +86,8 @@ class Scope:
         """The key behind a name: what the relation calls it, and what it is a key of."""
         if not isinstance(node, exp.Column):
             return None
-        found = [source.keys[fold(node.name)] for source in self._named(node) if fold(node.name) in source.keys]
-        return found[0] if found else None
+        keys = [source.keys[fold(node.name)] for source in self._named(node) if fold(node.name) in source.keys]
+        return keys[0] if keys else None
 
     def knows(self, node: exp.Column) -> bool:
         """Whether a name is one of its tables' columns or keys; after a table of its own, whatever it is."""
@@ -156,14 +156,14 @@ class Scope:
             raise UnknownName(f"there is no table {node.table[:60]} in this query", hint=f"FROM names {named}")
         if not node.table and fold(node.name) in sources[0].plain:
             return sources[0].plain[fold(node.name)]
-        found = [source for source in sources if fold(node.name) in source.columns]
-        if len({source.columns[fold(node.name)] for source in found}) > 1:
-            one, other = found[0].alias, found[1].alias
+        holders = [source for source in sources if fold(node.name) in source.columns]
+        if len({source.columns[fold(node.name)] for source in holders}) > 1:
+            one, other = holders[0].alias, holders[1].alias
             raise QueryRefused(f"{node.name} is in {one} and in {other}", hint=f"write {one}.{node.name}")
-        if not found and len(self.sources) > 1:
+        if not holders and len(self.sources) > 1:
             known = [name for source in sources for name in source.columns]
             raise UnknownName(f"unknown column {node.name!r}: the policy does not name it", hint=_hint(node, known))
-        return found[0].columns[fold(node.name)] if found else node.name
+        return holders[0].columns[fold(node.name)] if holders else node.name
 
     def _named(self, node: exp.Column) -> list[ScopeSource]:
         """The tables that a column's name may be of."""

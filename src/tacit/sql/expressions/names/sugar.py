@@ -43,9 +43,9 @@ def _named(node: exp.Expression) -> exp.Expression:
         return node
     if len(node.expressions) != 2:
         raise QueryRefused(f"{name_of(node)} takes two arguments")
-    made = kind(this=node.expressions[0], expression=node.expressions[1])
-    assert isinstance(made, exp.Expression)  # noqa: S101 - every function is one; the stubs do not say so
-    return made
+    call = kind(this=node.expressions[0], expression=node.expressions[1])
+    assert isinstance(call, exp.Expression)  # noqa: S101 - every function is one; the stubs do not say so
+    return call
 
 
 _NAMES: dict[str, type[exp.Func]] = {"PREFIX": exp.StartsWith, "SUFFIX": exp.EndsWith}

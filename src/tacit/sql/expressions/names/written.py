@@ -26,16 +26,16 @@ def not_too_long(build: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(build)
     def held(*args: P.args, **named: P.kwargs) -> T:
-        found = build(*args, **named)
-        value: object = found  # an expression, or a number, a text or a moment that is made of some
-        made = [value, getattr(value, "sql", None), getattr(value, "typed", None)]
-        for part in (*made, getattr(getattr(value, "counted", None), "sql", None)):
+        built = build(*args, **named)
+        value: object = built  # an expression, or a number, a text or a moment that is made of some
+        parts = [value, getattr(value, "sql", None), getattr(value, "typed", None)]
+        for part in (*parts, getattr(getattr(value, "counted", None), "sql", None)):
             if isinstance(part, exp.Expression) and _size(part) > MOST_WRITTEN:
                 raise QueryRefused(
                     "the question is too large to plan: an expression in it is written out again and again",
                     hint="nest fewer functions in each other, or compute a part of it in a subquery",
                 )
-        return found
+        return built
 
     return held
 

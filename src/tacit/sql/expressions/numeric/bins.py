@@ -60,9 +60,9 @@ class Bins:
         """The place of a bin among all, by its name."""
         return self.before + (self._count(name) if name >= 0 else -self._count(-name))
 
-    def middle(self, place: int) -> int:
-        """The number halfway into a bin, by its place."""
-        index = place - self.before
+    def middle(self, cell: int) -> int:
+        """The number halfway into a bin, by the index of its cell."""
+        index = cell - self.before
         distance = self._distance(abs(index))
         width = self.widths[bisect_right(self.starts, distance) - 1]
         last = (self.high - self.anchor) if index >= 0 else (self.anchor - self.low)

@@ -124,8 +124,8 @@ def _plain(value: int) -> exp.Expression:
 
 def logarithm(value: exp.Expression, scale: float) -> exp.Expression:
     """So many times the natural logarithm of what is above zero."""
-    found: exp.Expression = exp.Ln(this=value)
-    return found if scale == 1 else exp.Mul(this=found, expression=rounded(Fraction(scale), "DOUBLE"))
+    natural: exp.Expression = exp.Ln(this=value)
+    return natural if scale == 1 else exp.Mul(this=natural, expression=rounded(Fraction(scale), "DOUBLE"))
 
 
 def exponential(value: exp.Expression) -> exp.Expression:

@@ -129,8 +129,8 @@ def _computed(grid: g.Grid, curve: Curve, build: Build) -> g.Grid:
     if grid.is_constant:
         return g.constant(round(ends[0] / step) * step)
     argument = doubles.counted_out(grid.sql.copy(), grid.step)
-    found = doubles.nearest_step(build(doubles.double(argument)), step, ends=(low, high))
-    sql = arithmetic.held(Whole(found, low, high, Width.BIGINT), low, high).sql
+    steps = doubles.nearest_step(build(doubles.double(argument)), step, ends=(low, high))
+    sql = arithmetic.held(Whole(steps, low, high, Width.BIGINT), low, high).sql
     if grid.nullable:
         there = exp.Not(this=exp.Is(this=arithmetic.operand(g.twice(grid).sql), expression=exp.null()))
         sql = exp.Case(ifs=[exp.If(this=there, true=sql)])
@@ -145,10 +145,10 @@ def _ends(grid: g.Grid, curve: Curve) -> tuple[Fraction, Fraction]:
     if grid.step.numerator > _FARTHEST or grid.step.denominator > _FARTHEST:
         raise QueryRefused("a logarithm, power or root is refused of such fine steps", hint="ROUND(x, 6) is coarser")
     try:
-        found = [curve(float(end * grid.step)) for end in (grid.low, grid.high)]
+        values = [curve(float(end * grid.step)) for end in (grid.low, grid.high)]
     except (OverflowError, ZeroDivisionError):
-        found = [math.inf]
-    sizes = [abs(value) for value in found if value]
+        values = [math.inf]
+    sizes = [abs(value) for value in values if value]
     if not all(_TINY < size < _HUGE for size in sizes):
         raise _too_far()
-    return Fraction(found[0]), Fraction(found[-1])
+    return Fraction(values[0]), Fraction(values[-1])

@@ -59,11 +59,11 @@ def numeric(sql_type: str) -> Numeric | None:
         return Numeric(name.upper(), Fraction(1), -half, half - 1)
     if name.startswith("u") and name[1:] in _BITS:
         return Numeric(name.upper(), Fraction(1), 0, (1 << _BITS[name[1:]]) - 1)
-    found = _DECIMAL.fullmatch(name)
-    if found is not None:
-        return _decimal(int(found.group(1)), int(found.group(2)))
-    found = _STEPS.fullmatch(name)
-    return None if found is None else Numeric("", Fraction(found.group(1)), -_FARTHEST, _FARTHEST)
+    match = _DECIMAL.fullmatch(name)
+    if match is not None:
+        return _decimal(int(match.group(1)), int(match.group(2)))
+    match = _STEPS.fullmatch(name)
+    return None if match is None else Numeric("", Fraction(match.group(1)), -_FARTHEST, _FARTHEST)
 
 
 def _decimal(digits: int, scale: int) -> Numeric:

@@ -71,7 +71,7 @@ def _way(text: exp.Expression, way: Places) -> exp.Expression:
         if is_plain:
             held.append(_at(part, group[0][0], _plain([letters for _, letters in group]) or ""))
         else:
-            held += [_among(part, place, letters) for place, letters in group]
+            held += [_among(part, index, letters) for index, letters in group]
     return logic.joined(exp.And, [exp.paren(each) for each in held])
 
 
@@ -83,19 +83,19 @@ def _plain(letters: tuple[Letters, ...] | list[Letters]) -> str | None:
     return "".join(each[0] for each in listed if each)
 
 
-def _piece(text: exp.Expression, place: int, size: int) -> exp.Expression:
-    if place == 0:
+def _piece(text: exp.Expression, index: int, size: int) -> exp.Expression:
+    if index == 0:
         return first(text.copy(), size)
-    return exp.Substring(this=text.copy(), start=exp.Literal.number(place + 1), length=exp.Literal.number(size))
+    return exp.Substring(this=text.copy(), start=exp.Literal.number(index + 1), length=exp.Literal.number(size))
 
 
-def _at(text: exp.Expression, place: int, plain: str) -> exp.Expression:
-    return exp.EQ(this=_piece(text, place, len(plain)), expression=exp.Literal.string(plain))
+def _at(text: exp.Expression, index: int, plain: str) -> exp.Expression:
+    return exp.EQ(this=_piece(text, index, len(plain)), expression=exp.Literal.string(plain))
 
 
-def _among(text: exp.Expression, place: int, letters: Letters) -> exp.Expression:
+def _among(text: exp.Expression, index: int, letters: Letters) -> exp.Expression:
     listed = [exp.Literal.string(each) for each in letters.listed() or ()]
-    among = exp.In(this=_piece(text, place, 1), expressions=listed or [exp.Literal.string("")])
+    among = exp.In(this=_piece(text, index, 1), expressions=listed or [exp.Literal.string("")])
     return exp.Not(this=exp.paren(among)) if letters.but else among
 
 

@@ -25,8 +25,8 @@ def places(pattern: Pattern) -> list[Places] | None:
     ways = list(itertools.islice(_ways(pattern.node), MAX_WAYS + 1))
     if len(ways) > MAX_WAYS or any(way is None for way in ways):
         return None
-    made = [_placed(way) for way in ways if way is not None]
-    return None if any(each is None for each in made) else [each for each in made if each is not None]
+    placed = [_placed(way) for way in ways if way is not None]
+    return None if any(each is None for each in placed) else [each for each in placed if each is not None]
 
 
 def _placed(way: Sequence[Letters | Anchor | Repeat]) -> Places | None:

@@ -37,15 +37,15 @@ def public_values(node: exp.Expression, scope: Scope) -> tuple[Value, ...] | Non
         worlds = [_cells(*scope.column(column)) for column in columns.values()]
         if math.prod(map(len, worlds)) * sum(1 for _ in node.walk()) > MAX_WORK:
             return None
-        found: dict[Value, None] = {}
+        possible: dict[Value, None] = {}
         for cells in itertools.product(*worlds):
             values = _Cells(scope, dict(zip(columns, cells, strict=True))).values(node)
-            found |= dict.fromkeys(sorted((value for value in values if value is not None), key=str))
-            if len(found) > MAX_WAYS:
+            possible |= dict.fromkeys(sorted((value for value in values if value is not None), key=str))
+            if len(possible) > MAX_WAYS:
                 return None
     except (Unlisted, TacitError):
         return None
-    return tuple(found)
+    return tuple(possible)
 
 
 def _columns(node: exp.Expression, scope: Scope) -> dict[str, exp.Column]:
@@ -250,9 +250,9 @@ def _substring(node: exp.Expression, text: str, start: int, length: int | None =
     return text[start - 1 :] if length is None else text[start - 1 : start - 1 + length]
 
 
-def _split_part(node: exp.Expression, text: str, by: str, place: int) -> str:
+def _split_part(node: exp.Expression, text: str, by: str, part: int) -> str:
     parts = text.split(by)
-    index = place - 1 if place > 0 else len(parts) + place
+    index = part - 1 if part > 0 else len(parts) + part
     return parts[index] if 0 <= index < len(parts) else ""
 
 

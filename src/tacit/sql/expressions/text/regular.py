@@ -137,8 +137,8 @@ def read_similar(text: str) -> Pattern:
 
 
 def _bounded(text: str, node: Node, *, whole: bool) -> Pattern:
-    made = Pattern(InTurn((Anchor(True), node, Anchor(False))) if whole else node)
-    too_long = len(text) > MAX_PATTERN or made.states > MAX_STATES or _written_out(node, _steps) > MAX_STEPS
+    pattern = Pattern(InTurn((Anchor(True), node, Anchor(False))) if whole else node)
+    too_long = len(text) > MAX_PATTERN or pattern.states > MAX_STATES or _written_out(node, _steps) > MAX_STEPS
     if too_long or _nested(node) > MAX_NESTED:
         raise QueryRefused(
             "a regular expression is too large: its automaton could have more than"
@@ -146,7 +146,7 @@ def _bounded(text: str, node: Node, *, whole: bool) -> Pattern:
             f" {MAX_PATTERN} characters",
             hint="repeat less, or write several conditions with OR",
         )
-    return made
+    return pattern
 
 
 def _written_out(node: Node, size: Callable[[Letters], int]) -> int:
@@ -185,21 +185,21 @@ class _Reader:
     """Reads a pattern from left to right."""
 
     def __init__(self, text: str, *, blind: bool, wild: bool, parts: bool = False) -> None:
-        self.text, self.place, self.blind, self.wild, self.depth = text, 0, blind, wild, 0
+        self.text, self.index, self.blind, self.wild, self.depth = text, 0, blind, wild, 0
         self.parts = parts
 
     def all(self) -> Node:
         node = self.either()
-        if self.place < len(self.text):
+        if self.index < len(self.text):
             raise _unread("a parenthesis is closed that was not opened")
         return node
 
     def peek(self) -> str:
-        return self.text[self.place : self.place + 1]
+        return self.text[self.index : self.index + 1]
 
     def take(self) -> str:
-        self.place += 1
-        return self.text[self.place - 1 : self.place]
+        self.index += 1
+        return self.text[self.index - 1 : self.index]
 
     def either(self) -> Node:
         self.depth += 1
@@ -237,12 +237,12 @@ class _Reader:
         return Repeat(part, least, most, lazy and self.parts)
 
     def counts(self) -> bool:
-        inside, closed, _ = self.text[self.place + 1 :].partition("}")
+        inside, closed, _ = self.text[self.index + 1 :].partition("}")
         return bool(closed) and inside.replace(",", "", 1).isdigit() and not inside.startswith(",")
 
     def counted(self) -> tuple[int, int | None]:
-        inside, _, _ = self.text[self.place + 1 :].partition("}")
-        self.place += len(inside) + 2
+        inside, _, _ = self.text[self.index + 1 :].partition("}")
+        self.index += len(inside) + 2
         first, comma, last = inside.partition(",")
         if len(inside) > 9 or max(int(first), int(last or 0)) > MAX_TIMES or (last and int(last) < int(first)):
             raise _unread(f"a part is repeated {{m,n}} times with m above n, or above {MAX_TIMES}")
@@ -305,17 +305,17 @@ class _Reader:
         if not letter:
             raise _unread("a bracket is not closed")
         if letter == "[" and self.peek() == ":":
-            name, closed, _ = self.text[self.place + 1 :].partition(":]")
+            name, closed, _ = self.text[self.index + 1 :].partition(":]")
             if not closed or name not in _NAMED:
                 raise _unread("a class between [: and :] is not known")
-            self.place += len(name) + 3
+            self.index += len(name) + 3
             return _NAMED[name]
         if letter == "\\" and self.peek().lower() in _CLASSES:
             if self.peek().isupper():
                 raise _unread("a class of other characters stands in brackets")
             return _CLASSES[self.take()]
         low = self.code(letter)
-        if self.peek() != "-" or self.text[self.place + 1 : self.place + 2] in ("]", ""):
+        if self.peek() != "-" or self.text[self.index + 1 : self.index + 2] in ("]", ""):
             return ((low, low),)
         self.take()
         high = self.code(self.take())

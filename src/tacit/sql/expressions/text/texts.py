@@ -121,17 +121,17 @@ def _substring(node: exp.Expression, scope: Scope) -> Operand:
         return _made(last(inner.sql, -start), inner)
     if start == 0:
         start, count = 1, None if count is None else max(count - 1, 0)
-    places = {"start": literal(start), "length": None if count is None else literal(count)}
-    return _made(exp.Substring(this=inner.sql, **places), inner)
+    ends = {"start": literal(start), "length": None if count is None else literal(count)}
+    return _made(exp.Substring(this=inner.sql, **ends), inner)
 
 
 def _split_part(node: exp.Expression, scope: Scope) -> Operand:
     inner = _inner(node, scope)
     by = _constant(node.args.get("delimiter"), scope, of=node)
-    place = _whole(node.args.get("part_index"), scope, of=node, low=-1_000, high=1_000)
-    if place == 0:
+    part = _whole(node.args.get("part_index"), scope, of=node, low=-1_000, high=1_000)
+    if part == 0:
         raise QueryRefused(f"{name_of(node)} counts from 1, or from -1 at the end")
-    index = arithmetic.narrowed(arithmetic.constant(place), Width.INT)  # which PostgreSQL's own takes, and no wider
+    index = arithmetic.narrowed(arithmetic.constant(part), Width.INT)  # which PostgreSQL's own takes, and no wider
     return _made(_call("SPLIT_PART", inner.sql, literal(by), index), inner)
 
 
@@ -167,20 +167,20 @@ def as_text(node: exp.Expression, scope: Scope, *, of: exp.Expression) -> Operan
     dated = formatted(exp.cast(node.copy(), "VARCHAR"), scope)
     if not isinstance(dated, exp.Cast):
         node = dated
-    found = comparable(node, scope) or next(filter(None, (build(node, scope) for build in COMPUTED)), None)
-    if found is None:
+    part = comparable(node, scope) or next(filter(None, (build(node, scope) for build in COMPUTED)), None)
+    if part is None:
         raise QueryRefused(f"{name_of(node)} is refused in {name_of(of)}: text, whole numbers and truth values join")
-    if found.constant:
+    if part.constant:
         value = scope.value(node)
         if isinstance(value, (str, int)):
             return Operand(exp.Literal.string(_written(value)), ColumnType.TEXT, constant=True)
-    if found.kind is ColumnType.TEXT or found.kind is None:
-        return found
-    if found.kind is ColumnType.BOOLEAN or (found.kind is ColumnType.INTEGER and _is_whole(found)):
-        sql = found.exact if found.exact is not None else found.sql
+    if part.kind is ColumnType.TEXT or part.kind is None:
+        return part
+    if part.kind is ColumnType.BOOLEAN or (part.kind is ColumnType.INTEGER and _is_whole(part)):
+        sql = part.exact if part.exact is not None else part.sql
         return Operand(exp.cast(sql.copy(), "VARCHAR"), ColumnType.TEXT)
     raise QueryRefused(
-        f"{name_of(of)} needs text, whole numbers or truth values: engines write a {found.kind} in different ways",
+        f"{name_of(of)} needs text, whole numbers or truth values: engines write a {part.kind} in different ways",
         hint="group by it beside the text, or compare it on its own",
     )
 

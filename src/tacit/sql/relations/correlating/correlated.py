@@ -138,9 +138,9 @@ class Correlated:
         loose = [each for each in conditions if not isinstance(bare(each), exp.EQ)]
         if part.is_private and not names and len(loose) > (few is not None):  # each row would be held against each
             rows = self._first(rows if few else rows.distinct(), part, conditions, types)
-        made = exp.select(*listed).from_(_sub(rows))
-        made = made.where(*conditions) if conditions else made
-        return apply(GRID_RULES, made, facts=Facts(grids=grids_of(table, types)))
+        query = exp.select(*listed).from_(_sub(rows))
+        query = query.where(*conditions) if conditions else query
+        return apply(GRID_RULES, query, facts=Facts(grids=grids_of(table, types)))
 
     def _first(
         self, rows: exp.Select, part: NamedTable, conditions: Sequence[exp.Expression], types: Mapping[str, str]
@@ -165,9 +165,9 @@ class Correlated:
         """What a column of the subquery goes by beside those outside: as the analyst writes it, if no other does."""
         if name not in self.shown:
             node = self.columns.get(name)
-            made = name if node is None else text_of(node, comments=False)
+            written = name if node is None else text_of(node, comments=False)
             self.shown[name] = unlike(
-                made, lambda name: self.asker.scope.table_has(name) or fold(name) in map(fold, self.shown.values())
+                written, lambda name: self.asker.scope.table_has(name) or fold(name) in map(fold, self.shown.values())
             )
         return self.shown[name]
 

@@ -91,9 +91,9 @@ def _in(node: exp.Expression, asker: Asker) -> exp.Expression:
             "IN over other people's rows is refused: whether a row is counted would depend on everybody", hint=NEAREST
         )
     inner.ties.append((part.listed[0], outside))
-    found = inner.exists(part)
+    exists = inner.exists(part)
     missing = exp.Is(this=asker.relation.held(outside[0]), expression=exp.null())
-    return exp.paren(exp.Case(ifs=[exp.If(this=exp.Not(this=exp.paren(missing)), true=found)]))  # NULL IN … is NULL
+    return exp.paren(exp.Case(ifs=[exp.If(this=exp.Not(this=exp.paren(missing)), true=exists)]))  # NULL IN … is NULL
 
 
 def _public(node: exp.Expression, inner: Correlated, part: NamedTable) -> exp.Expression:

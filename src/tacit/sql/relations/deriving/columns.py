@@ -227,8 +227,8 @@ class Columns:
                 return replace(made, sql=sql, sql_type=sql_type)
         text = operand(node.this, self.scope) if isinstance(bare(node.this), exp.Case) else None
         if text is not None and text.kind is ColumnType.TEXT:
-            made = self.computed(name, node.this)
-            return replace(made, sql=type(node)(this=made.sql))
+            column = self.computed(name, node.this)
+            return replace(column, sql=type(node)(this=column.sql))
         if is_instant(node.this, self.scope):
             moment = self._moment(node.this)
             return moment_column(name, replace(moment, typed=type(node)(this=moment.sql), counted=None, nullable=True))
@@ -237,13 +237,13 @@ class Columns:
 
     def key_sql(self, internal: str) -> exp.Expression:
         """A key; where it names the owner, in the owner's one spelling."""
-        found = self.relation.held(internal)
+        key = self.relation.held(internal)
         names_owner = any(
             known == internal and self.relation.owner is not None and owner == folded(self.relation.owner)
             for source in self.scope.sources
             for known, owner in source.keys.values()
         )
-        return self.relation.spelled(found) if names_owner else found
+        return self.relation.spelled(key) if names_owner else key
 
 
 def moment_column(name: str, moment: Instant) -> Made:
@@ -280,11 +280,11 @@ def in_steps(name: str, grid: Grid) -> Made:
 
 def _coded(name: str, grid: Grid, values: Sequence[Value]) -> Made:
     """A column of a few numbers that the question itself writes down: with bounds, and its own public domain."""
-    made = in_steps(name, grid)
+    column = in_steps(name, grid)
     listed = tuple(value for value in values if isinstance(value, int) and not isinstance(value, bool))
-    if len(listed) < sum(value is not None for value in values) or made.policy.type is not ColumnType.INTEGER:
-        return made
-    return replace(made, policy=replace(made.policy, domain=ListDomain(listed))) if listed else made
+    if len(listed) < sum(value is not None for value in values) or column.policy.type is not ColumnType.INTEGER:
+        return column
+    return replace(column, policy=replace(column.policy, domain=ListDomain(listed))) if listed else column
 
 
 def _one_value(name: str, grid: Grid, kind: ColumnType) -> ColumnPolicy:

@@ -45,16 +45,16 @@ class Derivation:
             self._add(name, node, grouped=grouped is not None)
         having = self._having(nodes)
         rows = self._held(self._rows(grouped), having)
-        shown = [made for made in self.columns if made.policy.name not in self.hidden]
-        table = with_columns(self.relation.table, tuple(made.policy for made in shown))
+        shown = [column for column in self.columns if column.policy.name not in self.hidden]
+        table = with_columns(self.relation.table, tuple(column.policy for column in shown))
         if not table.public and grouped is not None and all(self._is_owner(node) for node in grouped):
             table = replace(table, max_rows=1, max_groups=1)
-        types = {made.policy.name: made.sql_type for made in shown}
+        types = {column.policy.name: column.sql_type for column in shown}
         keys = {name: owner for name, (_, owner) in self.keys.items()}
         listed = tuple(fold(name) for name, _ in nodes)
         tied = self.relation.tied
-        made = NamedTable(self.alias, table, types, table.columns, keys, self._owner(), rows, listed, tied=tied)
-        return replace(made, growth=self.relation.growth, unique=self._unique(grouped, nodes))
+        part = NamedTable(self.alias, table, types, table.columns, keys, self._owner(), rows, listed, tied=tied)
+        return replace(part, growth=self.relation.growth, unique=self._unique(grouped, nodes))
 
     def _unique(
         self, grouped: list[exp.Expression] | None, nodes: list[tuple[str, exp.Expression]]
@@ -173,7 +173,7 @@ class Derivation:
 
     def _add(self, name: str, node: exp.Expression, *, grouped: bool) -> None:
         owner = self.scope.key(bare(node))
-        if fold(name) in self.keys or any(fold(made.policy.name) == fold(name) for made in self.columns):
+        if fold(name) in self.keys or any(fold(column.policy.name) == fold(name) for column in self.columns):
             raise QueryRefused(f"a subquery has two columns {name[:60]}", hint="write … AS another name")
         if owner is not None:
             self.keys[fold(name)] = owner
@@ -185,7 +185,7 @@ class Derivation:
 
     def _rows(self, grouped: list[exp.Expression] | None) -> exp.Select:
         """The subquery itself, rebuilt."""
-        listed = [exp.alias_(made.sql, made.policy.name, quoted=True) for made in self.columns]
+        listed = [exp.alias_(column.sql, column.policy.name, quoted=True) for column in self.columns]
         keyed = [
             exp.alias_(self._made.key_sql(internal), key_column(name), quoted=True)
             for name, (internal, _) in self.keys.items()
@@ -210,7 +210,7 @@ class Derivation:
             return None
         written = {text_of(node): name for name, node in nodes}
         condition: exp.Expression = clause.this.copy()
-        for node in [found for found in condition.walk() if isinstance(found, AGGREGATES)]:
+        for node in [inner for inner in condition.walk() if isinstance(inner, AGGREGATES)]:
             name = written.get(text_of(node))
             if name is None:
                 name = f"having {len(self.columns)}"
@@ -222,9 +222,9 @@ class Derivation:
     def _held(self, rows: exp.Select, having: exp.Expression | None) -> exp.Select:
         if having is None:
             return rows
-        table = with_columns(self.relation.table, tuple(made.policy for made in self.columns))
-        types = {made.policy.name.casefold(): made.sql_type for made in self.columns}
-        source = ScopeSource(self.alias, {fold(made.policy.name): made.policy.name for made in self.columns})
+        table = with_columns(self.relation.table, tuple(column.policy for column in self.columns))
+        types = {column.policy.name.casefold(): column.sql_type for column in self.columns}
+        source = ScopeSource(self.alias, {fold(column.policy.name): column.policy.name for column in self.columns})
         held = predicate(having, Scope(table, (source,), self.scope.parameters, types))
         names = [item.alias for item in rows.expressions if item.alias not in self.hidden]
         listed = [exp.column(exp.to_identifier(name, quoted=True)) for name in names]
@@ -243,8 +243,8 @@ class Derivation:
 
 def _aggregates(node: exp.Expression) -> bool:
     """Whether an aggregate over groups stands in an expression: one in a window is over the unit's own rows."""
-    found = node.walk(prune=lambda each: isinstance(each, exp.Window))
-    return any(isinstance(each, AGGREGATES) for each in found)
+    nodes = node.walk(prune=lambda each: isinstance(each, exp.Window))
+    return any(isinstance(each, AGGREGATES) for each in nodes)
 
 
 def ctes_of(select: exp.Query) -> list[exp.CTE]:

@@ -53,8 +53,10 @@ def union_all(left: NamedTable, right: NamedTable) -> NamedTable:
         max_rows=_sum(left.table.max_rows, right.table.max_rows),
         max_groups=_sum(left.table.max_groups, right.table.max_groups),
     )
-    made = replace(left, table=table, types=types, columns=tuple(columns), keys=keys, growth=left.growth + right.growth)
-    return replace(made, derived=_rows(left, right, sources), unique=None)
+    union = replace(
+        left, table=table, types=types, columns=tuple(columns), keys=keys, growth=left.growth + right.growth
+    )
+    return replace(union, derived=_rows(left, right, sources), unique=None)
 
 
 @dataclass(frozen=True, slots=True)

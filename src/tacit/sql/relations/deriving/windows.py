@@ -54,12 +54,12 @@ class _Frame:
 
     def over(self, function: exp.Expression) -> exp.Expression:
         """The function over these rows."""
-        made = exp.Window(this=function, partition_by=[part.copy() for part in self.partition])
+        window = exp.Window(this=function, partition_by=[part.copy() for part in self.partition])
         if self.order:
-            made.set("order", exp.Order(expressions=[item.copy() for item in self.order]))
+            window.set("order", exp.Order(expressions=[item.copy() for item in self.order]))
         if self.spec is not None:
-            made.set("spec", self.spec.copy())
-        return made
+            window.set("spec", self.spec.copy())
+        return window
 
 
 def window(node: exp.Window, scope: Scope, relation: Relation) -> Grid | Instant | NeighbourCell:
@@ -144,8 +144,8 @@ def _neighbour(function: exp.Expression, scope: Scope, frame: _Frame) -> Grid | 
     def over(value: exp.Expression, default: exp.Expression | None = None) -> exp.Expression:
         if isinstance(function, _ENDS):
             return frame.over(type(function)(this=value))
-        places = _places(function)
-        given = {"offset": places or (exp.Literal.number(1) if default is not None else None), "default": default}
+        offset = _places(function)
+        given = {"offset": offset or (exp.Literal.number(1) if default is not None else None), "default": default}
         return frame.over(
             type(function)(this=value, **{name: part for name, part in given.items() if part is not None})
         )
@@ -156,10 +156,10 @@ def _neighbour(function: exp.Expression, scope: Scope, frame: _Frame) -> Grid | 
         return Instant(
             moment.kind, moment.low, moment.high, over(moment.sql), unbounded=moment.unbounded, zoned=moment.zoned
         )
-    found = scope.column(inner) if isinstance(inner, exp.Column) and scope.key(inner) is None else None
-    if found is not None and found[1] in {ColumnType.TEXT, ColumnType.BOOLEAN} and default is None:
-        read = cell(*found, scope)
-        return NeighbourCell(over(read.sql), found[0], found[1], read.sql_type)
+    column = scope.column(inner) if isinstance(inner, exp.Column) and scope.key(inner) is None else None
+    if column is not None and column[1] in {ColumnType.TEXT, ColumnType.BOOLEAN} and default is None:
+        read = cell(*column, scope)
+        return NeighbourCell(over(read.sql), column[0], column[1], read.sql_type)
     values = number(inner, scope, predicate=predicate)
     if default is None:
         return replace(values, sql=over(values.sql), nullable=True)
@@ -175,12 +175,12 @@ def _neighbour(function: exp.Expression, scope: Scope, frame: _Frame) -> Grid | 
 
 def _places(function: exp.Expression) -> exp.Expression | None:
     """How many rows LAG and LEAD look back or ahead."""
-    places = function.args.get("offset")
-    if places is None:
+    offset = function.args.get("offset")
+    if offset is None:
         return None
-    if not (isinstance(places, exp.Literal) and str(places.this).isdigit() and int(places.this) <= _FARTHEST):
+    if not (isinstance(offset, exp.Literal) and str(offset.this).isdigit() and int(offset.this) <= _FARTHEST):
         raise QueryRefused(f"{name_of(function)} takes a whole number of rows")
-    return places.copy()
+    return offset.copy()
 
 
 def _number(function: exp.Expression, scope: Scope, relation: Relation, *, frame: _Frame, ordered: bool) -> Grid:

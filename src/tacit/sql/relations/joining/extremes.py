@@ -41,7 +41,7 @@ class Folded:
 
 @dataclass(frozen=True, slots=True)
 class _Inequality:
-    place: int  # among the conditions
+    index: int  # among the conditions
     operator: type[exp.Expression]  # with the subquery's column on its left
     column: exp.Column
     value: exp.Expression
@@ -54,22 +54,22 @@ def folded(
 
     `inner` qualifies the columns of the subquery in the conditions; `types` are theirs, by folded name.
     """
-    found = next(_inequalities(conditions, inner, types), None)
-    if found is None or not all(can_be_grouped(types.get(column.alias_or_name.casefold())) for column in columns):
+    inequality = next(_inequalities(conditions, inner, types), None)
+    if inequality is None or not all(can_be_grouped(types.get(column.alias_or_name.casefold())) for column in columns):
         return None
-    kept = [column for column in columns if column.alias_or_name != found.column.name]
+    kept = [column for column in columns if column.alias_or_name != inequality.column.name]
     groups = [_written(column) for column in kept]
-    own = _written(next(column for column in columns if column.alias_or_name == found.column.name))
+    own = _written(next(column for column in columns if column.alias_or_name == inequality.column.name))
     least, greatest = exp.Min(this=own.copy()), exp.Max(this=own.copy())
-    others = [each for index, each in enumerate(conditions) if index != found.place]
-    if found.operator is not exp.NEQ:
-        best = greatest if found.operator in _ABOVE else least
-        return Folded([*kept, _named(best, found.column.name)], groups, list(conditions))
+    others = [each for index, each in enumerate(conditions) if index != inequality.index]
+    if inequality.operator is not exp.NEQ:
+        best = greatest if inequality.operator in _ABOVE else least
+        return Folded([*kept, _named(best, inequality.column.name)], groups, list(conditions))
     taken = {fold(column.alias_or_name) for column in columns}
-    top = unlike(f"greatest {found.column.name}", lambda name: fold(name) in taken)
-    made = [_named(least, found.column.name), _named(greatest, top)]
-    ends = [found.column, exp.column(exp.to_identifier(top, quoted=True), table=exp.to_identifier(inner))]
-    return Folded([*kept, *made], groups, [*others, _either(ends, found.value)])
+    top = unlike(f"greatest {inequality.column.name}", lambda name: fold(name) in taken)
+    extremes = [_named(least, inequality.column.name), _named(greatest, top)]
+    ends = [inequality.column, exp.column(exp.to_identifier(top, quoted=True), table=exp.to_identifier(inner))]
+    return Folded([*kept, *extremes], groups, [*others, _either(ends, inequality.value)])
 
 
 def _either(ends: Sequence[exp.Expression], value: exp.Expression) -> exp.Expression:

@@ -123,19 +123,19 @@ def factors(
 
     A subquery's rows may each be one of many already, as its own joins have made them.
     """
-    known = {named.place for named in parts if named.part.is_private}
+    known = {named.index for named in parts if named.part.is_private}
     if way is not None:
         yield way.anchor.part.alias, way.anchor.part.growth
         for named, _ in way.free:
-            yield named.part.alias, way.most[named.place]
+            yield named.part.alias, way.most[named.index]
     equal = list(_equalities(parts, joins, where))
-    left = [named for named in parts if named.place not in known]
+    left = [named for named in parts if named.index not in known]
     while left:
-        ties = {named.place: _tied(named, equal, known) for named in left}
-        named = next((each for each in left if ties[each.place]), left[0])
+        ties = {named.index: _tied(named, equal, known) for named in left}
+        named = next((each for each in left if ties[each.index]), left[0])
         left.remove(named)
-        known.add(named.place)
-        yield named.part.alias, fan(named.part, ties[named.place])
+        known.add(named.index)
+        yield named.part.alias, fan(named.part, ties[named.index])
 
 
 def fan(part: NamedTable, columns: Iterable[str]) -> Fan:
@@ -153,7 +153,7 @@ def _equalities(
     One in WHERE says nothing of what an outer join makes before it.
     """
     plain = [(condition, set(range(len(parts))) - joins.missing) for condition in where]
-    for condition, heeded in (*((each, {place}) for place, each in joins.written), *plain):
+    for condition, heeded in (*((each, {index}) for index, each in joins.written), *plain):
         node = bare(condition)
         if not isinstance(node, exp.EQ) or node.find(exp.Select):
             continue
@@ -161,11 +161,11 @@ def _equalities(
             holder = _holder(bare(side), parts)
             against = {_holder(column, parts) for column in bare(other).find_all(exp.Column)}
             if holder is not None and holder in heeded and holder not in against and None not in against:
-                yield holder, fold(bare(side).name), {place for place in against if place is not None}
+                yield holder, fold(bare(side).name), {index for index in against if index is not None}
 
 
 def _tied(named: Named, equal: Sequence[tuple[int, str, set[int]]], known: set[int]) -> set[str]:
-    return {column for place, column, against in equal if place == named.place and against <= known}
+    return {column for index, column, against in equal if index == named.index and against <= known}
 
 
 def _holder(node: exp.Expression, parts: Sequence[Named]) -> int | None:
@@ -175,5 +175,5 @@ def _holder(node: exp.Expression, parts: Sequence[Named]) -> int | None:
     for named in parts:
         here = not node.table or fold(node.table) == fold(named.part.alias)
         if here and (name in named.columns or name in named.part.keys):
-            return named.place
+            return named.index
     return None

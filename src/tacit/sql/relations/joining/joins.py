@@ -53,7 +53,7 @@ class Same:
 class Step:
     """One join: its part, its side, and its conditions, of which keys that are held equal stay what they are."""
 
-    place: int
+    index: int
     side: str
     conditions: list[exp.Expression | Same]
 
@@ -68,7 +68,7 @@ class Joins:
     missing: set[int] = field(default_factory=set)  # parts whose columns an outer join may leave NULL
     sames: list[Same] = field(default_factory=list)  # the keys that are held equal
     written: list[tuple[int, exp.Expression]] = field(default_factory=list)  # the conditions of each join, by its part
-    lenders: dict[int, Named] = field(default_factory=dict)  # by a part's place: the part that knows whose its rows are
+    lenders: dict[int, Named] = field(default_factory=dict)  # by a part's index: the part that knows whose its rows are
     steps: list[Step] = field(default_factory=list)
     taken: list[Same] = field(default_factory=list)  # equalities of keys that stood in WHERE
     _together: dict[int, int] = field(default_factory=dict)
@@ -88,25 +88,25 @@ class Joins:
         later: list[exp.Expression] = []
         for step in self.steps:
             written = [each for condition in step.conditions for each in self._written(condition)]
-            unseen = {named.alias for named in self.parts[step.place + 1 :]}
+            unseen = {named.alias for named in self.parts[step.index + 1 :]}
             late = [each for each in written if any(column.table in unseen for column in each.find_all(exp.Column))]
             later += late  # whose a row is, where a part says so that is not joined yet: never in an outer join
             on = all_of([each for each in written if each not in late])
-            named = self.parts[step.place]
+            named = self.parts[step.index]
             how = step.side or ("inner" if on is not None else "cross")
             tree = tree.join(_sub(rows(named), named.alias), on=on, join_type=how, copy=False)
         later += [each for same in self.taken for each in self._written(same)]
         return tree.where(*later, copy=False) if later else tree
 
     def bound(self) -> list[tuple[exp.Expression, int | None]]:
-        """The conditions of the joins, but for keys that are held equal, each with the place of its join."""
+        """The conditions of the joins, but for keys that are held equal, each with the index of its join."""
         return [
-            (each, step.place) for step in self.steps for each in step.conditions if isinstance(each, exp.Expression)
+            (each, step.index) for step in self.steps for each in step.conditions if isinstance(each, exp.Expression)
         ]
 
     def owner(self, named: Named) -> exp.Column:
         """The column that says whose a row is: that of the part it is held to, where that one knows it."""
-        return self.lenders.get(named.place, named).owner
+        return self.lenders.get(named.index, named).owner
 
     def _written(self, condition: exp.Expression | Same) -> list[exp.Expression]:
         return condition.sql(self.owner) if isinstance(condition, Same) else [condition]
@@ -117,9 +117,9 @@ class Joins:
         self._keeps_owners(place, side, keyed=keyed)
         if side and not conditions:
             raise QueryRefused(f"{side} JOIN needs a condition", hint="add ON …")
-        self.missing |= {place} if side in {"LEFT", "FULL"} else set()
-        self.missing |= set(range(place)) if side in {"RIGHT", "FULL"} else set()
-        return Step(place, side, conditions)
+        self.missing |= {index} if side in {"LEFT", "FULL"} else set()
+        self.missing |= set(range(index)) if side in {"RIGHT", "FULL"} else set()
+        return Step(index, side, conditions)
 
     def _lenders(self, steps: Sequence[Step], taken: Sequence[Same]) -> dict[int, Named]:
         """For parts that would look up their owner in a table of their own, a part that has it beside them.
@@ -131,27 +131,27 @@ class Joins:
         or an inner join, between rows that no outer join has left out.
         """
         inner = [each for step in steps if not step.side for each in step.conditions if isinstance(each, Same)]
-        held = [same for same in (*inner, *taken) if not {same.left.place, same.right.place} & self.missing]
+        held = [same for same in (*inner, *taken) if not {same.left.index, same.right.index} & self.missing]
         waiting = sorted((named for named in self.parts if named.link is not None), key=lambda each: each.part.hops)
-        known = {named.place for named in self.parts} - {named.place for named in waiting}
+        known = {named.index for named in self.parts} - {named.index for named in waiting}
         lenders: dict[int, Named] = {}
         while waiting:
-            pairs = [(named, self._lender(named, steps, held=held, known=known, found=lenders)) for named in waiting]
+            pairs = [(named, self._lender(named, steps, held=held, known=known, lent=lenders)) for named in waiting]
             named, lender = next((pair for pair in pairs if pair[1] is not None), pairs[0])
             if lender is not None:
-                lenders[named.place] = lender
-            known.add(named.place)
+                lenders[named.index] = lender
+            known.add(named.index)
             waiting.remove(named)
         return lenders
 
     def _lender(
-        self, named: Named, steps: Sequence[Step], *, held: Sequence[Same], known: set[int], found: dict[int, Named]
+        self, named: Named, steps: Sequence[Step], *, held: Sequence[Same], known: set[int], lent: dict[int, Named]
     ) -> Named | None:
         """Who knows whose its rows are, and does so wherever that is asked."""
         beside = [same.beside(named, named.link or "") for same in held]
-        lenders = [found.get(other.place, other) for other in beside if other is not None and other.place in known]
+        lenders = [lent.get(other.index, other) for other in beside if other is not None and other.index in known]
         unseen = _unseen(named, steps)
-        return next((other for other in lenders if other.place not in unseen), None)
+        return next((other for other in lenders if other.index not in unseen), None)
 
     def qualified(self, value: exp.Expression) -> exp.Expression:
         """The same, each column said to be of the part that has it: no two parts have one of the same name."""
@@ -175,65 +175,65 @@ class Joins:
             raise QueryRefused(f"{method} JOIN is refused")
         return str(join.args.get("side") or "").upper()
 
-    def _on(self, join: exp.Join, place: int, *, outer: bool) -> tuple[list[exp.Expression | Same], bool]:
+    def _on(self, join: exp.Join, index: int, *, outer: bool) -> tuple[list[exp.Expression | Same], bool]:
         """The conditions of one join, and whether it ties the part's owners to those before it.
 
         An outer join ties its part to one part alone: of two before it that it compares, it keeps the unequal pairs.
         """
         written = conjuncts(join.args["on"]) if join.args.get("on") is not None else []
-        written += self._using(join, place)
+        written += self._using(join, index)
         conditions: list[exp.Expression | Same] = []
         keyed = False
-        self.written += [(place, condition) for condition in written]
+        self.written += [(index, condition) for condition in written]
         for condition in written:
             same = self._same(condition)
-            if same is not None and place == max(same.left.place, same.right.place):
+            if same is not None and index == max(same.left.index, same.right.index):
                 if not (outer and keyed):
                     self._tie(same)
                 keyed = True
                 conditions.append(same)
             else:
-                conditions.append(exp.paren(self.qualified(self.bind(condition, place + 1))))
+                conditions.append(exp.paren(self.qualified(self.bind(condition, index + 1))))
         return conditions, keyed
 
-    def _using(self, join: exp.Join, place: int) -> list[exp.Expression]:
+    def _using(self, join: exp.Join, index: int) -> list[exp.Expression]:
         names = [identifier.name for identifier in join.args.get("using") or ()]
         if str(join.args.get("method") or "").upper() == "NATURAL":
-            here = {*self.parts[place].columns, *self.parts[place].part.keys}
-            before = {name for part in self.parts[:place] for name in (*part.columns, *part.part.keys)}
+            here = {*self.parts[index].columns, *self.parts[index].part.keys}
+            before = {name for part in self.parts[:index] for name in (*part.columns, *part.part.keys)}
             names = sorted(here & before)
             if not names:
-                one, other = self.parts[place - 1].part.alias, self.parts[place].part.alias
+                one, other = self.parts[index - 1].part.alias, self.parts[index].part.alias
                 raise QueryRefused(
                     f"NATURAL JOIN of {one} and {other} has no column in common: every row would meet every other",
                     hint=f"write JOIN … ON {one}.… = {other}.…, or CROSS JOIN if that is meant",
                 )
-        return [self._equal(name, place, side=str(join.args.get("side") or "").upper()) for name in names]
+        return [self._equal(name, index, side=str(join.args.get("side") or "").upper()) for name in names]
 
-    def _equal(self, name: str, place: int, *, side: str) -> exp.Expression:
-        holders = [p for p in self.parts[:place] if fold(name) in {*p.columns, *p.part.keys}]
-        if len(holders) != 1 or fold(name) not in {*self.parts[place].columns, *self.parts[place].part.keys}:
-            raise self._not_shared(name, place, holders)
+    def _equal(self, name: str, index: int, *, side: str) -> exp.Expression:
+        holders = [p for p in self.parts[:index] if fold(name) in {*p.columns, *p.part.keys}]
+        if len(holders) != 1 or fold(name) not in {*self.parts[index].columns, *self.parts[index].part.keys}:
+            raise self._not_shared(name, index, holders)
         if side == "FULL":
             raise QueryRefused("FULL JOIN with USING is refused", hint="write ON a.x = b.x")
-        self.merged[fold(name)] = place if side == "RIGHT" else holders[0].place
-        sides = [exp.column(name, table=p.part.alias) for p in (holders[0], self.parts[place])]
+        self.merged[fold(name)] = index if side == "RIGHT" else holders[0].index
+        sides = [exp.column(name, table=p.part.alias) for p in (holders[0], self.parts[index])]
         return exp.EQ(this=sides[0], expression=sides[1])
 
-    def _not_shared(self, name: str, place: int, holders: Sequence[Named]) -> QueryRefused:
-        here = self.parts[place]
-        shared = [_shared(before, here) for before in self.parts[:place]]
+    def _not_shared(self, name: str, index: int, holders: Sequence[Named]) -> QueryRefused:
+        here = self.parts[index]
+        shared = [_shared(before, here) for before in self.parts[:index]]
         hint = next((f"write ON {condition}" for condition in shared if condition), "write ON a.x = b.x")
         if len(holders) > 1:
             tables = " and ".join(holder.part.alias for holder in holders)
             return QueryRefused(f"USING ({name}) could mean several columns: {tables} have one", hint=hint)
-        lacking = self.parts[place - 1] if not holders else here
+        lacking = self.parts[index - 1] if not holders else here
         return QueryRefused(f"USING ({name}) needs the column on both sides: {lacking.part.alias} has none", hint=hint)
 
-    def _keeps_owners(self, place: int, side: str, *, keyed: bool) -> None:
+    def _keeps_owners(self, index: int, side: str, *, keyed: bool) -> None:
         """No row may be kept that nobody owns: whether it is there would depend on everybody."""
-        right = self.parts[place]
-        before = [part for part in self.parts[:place] if part.part.is_private]
+        right = self.parts[index]
+        before = [part for part in self.parts[:index] if part.part.is_private]
         if not before and not right.part.is_private:  # public tables among themselves
             return
         if side and before and right.part.is_private and not keyed:
@@ -266,7 +266,7 @@ class Joins:
         if None in sides:
             return None
         (left, one), (right, other) = (side for side in sides if side is not None)
-        if left.place == right.place:
+        if left.index == right.index:
             return None
         if left.part.keys[fold(one)] != right.part.keys[fold(other)]:
             if fold(one) in left.columns and fold(other) in right.columns:  # which analysts may use as any other
@@ -301,17 +301,17 @@ class Joins:
 
     def _tie(self, same: Same) -> None:
         self.sames.append(same)
-        self._together[self._head(same.left.place)] = self._head(same.right.place)
+        self._together[self._head(same.left.index)] = self._head(same.right.index)
 
-    def _head(self, place: int) -> int:
-        while place in self._together and self._together[place] != place:
-            place = self._together[place]
-        return place
+    def _head(self, index: int) -> int:
+        while index in self._together and self._together[index] != index:
+            index = self._together[index]
+        return index
 
     def _one_owner(self) -> None:
         private = [part for part in self.parts if part.part.is_private]
         for other in private[1:]:
-            if self._head(other.place) != self._head(private[0].place):
+            if self._head(other.index) != self._head(private[0].index):
                 raise self._two_owners(private[0], other)
 
     def _two_owners(self, one: Named, other: Named) -> QueryRefused:
@@ -337,7 +337,7 @@ def _shared(one: Named, other: Named) -> str:
 def _unseen(named: Named, steps: Sequence[Step]) -> set[int]:
     """The parts that are joined only after an outer join has asked whose a row of this part is."""
     asked = [
-        step.place
+        step.index
         for step in steps
         if step.side
         and any(isinstance(each, Same) and (named is each.left or named is each.right) for each in step.conditions)

@@ -29,7 +29,7 @@ MOST_OWN = 1_000  # the most that a policy's max_rows makes of them
 _FEW = 2  # parts to be cut: with more of them, each is held to the least
 _RANK = " r"
 
-Condition = tuple[exp.Expression, int | None]  # bound, and the place of the join it belongs to; None in WHERE
+Condition = tuple[exp.Expression, int | None]  # bound, and the index of the join it belongs to; None in WHERE
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,46 +104,46 @@ class Pairing:
 
     @property
     def most(self) -> dict[int, int]:
-        """How many rows of each free part may meet one, by its place."""
+        """How many rows of each free part may meet one, by its index."""
         if len(self.free) > _FEW:
-            return {named.place: OWN for named, _ in self.free}
-        caps = {named.place: named.part.table.max_rows or OWN for named, _ in self.free}
-        return {place: max(OWN, min(cap, MOST_OWN)) for place, cap in caps.items()}
+            return {named.index: OWN for named, _ in self.free}
+        caps = {named.index: named.part.table.max_rows or OWN for named, _ in self.free}
+        return {index: max(OWN, min(cap, MOST_OWN)) for index, cap in caps.items()}
 
 
 def pairing(parts: Sequence[Named], joins: Joins, *, policy: Policy) -> Pairing | None:
     """The way to join the parts with owners that multiplies the fewest times; None where there are none."""
     private = [named for named in parts if named.part.is_private]
     ways = [_from(anchor, private, joins, policy) for anchor in private]
-    return min(ways, key=lambda way: (len(way.free), way.anchor.place in joins.missing), default=None)
+    return min(ways, key=lambda way: (len(way.free), way.anchor.index in joins.missing), default=None)
 
 
 def own_joins(way: Pairing, joins: Joins, *, conditions: Sequence[Condition]) -> dict[int, OwnJoin]:
-    """What is cut of each part that could meet a row freely, by its place."""
-    by_place = {}
+    """What is cut of each part that could meet a row freely, by its index."""
+    by_index = {}
     for named, known in way.free:
-        heeded = [(node, place) for node, place in conditions if _is_heeded(named, place, joins)]
+        heeded = [(node, index) for node, index in conditions if _is_heeded(named, index, joins)]
         within = [*_keys(named, joins, known), *_equal(named, [node for node, _ in heeded], known, joins)]
-        filters = [node for node, place in heeded if _is_filter(named, node, place, joins)]
-        by_place[named.place] = OwnJoin(named, way.most[named.place], tuple(within), tuple(filters))
-    return by_place
+        filters = [node for node, index in heeded if _is_filter(named, node, index, joins)]
+        by_index[named.index] = OwnJoin(named, way.most[named.index], tuple(within), tuple(filters))
+    return by_index
 
 
 def _from(anchor: Named, private: Sequence[Named], joins: Joins, policy: Policy) -> Pairing:
-    known, once, free = {anchor.place}, [], []
+    known, once, free = {anchor.index}, [], []
     left = [named for named in private if named is not anchor]
     while left:
         single = next((named for named in left if _is_once(named, joins, known, policy)), None)
         if single is not None:
             once.append(single)
         else:
-            ready = [named for named in left if named.place not in joins.lenders or _is_linked(named, joins, known)]
+            ready = [named for named in left if named.index not in joins.lenders or _is_linked(named, joins, known)]
             if not ready:
                 raise QueryRefused("these tables cannot be joined: nothing says whose their rows are")
             free.append((ready[0], frozenset(known)))
-        found = single or free[-1][0]
-        known.add(found.place)
-        left.remove(found)
+        taken = single or free[-1][0]
+        known.add(taken.index)
+        left.remove(taken)
     return Pairing(anchor, tuple(free), tuple(once))
 
 
@@ -165,7 +165,7 @@ def _held(named: Named, joins: Joins, known: set[int] | frozenset[int]) -> Itera
             (same.left, same.left_column, same.right),
             (same.right, same.right_column, same.left),
         ):
-            if side.place == named.place and other.place in known:
+            if side.index == named.index and other.index in known:
                 yield fold(column), other
 
 
@@ -176,7 +176,7 @@ def _is_linked(named: Named, joins: Joins, known: set[int]) -> bool:
 
 def _keys(named: Named, joins: Joins, known: frozenset[int]) -> list[exp.Column]:
     """Whose its rows are, and the keys that they are held equal by: an owner is compared in its one spelling alone."""
-    owner = [] if named.place in joins.lenders else [named.owner]
+    owner = [] if named.index in joins.lenders else [named.owner]
     held = sorted({column for column, _ in _held(named, joins, known) if not named.names_owner(column)})
     return [*owner, *(named.key(column) for column in held)]
 
@@ -185,7 +185,7 @@ def _equal(
     named: Named, conditions: Sequence[exp.Expression], known: frozenset[int], joins: Joins
 ) -> Iterator[exp.Column]:
     """The columns that are held equal to something of the parts before, just as they stand in the rows."""
-    before = {other.alias for other in joins.parts if other.place in known}
+    before = {other.alias for other in joins.parts if other.index in known}
     for node in map(bare, conditions):
         if not isinstance(node, exp.EQ):
             continue
@@ -195,15 +195,15 @@ def _equal(
                 yield side.copy()
 
 
-def _is_heeded(named: Named, place: int | None, joins: Joins) -> bool:
+def _is_heeded(named: Named, index: int | None, joins: Joins) -> bool:
     """Whether a condition holds for every pair that a row of this part is in."""
-    side = "" if place is None else joins.steps[place - 1].side
-    return place == named.place or (not side and named.place not in joins.missing)
+    side = "" if index is None else joins.steps[index - 1].side
+    return index == named.index or (not side and named.index not in joins.missing)
 
 
-def _is_filter(named: Named, node: exp.Expression, place: int | None, joins: Joins) -> bool:
+def _is_filter(named: Named, node: exp.Expression, index: int | None, joins: Joins) -> bool:
     """Whether a condition looks at this part alone, and rows that do not suit it are kept by no outer join."""
-    side = "" if place is None else joins.steps[place - 1].side
+    side = "" if index is None else joins.steps[index - 1].side
     of = {column.table for column in node.find_all(exp.Column)}
     return of == {named.alias} and (not side or side == "LEFT")
 

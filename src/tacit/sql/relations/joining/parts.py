@@ -117,17 +117,17 @@ class Named:
     """A part whose columns have names of their own: `columns` by what the analyst writes, folded."""
 
     part: NamedTable
-    place: int
+    index: int
     columns: Mapping[str, str]
 
     @property
     def owner(self) -> exp.Column:
         """The column that says whose a row is."""
-        return self.of(f" u{self.place}")
+        return self.of(f" u{self.index}")
 
     def key(self, name: str) -> exp.Column:
         """The column that holds a key."""
-        return self.of(f" j{self.place}_{sorted(self.part.keys).index(fold(name))}")
+        return self.of(f" j{self.index}_{sorted(self.part.keys).index(fold(name))}")
 
     @property
     def link(self) -> str | None:
@@ -137,7 +137,7 @@ class Named:
     @property
     def alias(self) -> str:
         """What its rows are called among those it is joined with."""
-        return f"t{self.place}"
+        return f"t{self.index}"
 
     def of(self, column: str) -> exp.Column:
         """A column of its rows."""
@@ -163,7 +163,7 @@ class Named:
         Only where the policy says what an empty cell counts as: elsewhere a cell that is missing is as good as empty.
         """
         ruled = any(column.null is not None for column in self.part.columns)
-        return f" m{self.place}" if ruled else None
+        return f" m{self.index}" if ruled else None
 
     def _marked(self) -> list[exp.Expression]:
         marker = self.marker
@@ -195,12 +195,12 @@ class Named:
         types = {fold(name): kind for name, kind in self.part.types.items()}
         for index, key in enumerate(sorted(self.part.keys)):
             held = identified(_of("t", written.get(key, key)), types.get(key, ""))
-            listed.append(exp.alias_(held, f" j{self.place}_{index}", quoted=True))
+            listed.append(exp.alias_(held, f" j{self.index}_{index}", quoted=True))
         if self.part.is_private and not lent:
             owner: exp.Expression = _typed("t", table, table.unit_column or "", schema)
             if not self.part.tied:
                 owner, selected = _followed(selected, policy, table=table, schema=schema)
-            listed.append(exp.alias_(owner, f" u{self.place}", quoted=True))
+            listed.append(exp.alias_(owner, f" u{self.index}", quoted=True))
             selected = selected.where(exp.Not(this=exp.Is(this=owner.copy(), expression=exp.null())), copy=False)
         return selected.select(*listed, *self._marked(), copy=False)
 
@@ -210,9 +210,9 @@ class Named:
             for column in self.part.columns
         ]
         for index, key in enumerate(sorted(self.part.keys)):
-            listed.append(exp.alias_(_of("t", key_column(key)), f" j{self.place}_{index}", quoted=True))
+            listed.append(exp.alias_(_of("t", key_column(key)), f" j{self.index}_{index}", quoted=True))
         if self.part.is_private:
-            listed.append(exp.alias_(_of("t", OWNER), f" u{self.place}", quoted=True))
+            listed.append(exp.alias_(_of("t", OWNER), f" u{self.index}", quoted=True))
         return exp.select(*listed, *self._marked()).from_(
             exp.Subquery(this=rows.copy(), alias=exp.TableAlias(this=exp.to_identifier("t"))), copy=False
         )

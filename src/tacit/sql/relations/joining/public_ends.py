@@ -39,8 +39,8 @@ class _End:
         limit = min(self.step, Fraction(1)) * _LARGEST
         ends = {"low": doubles.beside_double(-limit), "high": doubles.beside_double(limit)}
         inside = exp.Between(this=doubles.double(cell), **ends)
-        found = exp.Coalesce(this=self.kind(this=doubles.double(cell)), expressions=[exp.Literal.number(0)])
-        steps = doubles.nearest_step(doubles.double(found), self.step, ends=(-_LARGEST, _LARGEST))
+        extreme = exp.Coalesce(this=self.kind(this=doubles.double(cell)), expressions=[exp.Literal.number(0)])
+        steps = doubles.nearest_step(doubles.double(extreme), self.step, ends=(-_LARGEST, _LARGEST))
         source = exp.alias_(table_named(self.table), "f", table=True)
         return qualified(exp.select(exp.alias_(steps, "n")).from_(source).where(inside))
 

@@ -130,8 +130,8 @@ def _extreme_rows(select: exp.Select) -> exp.Select:
     """
     source = select.args.get("from_")
     group = select.args.get("group")
-    found = [node for item in select.expressions for node in own_nodes(item) if isinstance(node, _BY_ANOTHER)]
-    if not found or group is None or source is None or select.args.get("joins") or select.args.get("having"):
+    calls = [node for item in select.expressions for node in own_nodes(item) if isinstance(node, _BY_ANOTHER)]
+    if not calls or group is None or source is None or select.args.get("joins") or select.args.get("having"):
         return select
     copy = select.copy()
     items = [(item.alias_or_name, item.unalias()) for item in copy.expressions]
@@ -242,8 +242,8 @@ def _meant(node: exp.Expr, items: Sequence[tuple[str, exp.Expr]]) -> exp.Expr:
     if isinstance(node, exp.Literal) and str(node.this).isdigit() and 1 <= int(node.this) <= len(items):
         return items[int(node.this) - 1][1]
     if isinstance(node, exp.Column) and not node.table:
-        found = next((item for name, item in items if fold(name) == fold(node.name)), None)
-        return node if found is None or isinstance(found, exp.Column) else found
+        aliased = next((item for name, item in items if fold(name) == fold(node.name)), None)
+        return node if aliased is None or isinstance(aliased, exp.Column) else aliased
     return node
 
 

@@ -55,8 +55,8 @@ def _join(select: exp.Select, join: exp.Join, inner: exp.Select, *, outer: bool)
         for index, (_, outside) in enumerate(ties)
     ]
     side = "LEFT" if alone or outer or str(join.args.get("side") or "").upper() == "LEFT" else None
-    made = exp.Join(this=exp.Subquery(this=rows, alias=named), on=all_of(same), side=side)
-    join.replace(made)
+    plain_join = exp.Join(this=exp.Subquery(this=rows, alias=named), on=all_of(same), side=side)
+    join.replace(plain_join)
 
 
 def _first_of_each(rows: exp.Select, keys: list[exp.Expression]) -> None:

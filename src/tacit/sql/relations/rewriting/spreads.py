@@ -43,15 +43,17 @@ def spread(node: exp.Expression, values: Grid) -> Grid:
     squares = _summed(arithmetic.multiply(arithmetic.widened(centred, Width.INT128), centred), MOST_ROWS * half**2)
     apart = arithmetic.subtract(arithmetic.multiply(squares, count), arithmetic.multiply(total, total))
     fewest = 1 if isinstance(node, _OF_ALL) else 2
-    found = doubles.over_both(apart.sql, _at_least_one(count, 0), _at_least_one(count, fewest - 1))
+    deviation = doubles.over_both(apart.sql, _at_least_one(count, 0), _at_least_one(count, fewest - 1))
     width = (values.high - values.low) * values.step
     if isinstance(node, _ROOTED):
-        found, most = doubles.root(found), width / 2 if fewest == 1 else width * _TWO_AT_THE_ENDS
+        deviation, most = doubles.root(deviation), width / 2 if fewest == 1 else width * _TWO_AT_THE_ENDS
     else:
         most, step = width**2 / (4 if fewest == 1 else 2), step**2
     there = exp.GTE(this=counted.copy(), expression=integer(fewest))
-    made = _rounded(doubles.counted_out(found, step), most=most, there=there, what="the spread of a unit's own values")
-    return replace(made, notes=(*values.notes, *made.notes))
+    rounded = _rounded(
+        doubles.counted_out(deviation, step), most=most, there=there, what="the spread of a unit's own values"
+    )
+    return replace(rounded, notes=(*values.notes, *rounded.notes))
 
 
 def middle(node: exp.Expression, values: Grid, share: Fraction) -> Grid:
@@ -64,10 +66,10 @@ def middle(node: exp.Expression, values: Grid, share: Fraction) -> Grid:
             hint="coarsen the step in the policy, or ROUND the value",
         )
     cells = arithmetic.narrowed(values.whole, Width.BIGINT)
-    found = exp.Anonymous(this=QUANTILE, expressions=[cells, doubles.decimal(share)])
+    quantile = exp.Anonymous(this=QUANTILE, expressions=[cells, doubles.decimal(share)])
     part = 2 if share * 2 == int(share * 2) else 1000
     ends = values.low * part, values.high * part
-    steps = doubles.nearest_step(doubles.double(found), Fraction(1, part), ends=ends)
+    steps = doubles.nearest_step(doubles.double(quantile), Fraction(1, part), ends=ends)
     there = exp.GTE(this=exp.Count(this=values.sql.copy()), expression=integer(1))
     sql = arithmetic.held(Whole(steps, *ends, Width.BIGINT), *ends).sql
     sql = exp.Case(ifs=[exp.If(this=there, true=sql)])
@@ -100,7 +102,7 @@ def _at_least_one(count: Whole, less: int) -> exp.Expression:
 def _rounded(value: exp.Expression, *, most: Fraction, there: exp.Expression, what: str) -> Grid:
     step = digits_of(most, _DIGITS)
     high = math.ceil(most / step)
-    found = doubles.nearest_step(value, step, ends=(0, high))
-    sql = exp.Case(ifs=[exp.If(this=there, true=arithmetic.held(Whole(found, 0, high, Width.BIGINT), 0, high).sql)])
+    steps = doubles.nearest_step(value, step, ends=(0, high))
+    sql = exp.Case(ifs=[exp.If(this=there, true=arithmetic.held(Whole(steps, 0, high, Width.BIGINT), 0, high).sql)])
     note = f"{what} is rounded to a multiple of {decimal_text(step)}"
     return Grid(sql, step, 0, high, nullable=True, width=Width.BIGINT, notes=(note,))
