@@ -167,18 +167,18 @@ def gaussian_price(policy: Policy, epsilon: Number, delta: Number | None, *, wha
     """What is asked for, with the policy's delta where none is named. Gaussian noise needs one."""
     asked = positive(epsilon, "epsilon")
     check_limit(asked, policy)
-    found = policy.budget.default_delta if delta is None else probability(delta, "delta")
+    chosen_delta = policy.budget.default_delta if delta is None else probability(delta, "delta")
     if policy.budget.accounting is Accounting.PURE:
         raise QueryRefused(
             f'{what} are refused under accounting = "pure": their noise is Gaussian, which needs a delta',
             hint="add delta = 1e-9 to [budget]",
         )
-    if not found:
+    if not chosen_delta:
         raise QueryRefused(
             f"{what} need a delta: their noise is Gaussian",
             hint="write DP-SELECT 1 DELTA 1e-9 …, give delta=1e-9, or set default_delta in [budget]",
         )
-    return Loss(asked, found)
+    return Loss(asked, chosen_delta)
 
 
 def check_public_totals(table: TablePolicy, policy: Policy, *, sensitivity: int) -> None:

@@ -114,13 +114,13 @@ class Distribution:
         """The value that this share of the rows lies below, and two between which it is, by the errors of shares."""
         if not 0 <= share <= 1:
             raise InvalidParameter("a quantile is that of a share between 0 and 1")
-        found = self.cdf()
-        last = len(found) - 1
+        shares = self.cdf()
+        last = len(shares) - 1
         middle, low, high = (
-            min(last, next((index for index, line in enumerate(found) if line[1] + sign * line[2] >= share), last))
+            min(last, next((index for index, line in enumerate(shares) if line[1] + sign * line[2] >= share), last))
             for sign in (0, 1, -1)
         )
-        return found[middle][0], self._shown(self._edges()[low]), found[high][0]
+        return shares[middle][0], self._shown(self._edges()[low]), shares[high][0]
 
     def plot(self, kind: str = "histogram", *, ax: Axes | None = None) -> Figure:
         """A picture with its errors: bars with whiskers ("histogram"), or the share below with a band ("cdf")."""
@@ -150,9 +150,9 @@ class Distribution:
     def _bars(self, axes: Any) -> None:
         look: dict[str, Any] = {"color": _BAR, "ecolor": _INK, "capsize": 2 if len(self.counts) <= 40 else 0}
         if self.attribute.values:
-            places = list(range(len(self.counts)))
-            axes.bar(places, self.counts, yerr=self.errors(), **look)
-            axes.set_xticks(places, [str(value).replace("$", r"\$")[:24] for value in self.attribute.values])
+            positions = list(range(len(self.counts)))
+            axes.bar(positions, self.counts, yerr=self.errors(), **look)
+            axes.set_xticks(positions, [str(value).replace("$", r"\$")[:24] for value in self.attribute.values])
         else:
             edges = [self._shown(edge) for edge in self._edges()]
             widths = [b - a for a, b in itertools.pairwise(edges)]
@@ -255,7 +255,7 @@ def covariance(bins: int, fans: Sequence[int], variances: Sequence[float]) -> Fl
 
 
 def _nearest(edges: Sequence[int], value: Fraction) -> int:
-    place = bisect.bisect_left(edges, value)
-    if place == 0 or place == len(edges):
-        return min(place, len(edges) - 1)
-    return place if edges[place] - value <= value - edges[place - 1] else place - 1
+    index = bisect.bisect_left(edges, value)
+    if index == 0 or index == len(edges):
+        return min(index, len(edges) - 1)
+    return index if edges[index] - value <= value - edges[index - 1] else index - 1

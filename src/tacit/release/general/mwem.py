@@ -69,8 +69,8 @@ class Mwem:
         measured: dict[int, list[int]] = {}
         for _ in range(self.rounds):
             guessed = np.rint(asked @ weights).astype(np.int64)
-            place = self.choice.release(np.abs(true - guessed), source)
-            measured.setdefault(place, []).append(int(self.noise.release(int(true[place]), source)[0]))
+            chosen = self.choice.release(np.abs(true - guessed), source)
+            measured.setdefault(chosen, []).append(int(self.noise.release(int(true[chosen]), source)[0]))
             weights = corrected(weights, asked, measured, rows)
             mean += weights / self.rounds
         return weights if self.rounds < 2 else _nearer(asked, measured, weights, mean)
@@ -79,8 +79,8 @@ class Mwem:
 def corrected(weights: FloatArray, asked: Queries, measured: dict[int, list[int]], rows: int) -> FloatArray:
     """The weights after a few passes of multiplicative updates towards all that was measured."""
     for _ in range(_REPLAYS):
-        for place, noisy in measured.items():
-            query = asked[place]
+        for index, noisy in measured.items():
+            query = asked[index]
             gap = float(np.mean(noisy)) - float(query @ weights)
             weights = weights * np.exp(query * (gap / rows))
             weights *= rows / weights.sum()

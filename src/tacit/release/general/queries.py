@@ -13,20 +13,20 @@ Queries = NDArray[np.int8]  # (queries, elements), each 0 or 1
 
 def checked_queries(queries: object, *, universe: int | None = None) -> Queries:
     """The matrix of some queries; refused unless every entry is 0 or 1."""
-    found = np.asarray(queries)
-    if found.ndim != 2 or 0 in found.shape or not np.isin(found, (0, 1)).all():
+    matrix = np.asarray(queries)
+    if matrix.ndim != 2 or 0 in matrix.shape or not np.isin(matrix, (0, 1)).all():
         raise InvalidParameter("counting queries are a matrix of 0 and 1: a row for each, a column for each element")
-    if universe is not None and found.shape[1] != universe:
-        raise InvalidParameter(f"the queries are over {found.shape[1]} elements, the histogram has {universe}")
-    return found.astype(np.int8)
+    if universe is not None and matrix.shape[1] != universe:
+        raise InvalidParameter(f"the queries are over {matrix.shape[1]} elements, the histogram has {universe}")
+    return matrix.astype(np.int8)
 
 
 def checked_histogram(histogram: object) -> IntArray:
     """How often each element is in the data."""
-    found = whole_numbers(np.asarray(histogram))
-    if found.ndim != 1 or found.size == 0 or int(found.min()) < 0 or int(found.max()) >= 1 << 40:
+    counts = whole_numbers(np.asarray(histogram))
+    if counts.ndim != 1 or counts.size == 0 or int(counts.min()) < 0 or int(counts.max()) >= 1 << 40:
         raise InvalidParameter("a histogram has a whole number, not negative, for each element of the universe")
-    return found
+    return counts
 
 
 def answers(queries: Queries, histogram: IntArray) -> IntArray:

@@ -52,10 +52,10 @@ class HierarchicalCounts:
         """The index of a level by its name; the lowest where none is named."""
         if name is None:
             return len(self.levels) - 1
-        found = [index for index, each in enumerate(self.levels) if fold(each) == fold(name)]
-        if not found:
+        indices = [index for index, each in enumerate(self.levels) if fold(each) == fold(name)]
+        if not indices:
             raise InvalidParameter(f"there is no level {name[:60]!r}", hint=f"there are {', '.join(self.levels)}")
-        return found[0]
+        return indices[0]
 
     def total(self, *path: object) -> int:
         """How many there are in a place, by the path that leads to it from the top; without one, in the whole."""
@@ -159,17 +159,17 @@ class HierarchicalCounts:
         counts = self.counts[index].sum(axis=1, keepdims=True) if totals else self.counts[index]
         by = () if totals else self.by
         shape: _WHERE = (len(counts), *(each.cells for each in by))
-        places = [each.ravel() for each in np.indices(shape, dtype=np.int64)]
+        indices = [each.ravel() for each in np.indices(shape, dtype=np.int64)]
         attributes, codes = [], []
         for depth, name in enumerate(self.levels[1 : index + 1]):
             attribute, code = _listed(name, [path[depth] for path in self.paths[index]])
             attributes.append(attribute)
-            codes.append(code[places[0]])
+            codes.append(code[indices[0]])
         errors = np.ceil(self.error(self.levels[index], totals=totals) * 10).astype(np.int64).ravel()
         zeros: IntArray = np.zeros(counts.size, dtype=np.int64)
         steps = [*(zeros,) * (len(codes) + len(by)), counts.ravel(), errors]
         attributes += [*by, _number("count", ColumnType.INTEGER), _number("error", ColumnType.NUMBER)]
-        return SyntheticTable(self.table, tuple(attributes), (*codes, *places[1:], zeros, zeros), tuple(steps))
+        return SyntheticTable(self.table, tuple(attributes), (*codes, *indices[1:], zeros, zeros), tuple(steps))
 
 
 def _listed(name: str, values: Sequence[object]) -> tuple[Attribute, IntArray]:

@@ -33,14 +33,14 @@ def fitted_levels(
     would say how a count is shared among leaves.
     """
     joined, spread = _upwards(parents, measured, variances)
-    values, found = [joined[0]], [spread[0]]
+    values, spreads = [joined[0]], [spread[0]]
     for level, above in enumerate(parents, start=1):
         size = len(joined[level - 1])
         total, variance = _added(joined[level], above, size), np.bincount(above, spread[level], minlength=size)
         part = np.divide(spread[level], variance[above], out=np.zeros_like(spread[level]), where=variance[above] > 0)
         values.append(joined[level] + (values[-1] - total)[above] * part[:, None])
-        found.append(np.maximum(spread[level] - part**2 * (variance - found[-1])[above], 0.0))
-    return TreeEstimate(tuple(values), tuple(found))
+        spreads.append(np.maximum(spread[level] - part**2 * (variance - spreads[-1])[above], 0.0))
+    return TreeEstimate(tuple(values), tuple(spreads))
 
 
 def _upwards(

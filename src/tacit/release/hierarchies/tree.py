@@ -28,12 +28,12 @@ class PlaceTree:
 
     def summed(self, leaves: IntArray) -> list[IntArray]:
         """Whole numbers of leaves, added up in every level; the first axis is that of the nodes."""
-        found = [leaves]
+        levels = [leaves]
         for parents, size in zip(reversed(self.parents), reversed(self.sizes[:-1]), strict=True):
             above: IntArray = np.zeros((size, *leaves.shape[1:]), dtype=np.int64)
-            np.add.at(above, parents, found[-1])
-            found.append(above)
-        return found[::-1]
+            np.add.at(above, parents, levels[-1])
+            levels.append(above)
+        return levels[::-1]
 
 
 def tree_of(

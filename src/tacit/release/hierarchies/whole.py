@@ -29,18 +29,18 @@ def whole_levels(
     top = estimates[0]
     total = totals[0] if totals[0] is not None else np.maximum(np.rint(top.sum(axis=1)), 0).astype(np.int64)
     group: IntArray = np.zeros(top.shape[1], dtype=np.int64)
-    found = [shared_out(top[0], group, np.asarray(total, dtype=np.int64)).reshape(top.shape)]
+    levels = [shared_out(top[0], group, np.asarray(total, dtype=np.int64)).reshape(top.shape)]
     for estimate, above, held in zip(estimates[1:], parents, totals[1:], strict=True):
         if held is None:
             cells = estimate.shape[1]
             groups = (above[:, None] * cells + np.arange(cells)).ravel()
-            split = np.bincount(above, minlength=len(found[-1])) > 0  # what has no children is not shared out
-            found.append(
-                shared_out(estimate.ravel(), groups, (found[-1] * split[:, None]).ravel()).reshape(estimate.shape)
+            split = np.bincount(above, minlength=len(levels[-1])) > 0  # what has no children is not shared out
+            levels.append(
+                shared_out(estimate.ravel(), groups, (levels[-1] * split[:, None]).ravel()).reshape(estimate.shape)
             )
         else:
-            found.append(_held(estimate, above, found[-1], held))
-    return found
+            levels.append(_held(estimate, above, levels[-1], held))
+    return levels
 
 
 def shared_out(values: FloatArray, groups: IntArray, totals: IntArray) -> IntArray:
@@ -88,11 +88,11 @@ def _ranks(sorted_groups: IntArray) -> IntArray:
 
 def _held(estimate: FloatArray, above: IntArray, whole: IntArray, totals: IntArray) -> IntArray:
     """The children of every node, whose totals are given beside the cells of their parent."""
-    found: IntArray = np.zeros(estimate.shape, dtype=np.int64)
+    children: IntArray = np.zeros(estimate.shape, dtype=np.int64)
     for parent in range(len(whole)):
         mine = np.flatnonzero(above == parent)
-        found[mine] = table_with_margins(estimate[mine], totals[mine], whole[parent])
-    return found
+        children[mine] = table_with_margins(estimate[mine], totals[mine], whole[parent])
+    return children
 
 
 def table_with_margins(values: FloatArray, rows: IntArray, columns: IntArray) -> IntArray:
@@ -147,8 +147,8 @@ def _rounded(near: FloatArray, rows: IntArray, columns: IntArray) -> IntArray:
     if solved.x is None:
         raise EngineError("no table has these margins")
     once, up, down = np.rint(solved.x).astype(np.int64).reshape(3, *floors.shape)
-    found: IntArray = floors + once + up - down
-    exact = np.array_equal(found.sum(axis=1), rows) and np.array_equal(found.sum(axis=0), columns)
-    if not exact or int(found.min()) < 0:
+    rounded: IntArray = floors + once + up - down
+    exact = np.array_equal(rounded.sum(axis=1), rows) and np.array_equal(rounded.sum(axis=0), columns)
+    if not exact or int(rounded.min()) < 0:
         raise EngineError("no table has these margins")
-    return found
+    return rounded

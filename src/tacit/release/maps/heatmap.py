@@ -48,9 +48,9 @@ class Heatmap:
 
     def __iter__(self) -> Iterator[MapSquare]:
         """The squares, which together are the whole map."""
-        found = self.squares
-        errors = _SIDES * np.sqrt(found.variances) + found.moved
-        lines = zip(found.levels, found.rows, found.columns, found.counts, errors, strict=True)
+        squares = self.squares
+        errors = _SIDES * np.sqrt(squares.variances) + squares.moved
+        lines = zip(squares.levels, squares.rows, squares.columns, squares.counts, errors, strict=True)
         for level, row, column, count, error in lines:
             size = 2 ** (self.depth - int(level))
             width, height = float(self.widths[0] * size), float(self.widths[1] * size)
@@ -79,8 +79,8 @@ class Heatmap:
         """
         side = 2**self.depth
         out: FloatArray = np.zeros((side, side))
-        found = self.squares
-        for square, level, row, column in zip(self, found.levels, found.rows, found.columns, strict=True):
+        squares = self.squares
+        for square, level, row, column in zip(self, squares.levels, squares.rows, squares.columns, strict=True):
             size = 2 ** (self.depth - int(level))
             value = math.nan if seen and not square.seen else square.count / size**2
             out[row * size : (row + 1) * size, column * size : (column + 1) * size] = value
@@ -127,12 +127,12 @@ class Heatmap:
 
     def write(self, path: Path | str) -> None:
         """Write a picture (.png, .svg), a page (.html) or the squares (.csv), by its name; none is overwritten."""
-        place = drawable(path)
-        kind = place.suffix.lower()
+        file = drawable(path)
+        kind = file.suffix.lower()
         if kind in {".png", ".svg"}:
-            self.plot().savefig(place, dpi=150)
+            self.plot().savefig(file, dpi=150)
             return
-        place.write_text(page(self._facts()) if kind == ".html" else squares_csv(list(self)), encoding="utf-8")
+        file.write_text(page(self._facts()) if kind == ".html" else squares_csv(list(self)), encoding="utf-8")
 
     def _facts(self) -> MapFacts:
         ends = [start + width * 2**self.depth for start, width in zip(self.starts, self.widths, strict=True)]
@@ -192,13 +192,13 @@ class Heatmap:
 
 def drawable(path: Path | str) -> Path:
     """Where a map may be written; refused before anything is paid for."""
-    place = Path(path)
-    if place.suffix.lower() not in {".png", ".svg", ".html", ".csv"}:
-        raise InvalidParameter(f"{place.name} has no format that is written", hint="name it .png, .svg, .html or .csv")
-    if place.exists():
-        raise InvalidParameter(f"{place.name} is there already: it is not overwritten", hint="write elsewhere")
-    if not place.absolute().parent.is_dir():
-        raise InvalidParameter(f"{place.name} cannot be written", hint="check that its folder is there")
-    if place.suffix.lower() in {".png", ".svg"}:
+    file = Path(path)
+    if file.suffix.lower() not in {".png", ".svg", ".html", ".csv"}:
+        raise InvalidParameter(f"{file.name} has no format that is written", hint="name it .png, .svg, .html or .csv")
+    if file.exists():
+        raise InvalidParameter(f"{file.name} is there already: it is not overwritten", hint="write elsewhere")
+    if not file.absolute().parent.is_dir():
+        raise InvalidParameter(f"{file.name} cannot be written", hint="check that its folder is there")
+    if file.suffix.lower() in {".png", ".svg"}:
         needs("matplotlib", extra="plot")
-    return place
+    return file

@@ -149,9 +149,9 @@ class ResponseAnswers:
             raise TypeError("rows are not what is asked")
         told = table.rows
         some = told.at(np.arange(min(len(told), MOST_DRAWN), dtype=np.int64))
-        found = self._computed(asked.rows.text(_TABLE), held_rows(_TABLE, some))
+        computed = self._computed(asked.rows.text(_TABLE), held_rows(_TABLE, some))
         more = (f"{len(some):,} of {len(told):,} responses are looked at",) if len(some) < len(told) else ()
-        return found.rows, tuple((None,) * len(row) for row in found.rows), more
+        return computed.rows, tuple((None,) * len(row) for row in computed.rows), more
 
     # ── counts ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -162,8 +162,8 @@ class ResponseAnswers:
         held: dict[str, set[int]] = {}
         for condition in asked.conditions:
             attribute = _named(table.attributes, condition.column)
-            found = self._cells(condition, attribute)
-            held[attribute.name] = held.get(attribute.name, found) & found
+            held_cells = self._cells(condition, attribute)
+            held[attribute.name] = held.get(attribute.name, held_cells) & held_cells
         grouped = [_named(table.attributes, name) for name in asked.groups]
         listed = [_values(attribute) for attribute in grouped]
         width = NormalDist().inv_cdf((1 + float(_CONFIDENCE)) / 2)

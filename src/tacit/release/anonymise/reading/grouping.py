@@ -20,11 +20,11 @@ LARGEST = 2**62  # a packed number is smaller
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Values:
-    """The different values of a column and how often each occurs; `table` holds them as (v, i), i being the place."""
+    """The different values of a column and how often each occurs; `table` holds them as (v, i), i being the index."""
 
     name: str
     table: str
-    found: list[object]
+    distinct: list[object]
     counts: Ints
     missing: bool  # there are nulls, or what is no number
 

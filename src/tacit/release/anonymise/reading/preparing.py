@@ -137,11 +137,11 @@ def _columns(source: TableSource, request: Request, view: str) -> tuple[tuple[Co
     columns, codes = [], []
     for index, name in enumerate(request.roles.quasi_identifiers):
         values = values_of(source.connection, view, name, table=f"qi{index}")
-        if not values.found:
+        if not values.distinct:
             raise InvalidParameter("the table is empty: there is nothing to publish")
         ends = Ends(request.bottom.get(name), request.top.get(name), request.grids.get(name), request.cells_apart)
         coded_column, numbers = column(
-            name, values.found, counts=values.counts, hierarchy=request.hierarchies.get(name), ends=ends
+            name, values.distinct, counts=values.counts, hierarchy=request.hierarchies.get(name), ends=ends
         )
         columns.append(coded_column)
         codes.append(coded(source.connection, values, numbers, size=coded_column.size))

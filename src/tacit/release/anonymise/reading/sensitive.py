@@ -56,7 +56,7 @@ def _read(
     hierarchy, distance = wanted
     values = values_of(connection, view, name, table=table)
     alike = np.zeros(values.counts.size, dtype=np.int64)
-    coded_column, numbers = column(name, values.found, counts=alike, hierarchy=hierarchy)
+    coded_column, numbers = column(name, values.distinct, counts=alike, hierarchy=hierarchy)
     levels: tuple[tuple[int, ...], ...] = ()
     if distance == ORDERED:
         _refuse_alphabet(coded_column, hierarchy)
