@@ -183,10 +183,10 @@ def labels_of(truth: NDArray[Any], declared: Sequence[Any] | None) -> tuple[NDAr
             hint="name all with classes=, so that it does not depend on the rows",
         )
     number = {label: index for index, label in enumerate(classes.tolist())}
-    found = np.array([number.get(label, -1) for label in truth.tolist()], dtype=np.int64)
-    if (found < 0).any():
+    numbers = np.array([number.get(label, -1) for label in truth.tolist()], dtype=np.int64)
+    if (numbers < 0).any():
         raise InvalidParameter("the target holds a class that was not declared", hint="leave such rows out")
-    return classes, found
+    return classes, numbers
 
 
 def two_labels_of(truth: NDArray[Any], declared: Sequence[Any] | None) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -206,13 +206,13 @@ def two_labels_of(truth: NDArray[Any], declared: Sequence[Any] | None) -> tuple[
 def _the_two(truth: NDArray[Any]) -> NDArray[Any]:
     if truth.dtype.kind == "f" and (truth != np.rint(truth)).any():
         raise InvalidParameter("Unknown label type: continuous, where a class was expected", hint="name classes=")
-    found = np.unique(truth.astype(str) if truth.dtype.kind == "O" else truth)
-    if found.size > 2:
+    labels = np.unique(truth.astype(str) if truth.dtype.kind == "O" else truth)
+    if labels.size > 2:
         raise InvalidParameter(
             "Only binary classification is supported. The type of the target is multiclass.",
             hint="fit one model for each class, each at its own price",
         )
-    if found.size < 2:
+    if labels.size < 2:
         raise InvalidParameter(
             "the target has one class only: there is nothing to tell apart",
             hint="name both with classes=, so that it does not depend on the rows",

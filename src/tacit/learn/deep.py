@@ -138,8 +138,8 @@ class RowGradients:
         if scores.shape != (1, self._classes):
             raise InvalidParameter(f"the module makes {tuple(scores.shape[1:])} of a row, not {self._classes} numbers")
         loss = torch.nn.functional.cross_entropy(scores, label.unsqueeze(0))
-        found = torch.autograd.grad(loss, self._learnt, allow_unused=True, materialize_grads=True)
-        return np.concatenate([each.double().numpy().ravel() for each in found])[None, :]
+        gradients = torch.autograd.grad(loss, self._learnt, allow_unused=True, materialize_grads=True)
+        return np.concatenate([each.double().numpy().ravel() for each in gradients])[None, :]
 
     def module_at(self, flat: Floats) -> Any:
         """The module with these weights."""

@@ -68,10 +68,10 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     return model
 
 
-def _parsed(found: Any) -> tuple[type[Learner], dict[str, Any]]:
-    if (found["format"], found["version"]) != (_FORMAT, _VERSION):
+def _parsed(stored: Any) -> tuple[type[Learner], dict[str, Any]]:
+    if (stored["format"], stored["version"]) != (_FORMAT, _VERSION):
         raise KeyError
-    return _KINDS[found["kind"]], {str(name): _read(value) for name, value in found["holds"].items()}
+    return _KINDS[stored["kind"]], {str(name): _read(value) for name, value in stored["holds"].items()}
 
 
 def _no_model() -> InvalidParameter:

@@ -60,8 +60,8 @@ class AdditiveClassifier(SumsClassifier):
         plan = plan_additive(cells, declared.loss, rounds=self.rounds, rows=declared.rows, adjacency=declared.adjacency)
 
         def learned(data: CountsCells, source: Source) -> Learnt:
-            found = learn(plan, data, source)
-            return {"weights": found.weights, "intercept": np.array(found.intercept)}
+            model = learn(plan, data, source)
+            return {"weights": model.weights, "intercept": np.array(model.intercept)}
 
         return Study(cells, classes_cells(declared.classes), plan, learned)
 

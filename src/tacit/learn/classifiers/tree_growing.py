@@ -25,7 +25,7 @@ def best_split(counts: Floats, cells: Sequence[FeatureCells], *, noise: float) -
     """
     starts = offsets(cells)
     everybody = np.maximum(counts.sum(axis=1) / len(cells), 0.0)
-    best, found = 0.0, Split(0, (0,) * cells[0].size)
+    best, split = 0.0, Split(0, (0,) * cells[0].size)
     for feature, each in enumerate(cells):
         mine = counts[:, starts[feature] : starts[feature + 1]]
         parts = [[cell] for cell in range(each.size)] if each.is_ordered else _by_share(mine, everybody, noise)
@@ -35,8 +35,8 @@ def best_split(counts: Floats, cells: Sequence[FeatureCells], *, noise: float) -
         if gains.size and gains.max() > best:
             right = np.ones(each.size, dtype=np.int64)
             right[[cell for part in parts[: int(gains.argmax()) + 1] for cell in part]] = 0
-            best, found = float(gains.max()), Split(feature, tuple(right.tolist()))
-    return found
+            best, split = float(gains.max()), Split(feature, tuple(right.tolist()))
+    return split
 
 
 def _by_share(counts: Floats, everybody: Floats, noise: float) -> list[list[int]]:

@@ -91,15 +91,15 @@ def reached(learner: PlansFits, wanted: TableAccuracy) -> Reached:
     width = 1 + sum(each.width for each in fit.study.columns)
     problem = ridge_in_box(exact, width=width, features=len(fit.names) + 1, times=times)
     comparing = comparison_at(epsilon * _COMPARED, sensitivity, room=max(room, 1))
-    found = told_until_good(problem, comparing, prices, ridge=1.0 + wanted.ridge, source=learner.source, times=times)
+    told = told_until_good(problem, comparing, prices, ridge=1.0 + wanted.ridge, source=learner.source, times=times)
     counted = Loss(epsilon * _COUNTED)
     return Reached(
-        found.weights,
-        found.spent + counted,
+        told.weights,
+        told.spent + counted,
         wanted.loss,
-        found.comparing,
-        found.tellings,
-        is_good=found.is_good and room > 0,
+        told.comparing,
+        told.tellings,
+        is_good=told.is_good and room > 0,
     )
 
 

@@ -155,7 +155,7 @@ class TableLearner:
             read=lambda: chosen(self, wanted),
             to_bytes=Chosen.to_bytes,
             from_bytes=Chosen.from_bytes,
-            give=lambda found: keep(search, wanted, found),
+            give=lambda choice: keep(search, wanted, choice),
         )
 
     def _accuracy(self, model: AccuracyFirst, request: FitRequest) -> TableJob[Reached]:
@@ -169,7 +169,7 @@ class TableLearner:
             read=lambda: reached(self, wanted),
             to_bytes=curated_accuracy.to_bytes,
             from_bytes=curated_accuracy.from_bytes,
-            give=lambda found: give(model, wanted, found),
+            give=lambda outcome: give(model, wanted, outcome),
         )
 
     def _paid(self, job: TableJob[T], request: FitRequest, who: AnalystPolicy) -> str:
@@ -178,7 +178,7 @@ class TableLearner:
             caps=caps(self.policy, who),
             what="the model",
             read=job.read,
-            kept=lambda found: [Answer(job.to_bytes(found))],
+            kept=lambda value: [Answer(job.to_bytes(value))],
             restored=lambda bodies: job.from_bytes(bodies[0]),
         )
         paid = pay(self.ledger, payment)

@@ -191,13 +191,13 @@ def correlation(
         raise InvalidParameter("the columns are of different lengths")
     plan = plan_moments(features, spendable(epsilon, delta), times=1, with_target=False)
     rows = np.stack([np.full(columns[0].size, float(GRID)), *columns], axis=1)
-    found = plan.measure(ArrayRows(rows, None, None, 0), source or SYSTEM)
-    products = found.products
+    measured = plan.measure(ArrayRows(rows, None, None, 0), source or SYSTEM)
+    products = measured.products
     count = max(1.0, float(products[0, 0]))
     means = np.clip(products[0, 1:] / count, -1.0, 1.0)
     spread = np.clip(np.diag(products)[1:] / count - means**2, 1e-4, 1.0)
     together = float(products[1, 2]) - count * float(means[0] * means[1])
-    noisy = found.product_sigma**2 * float((1 + means**2).prod())
+    noisy = measured.product_sigma**2 * float((1 + means**2).prod())
     statistic = together / math.sqrt(count * float(spread.prod()) + noisy)
     estimate = float(np.clip(together / count / math.sqrt(float(spread.prod())), -1.0, 1.0))
     sampled = (1 - estimate**2) ** 2 / count

@@ -74,9 +74,9 @@ class NetworkClassifier(ClassLearner):
         features = scaled(self.features, self._take_names(X, columns))
         plan = plan_network(spendable(self.epsilon, self.delta), rounds=self.rounds, sampling=rational(self.sampling))
         rows = design(features, columns) / GRID
-        found = self._train(plan, rows, which, classes=classes.size, source=self.source or SYSTEM)
+        network = self._train(plan, rows, which, classes=classes.size, source=self.source or SYSTEM)
         self.scaled_, self.classes_ = features, classes
-        self.inner_, self.outer_ = found.inner, found.outer
+        self.inner_, self.outer_ = network.inner, network.outer
         self.loss_, self.event_ = plan.loss, plan.event
         return self
 

@@ -40,18 +40,18 @@ class ArrayCells:
 
     def class_counts(self) -> IntArray:
         """The same for each class: class after class, feature after feature."""
-        found = np.zeros(self._classes * self._size, dtype=np.int64)
+        counts = np.zeros(self._classes * self._size, dtype=np.int64)
         for code in self._codes:
-            found += np.bincount(self._which * self._size + code, minlength=found.size)
-        return found
+            counts += np.bincount(self._which * self._size + code, minlength=counts.size)
+        return counts
 
     def node_counts(self, levels: Sequence[Level]) -> IntArray:
         """The same for each node of a tree that rows reach: node after node, class after class."""
         before = (node_of(levels, self._within) * self._classes + self._which) * self._size
-        found = np.zeros((1 << len(levels)) * self._classes * self._size, dtype=np.int64)
+        counts = np.zeros((1 << len(levels)) * self._classes * self._size, dtype=np.int64)
         for code in self._codes:
-            found += np.bincount(before + code, minlength=found.size)
-        return found
+            counts += np.bincount(before + code, minlength=counts.size)
+        return counts
 
     def leaf_counts(self, levels: Sequence[Level]) -> IntArray:
         """How many rows of each class reach each node of a tree."""
@@ -99,10 +99,10 @@ class ArrayRows:
 
     def products(self) -> IntArray:
         """Σ xxᵀ, each pair once; then Σ xy and Σ y², where there is a number to predict."""
-        found = [self._squares(None)]
+        sums = [self._squares(None)]
         if self._goal is not None:
-            found += [self._rows.T @ self._goal, np.array([self._goal @ self._goal])]
-        return np.rint(np.concatenate(found)).astype(np.int64)
+            sums += [self._rows.T @ self._goal, np.array([self._goal @ self._goal])]
+        return np.rint(np.concatenate(sums)).astype(np.int64)
 
     def near(self, centres: IntArray) -> IntArray:
         """For each centre the number of rows that are nearest to it, in steps, and their sum."""
@@ -152,8 +152,8 @@ class ArrayRows:
 
 def nearest(rows: Floats, centres: IntArray) -> IntArray:
     """For each row the number of its centre, the first of those as near; both in whole steps."""
-    places = centres.astype(np.float64)
-    far = (places**2).sum(axis=1) - 2 * rows @ places.T
+    points = centres.astype(np.float64)
+    far = (points**2).sum(axis=1) - 2 * rows @ points.T
     result: IntArray = far.argmin(axis=1)
     return result
 

@@ -192,5 +192,5 @@ def _rising(upper: Fraction, series: Sequence[Fraction], *, decades: tuple[int, 
     """Round numbers that grow by a ratio, so many decades below the upper bound."""
     high, low = (upper / 10**decade for decade in decades)
     top = math.floor(math.log10(float(upper))) + 1
-    found = [Fraction(10) ** power * factor for power in range(top - decades[1] - 1, top + 1) for factor in series]
-    return [edge for edge in found if low <= edge < high]
+    edges = [Fraction(10) ** power * factor for power in range(top - decades[1] - 1, top + 1) for factor in series]
+    return [edge for edge in edges if low <= edge < high]

@@ -62,9 +62,9 @@ class EngineCells:
 
     def _summed(self, sql: str, size: int) -> IntArray:
         exact = self._execute(sql)
-        found = np.zeros(size, dtype=np.int64)
-        np.add.at(found, exact.integers("c"), exact.integers("s"))
-        return found
+        counts = np.zeros(size, dtype=np.int64)
+        np.add.at(counts, exact.integers("c"), exact.integers("s"))
+        return counts
 
 
 class EngineRows:
@@ -73,13 +73,13 @@ class EngineRows:
     def __init__(
         self, coded: CodedRows, features: Sequence[Scaled], execute: Callable[[str], Exact], classes: int
     ) -> None:
-        places = [
+        columns = [
             (index, value if feature.values else None)
             for index, feature in enumerate(features)
             for value in range(feature.width)
         ]
-        self._rows, self._execute = ScaledRows(coded, tuple(places), GRID), execute
-        self._width, self._classes, self._predicts = 1 + len(places), classes, coded.has_target and not classes
+        self._rows, self._execute = ScaledRows(coded, tuple(columns), GRID), execute
+        self._width, self._classes, self._predicts = 1 + len(columns), classes, coded.has_target and not classes
 
     def products(self) -> IntArray:
         """Σ xxᵀ, each pair once; then Σ xy and Σ y², where there is a number to predict."""
@@ -126,14 +126,14 @@ class EngineRows:
         return np.concatenate([_row(self._execute(sql(part)), len(part)) for part in parts])
 
     def _keyed(self, sql: Callable[[Sequence[Term]], str], terms: Sequence[Term], size: int) -> IntArray:
-        found = np.zeros((size, len(terms)), dtype=np.int64)
+        sums = np.zeros((size, len(terms)), dtype=np.int64)
         for start in range(0, len(terms), _AT_ONCE):
             part = terms[start : start + _AT_ONCE]
             exact = self._execute(sql(part))
             keys = exact.integers("c")
             for index in range(len(part)):
-                found[keys, start + index] = exact.integers(f"s{index}")
-        return found
+                sums[keys, start + index] = exact.integers(f"s{index}")
+        return sums
 
 
 def _asked(levels: Sequence[Level]) -> list[list[tuple[int, tuple[int, ...]]]]:

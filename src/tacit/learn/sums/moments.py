@@ -159,6 +159,6 @@ def composed(noises: Sequence[Gaussian], moves: Sequence[Fraction]) -> Event:
 
 def symmetric(upper: NDArray[Any], width: int) -> Floats:
     """The matrix whose upper triangle this is, row after row."""
-    found = np.zeros((width, width))
-    found[np.triu_indices(width)] = upper
-    return found + np.triu(found, 1).T
+    matrix = np.zeros((width, width))
+    matrix[np.triu_indices(width)] = upper
+    return matrix + np.triu(matrix, 1).T

@@ -23,7 +23,7 @@ class Split:
         if cells.values:
             return [str(value) for value, goes in zip((*cells.values, "unknown"), self.right, strict=True) if goes]
         edges = [None, *cells.edges, None]
-        found, index = [], 0
+        ranges, index = [], 0
         while index < len(self.right) - 1:
             if self.right[index]:
                 last = index
@@ -34,10 +34,10 @@ class Split:
                     f"from {float(low):g}" if low is not None else "",
                     f"below {float(high):g}" if high is not None else "",
                 ]
-                found.append(" ".join(end for end in ends if end) or "any number")
+                ranges.append(" ".join(end for end in ends if end) or "any number")
                 index = last
             index += 1
-        return found + ["unknown"] * bool(self.right[-1])
+        return ranges + ["unknown"] * bool(self.right[-1])
 
 
 Level = list[Split]  # of its nodes, from left to right

@@ -116,8 +116,8 @@ def found_centres(plan: ClustersPlan, data: AddsNear, source: Source, count: int
     for noise in plan.noises:
         noisy = noise.release(data.near(in_steps(centres)), source).astype(np.float64) / GRID
         sizes = np.maximum(noisy[:, 0], 0.0)
-        found = sizes > 2 * float(noise.sigma) / GRID
-        kept, sizes = np.clip(noisy[found, 1:] / sizes[found, None], -1.0, 1.0), sizes[found]
+        peopled = sizes > 2 * float(noise.sigma) / GRID
+        kept, sizes = np.clip(noisy[peopled, 1:] / sizes[peopled, None], -1.0, 1.0), sizes[peopled]
         if first and len(kept) > count:
             kept, sizes = _gathered(kept, sizes, count, source)
         first = False
