@@ -138,12 +138,12 @@ class Projective:
 
     def _placed(self, free: IntArray, lead: IntArray) -> IntArray:
         """The digits of `free` in all places but the leading one, where a zero stands."""
-        places = np.arange(self.dimensions)[np.newaxis]
+        coordinates = np.arange(self.dimensions)[np.newaxis]
         vector = np.zeros((lead.size, self.dimensions), dtype=np.int64)
         rest = free
         for index in range(self.dimensions - 1):
             rest, digit = np.divmod(rest, self.prime)
-            here = places == (index + (index >= lead))[:, np.newaxis]
+            here = coordinates == (index + (index >= lead))[:, np.newaxis]
             vector += here * digit[:, np.newaxis]
         return vector
 
@@ -181,8 +181,8 @@ class Projective:
     def _orthogonal(self, seen: IntArray) -> IntArray:
         """Σ of seen over the points orthogonal to each value's: a coordinate at a time, as in `LinearHash`."""
         p, n = self.prime, self.dimensions
-        places = self._coordinates(np.arange(self.points))
-        flat = places @ p ** np.arange(n - 1, -1, -1)
+        points = self._coordinates(np.arange(self.points))
+        flat = points @ p ** np.arange(n - 1, -1, -1)
         table = np.zeros((p**n, p), dtype=np.int64)
         table[flat, 0] = seen
         table = table.reshape((p,) * (n + 1))

@@ -85,10 +85,10 @@ class Hybrid:
 
     def encode(self, values: Numbers, source: Source = SYSTEM) -> Bodies:
         """One report for each number, clamped into the bounds. Both are drawn, one is sent."""
-        places = self.scale.places(values)
-        choose = bernoulli(self.mix, places.size, source=source)
-        cells = self._window.draw(places, source)
-        bits = OneBit(self.scale, self.flip).draw(places, source)
+        steps = self.scale.places(values)
+        choose = bernoulli(self.mix, steps.size, source=source)
+        cells = self._window.draw(steps, source)
+        bits = OneBit(self.scale, self.flip).draw(steps, source)
         return to_rows(np.where(choose, cells, self._window.cells + bits), self.width)
 
     def tally(self, bodies: Bodies, weights: IntArray | None = None) -> Tally:

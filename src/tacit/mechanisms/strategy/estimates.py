@@ -54,10 +54,10 @@ class EstimateSpread:
 
     def picked(self, rows: Sequence[Sequence[int]]) -> EstimateSpread:
         """That of the estimates in these rows: one of them each, or none at all."""
-        places = np.array([each[0] if each else -1 for each in rows], dtype=np.int64)
-        some = places >= 0
-        variances = np.where(some, self.variances[places], 0.0)
-        indices = None if self.indices is None else np.where(some, self.indices[places], -1)
+        picks = np.array([each[0] if each else -1 for each in rows], dtype=np.int64)
+        some = picks >= 0
+        variances = np.where(some, self.variances[picks], 0.0)
+        indices = None if self.indices is None else np.where(some, self.indices[picks], -1)
         return replace(self, variances=variances, indices=indices)
 
 
@@ -121,6 +121,6 @@ def _laws(
         laws.append(WeightedNoise.of(terms))
     if sum(len(law.terms) for law in laws) > _MOST_TERMS:
         return None
-    found = indices.reshape(-1).astype(np.int64)
+    which = indices.reshape(-1).astype(np.int64)
     empty = [index for index, law in enumerate(laws) if not law.terms]
-    return tuple(laws), np.where(np.isin(found, empty), -1, found)
+    return tuple(laws), np.where(np.isin(which, empty), -1, which)
