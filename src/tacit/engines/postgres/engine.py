@@ -47,8 +47,8 @@ class Postgres:
         "_tables",
     )
 
-    def __init__(self, address: dict[str, object], tables: PostgresTables, *, made: dict[str, str]) -> None:
-        self._address, self._tables, self._settings = address, tables, made
+    def __init__(self, address: dict[str, object], tables: PostgresTables, *, chosen: dict[str, str]) -> None:
+        self._address, self._tables, self._settings = address, tables, chosen
         self._lock = threading.Lock()
         self._idle: list[Connection] = []
         self._live: set[Connection] = set()  # those with a question that is running
@@ -226,13 +226,13 @@ def open_postgres(
     connection = _or(unreachable, lambda: _begun(address, UNLIMITED))
     with connection:
         _suitable(connection, what)
-        made = settings(limits, version=connection.info.server_version)
-        found_tables = find_tables(lambda text: connection.execute(text.encode()).fetchall(), tables, every=every)
+        chosen = settings(limits, version=connection.info.server_version)
+        present = find_tables(lambda text: connection.execute(text.encode()).fetchall(), tables, every=every)
     connection.close()
     if limits != UNLIMITED:
         unfit = InvalidParameter(f"PostgreSQL does not start with these limits: {limits}", hint='memory is as "64MB"')
         _or(unfit, lambda: _begun(address, limits)).close()
-    return Postgres(address, found_tables, made=made)
+    return Postgres(address, present, chosen=chosen)
 
 
 def connect(address: dict[str, object]) -> Connection:
@@ -243,29 +243,29 @@ def connect(address: dict[str, object]) -> Connection:
     return connection
 
 
-def begin(connection: Connection, made: dict[str, str]) -> None:
+def begin(connection: Connection, chosen: dict[str, str]) -> None:
     """Begin a transaction that sees the catalogue, and no table by its bare name: in one round trip."""
-    text, words = statement(made)
+    text, words = statement(chosen)
     try:
         with connection.pipeline():
             cursor = connection.execute(text.encode(), words)
-        _hold(made, cursor.fetchone())
+        _hold(chosen, cursor.fetchone())
     except BaseException:
         connection.close()
         raise
 
 
-def _hold(made: dict[str, str], shown: tuple[object, ...] | None) -> None:
+def _hold(chosen: dict[str, str], shown: tuple[object, ...] | None) -> None:
     """Make sure of every setting: one that another keeps would be a limit that nobody chose."""
-    wrong = differing(made, shown)
+    wrong = differing(chosen, shown)
     if wrong:
         raise psycopg.OperationalError(f"these settings do not hold: {', '.join(wrong)}")
 
 
-def _begins(connection: Connection, made: dict[str, str]) -> bool:
+def _begins(connection: Connection, chosen: dict[str, str]) -> bool:
     """Whether a connection that waited is still there. A question that is charged should not be the one to find out."""
     try:
-        begin(connection, made)
+        begin(connection, chosen)
     except psycopg.Error as error:
         log.warning("%s: %s", type(error).__name__, error)
         return False

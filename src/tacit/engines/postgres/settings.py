@@ -74,15 +74,15 @@ def milliseconds_text(count: int) -> str:
     return f"{count // size}{unit}"
 
 
-def statement(made: Mapping[str, str]) -> tuple[str, list[str]]:
+def statement(chosen: Mapping[str, str]) -> tuple[str, list[str]]:
     """One SELECT that settles all of them until the transaction ends, and its parameters."""
-    calls = ", ".join("pg_catalog.set_config(%s, %s, true)" for _ in made)
-    return f"SELECT {calls}", [word for pair in made.items() for word in pair]
+    calls = ", ".join("pg_catalog.set_config(%s, %s, true)" for _ in chosen)
+    return f"SELECT {calls}", [word for pair in chosen.items() for word in pair]
 
 
-def differing(made: Mapping[str, str], shown: Sequence[object] | None) -> list[str]:
+def differing(chosen: Mapping[str, str], shown: Sequence[object] | None) -> list[str]:
     """The settings that do not hold, though they were set; memory, which is shown in other units, aside."""
-    values = list(shown) if shown is not None else [None] * len(made)
+    values = list(shown) if shown is not None else [None] * len(chosen)
     return [
-        name for (name, value), seen in zip(made.items(), values, strict=True) if name != "work_mem" and seen != value
+        name for (name, value), seen in zip(chosen.items(), values, strict=True) if name != "work_mem" and seen != value
     ]

@@ -39,27 +39,27 @@ def tally(survey: Survey, reports: Path | str | None = None, *, table: str = TAB
     `reports` are lines of JSON, Parquet, or a database with a `table` of them. Which `engine` adds up is told by the
     place, and can be said: Parquet is read by Spark as well.
     """
-    place = str(reports or survey.reports)
-    chosen = engine or _engine(place)
+    location = str(reports or survey.reports)
+    chosen = engine or _engine(location)
     if chosen is None:
-        return tally_lines(survey, None if reports is None else Path(place))
-    return _summed(survey, place, table, engine=chosen)
+        return tally_lines(survey, None if reports is None else Path(location))
+    return _summed(survey, location, table, engine=chosen)
 
 
-def _engine(place: str) -> str | None:
+def _engine(location: str) -> str | None:
     """Who adds up what lies there; None for lines of JSON, which are read here."""
-    spec = engine_at(place)
+    spec = engine_at(location)
     if spec is not None:
         return spec.name
-    return "duckdb" if place.lower().endswith((".parquet", *_DATABASES)) or "*" in place else None
+    return "duckdb" if location.lower().endswith((".parquet", *_DATABASES)) or "*" in location else None
 
 
-def _summed(survey: Survey, place: str, table: str, *, engine: str) -> Tally:
+def _summed(survey: Survey, location: str, table: str, *, engine: str) -> Tally:
     """Short reports are grouped and counted by the engine; of long ones it sums every bit."""
     if engine not in WORDS:
         raise InvalidParameter(f"{engine!r} does not add up reports", hint=f"{', '.join(WORDS)} do")
-    database = engine_at(place) is not None or place.lower().endswith(_DATABASES)
-    dataset = Dataset("survey", place if database else {table: place}, engine=engine, base=Path.cwd())
+    database = engine_at(location) is not None or location.lower().endswith(_DATABASES)
+    dataset = Dataset("survey", location if database else {table: location}, engine=engine, base=Path.cwd())
     protocol = survey.protocol
     of_bits = isinstance(protocol, Unary)
 
