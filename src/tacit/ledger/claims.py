@@ -62,8 +62,8 @@ def registry() -> Path:
 def claims_of(policy: Policy, ledger: str) -> list[Claim]:
     """What a policy's ledger would claim: each place where people are, once."""
     dataset = policy.dataset
-    place = str(dataset.ledger_place)
-    place = place if is_server(place) else os.path.realpath(place)
+    location = str(dataset.ledger_place)
+    location = location if is_server(location) else os.path.realpath(location)
     name = dataset_key(dataset.name)
     places = sorted(places_of(policy), key=lambda each: each.name)
     return [Claim(each.name, name, ledger, place, each.file, each.seen) for each in places]

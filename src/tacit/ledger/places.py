@@ -15,37 +15,37 @@ from tacit.ledger.values import Verdict
 if TYPE_CHECKING:
     from tacit.ledger.postgres.ledger import PostgresLedger
 
-Place = str | Path  # the address of a server, or a file
+Location = str | Path  # the address of a server, or a file
 
 
-def open_ledger(place: Place, *, create: bool, mark: Path | None = None) -> SqliteLedger | PostgresLedger:
+def open_ledger(location: Location, *, create: bool, mark: Path | None = None) -> SqliteLedger | PostgresLedger:
     """Open a ledger. `mark` is where this host remembers how far it had come; beside a file unless it is given."""
-    if isinstance(place, Path):
-        return SqliteLedger(place, create=create, mark=mark)
-    ledger: PostgresLedger = _postgres().PostgresLedger(place, create=create, mark=mark)
+    if isinstance(location, Path):
+        return SqliteLedger(location, create=create, mark=mark)
+    ledger: PostgresLedger = _postgres().PostgresLedger(location, create=create, mark=mark)
     return ledger
 
 
-def has_ledger(place: Place, *, mark: Path | None = None) -> bool:
+def has_ledger(location: Location, *, mark: Path | None = None) -> bool:
     """Whether something was ever charged there, as far as this host knows without asking a server."""
-    if isinstance(place, Path):
-        return place.exists() or (mark or mark_beside(place)).exists()
+    if isinstance(location, Path):
+        return location.exists() or (mark or mark_beside(location)).exists()
     return mark is not None and mark.exists()
 
 
-def verify_ledger(place: Place, *, mark: Path | None = None) -> Verdict:
+def verify_ledger(location: Location, *, mark: Path | None = None) -> Verdict:
     """Examine a ledger, also one that does not open."""
-    if isinstance(place, Path):
-        return verify_file(place, mark=mark)
-    verdict: Verdict = _postgres().verify_database(place, mark=mark)
+    if isinstance(location, Path):
+        return verify_file(location, mark=mark)
+    verdict: Verdict = _postgres().verify_database(location, mark=mark)
     return verdict
 
 
-def accept_ledger(place: Place, note: str, *, mark: Path | None = None) -> str:
+def accept_ledger(location: Location, note: str, *, mark: Path | None = None) -> str:
     """Take a ledger that was rolled back for the truth, on record."""
-    if isinstance(place, Path):
-        return accept_rollback(place, note, mark=mark)
-    entry: str = _postgres().accept_database(place, note, mark=mark)
+    if isinstance(location, Path):
+        return accept_rollback(location, note, mark=mark)
+    entry: str = _postgres().accept_database(location, note, mark=mark)
     return entry
 
 

@@ -24,14 +24,14 @@ class EngineSpec:
     extra: str | None = None  # what pip installs it with
     dialect: str  # of tacit.sql.emitting.dialects
     every_cell: str  # SQL: one whole number that cannot be had without reading every cell
-    is_address: Callable[[str], bool] = lambda place: False  # whether a place can be nothing else
+    is_address: Callable[[str], bool] = lambda location: False  # whether a location can be nothing else
     takes: Callable[[str | None], bool]
     must_be: str  # what a source that it does not take should have been
     example: str
 
 
-def _is_file(place: str | None) -> bool:
-    return place is not None and not is_server(place) and not is_spark(place)
+def _is_file(location: str | None) -> bool:
+    return location is not None and not is_server(location) and not is_spark(location)
 
 
 ENGINES: dict[str, EngineSpec] = {
@@ -43,7 +43,7 @@ ENGINES: dict[str, EngineSpec] = {
             opener="tacit.engines.duckdb:open_duckdb",
             dialect="duckdb",
             every_cell="bit_xor(hash({0}))",
-            takes=lambda place: place is None or _is_file(place),
+            takes=lambda location: location is None or _is_file(location),
             must_be="must be one database, or a table of files",
             example='source = "clinic.duckdb"',
         ),
@@ -55,7 +55,7 @@ ENGINES: dict[str, EngineSpec] = {
             dialect="postgres",
             every_cell="sum(length(CAST(ROW({0}) AS TEXT)))",
             is_address=is_server,
-            takes=lambda place: place is not None and is_server(place),
+            takes=lambda location: location is not None and is_server(location),
             must_be="must be the address of a PostgreSQL database",
             example='source = "postgresql://host/database"',
         ),
@@ -67,7 +67,7 @@ ENGINES: dict[str, EngineSpec] = {
             dialect="spark",
             every_cell="sum(xxhash64({0}) % 2)",
             is_address=is_spark,
-            takes=lambda place: place is None or is_spark(place),
+            takes=lambda location: location is None or is_spark(location),
             must_be="must be the address of a Spark Connect server, or a table of Parquet files",
             example='source = "sc://host", or source = { visits = "visits/*.parquet" }',
         ),
@@ -96,15 +96,15 @@ def engine_name(value: object, path: KeyPath) -> str:
     )
 
 
-def engine_at(place: str) -> EngineSpec | None:
-    """The engine whose address a place is; None where it may be several's."""
-    return next((spec for spec in ENGINES.values() if spec.is_address(place)), None)
+def engine_at(location: str) -> EngineSpec | None:
+    """The engine whose address a location is; None where it may be several's."""
+    return next((spec for spec in ENGINES.values() if spec.is_address(location)), None)
 
 
-def refuse_source(engine: str, place: str | None) -> None:
+def refuse_source(engine: str, location: str | None) -> None:
     """Refuse a source that the engine cannot have."""
-    spec, other = ENGINES[engine], None if place is None else engine_at(place)
-    if spec.takes(place):
+    spec, other = ENGINES[engine], None if location is None else engine_at(location)
+    if spec.takes(location):
         return
     if other is not None and other != spec and engine == "duckdb":
         raise Fault("is the address of a server", path=("source",), hint=f'write engine = "{other.name}" beside it')
