@@ -212,9 +212,9 @@ def __getattr__(name: str) -> object:
         return import_module(_ROOMS[name])
     if name not in _HOMES:
         raise AttributeError(f"module 'tacit' has no attribute {name!r}")
-    found: object = getattr(import_module(_HOMES[name]), _INSIDE.get(name, name))
-    globals()[name] = found
-    return found
+    member: object = getattr(import_module(_HOMES[name]), _INSIDE.get(name, name))
+    globals()[name] = member
+    return member
 
 
 def __dir__() -> list[str]:

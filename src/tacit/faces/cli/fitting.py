@@ -98,12 +98,12 @@ def _estimator(kind: ModelKind, classes: list[str], **price: Any) -> SumsLearner
         ModelKind.NEIGHBOURS: NeighbourVotesClassifier,
         ModelKind.TREE: TreeClassifier,
     }
-    made = kinds[kind](**price)
+    estimator = kinds[kind](**price)
     if classes:
-        if made.kind != "classifier":
+        if estimator.kind != "classifier":
             raise InvalidParameter("classes are told apart by a classifier: this model is none")
-        made.set_params(classes=classes)
-    return made
+        estimator.set_params(classes=classes)
+    return estimator
 
 
 def _writable(path: Path) -> None:

@@ -53,8 +53,10 @@ def answer(value: object, *, status: int = 200) -> Response:
 
 def refusal(error: TacitError, *, status: int | None = None, code: str | None = None) -> Response:
     """`{"error": {"code", "message", "hint", "sqlstate"}}`, whatever went wrong."""
-    found = next((number for kind, number in STATUSES if isinstance(error, kind)), 500) if status is None else status
-    return problem(found, code or code_of(error), error.message, hint=error.hint, sqlstate=error.sqlstate)
+    http_status = (
+        next((number for kind, number in STATUSES if isinstance(error, kind)), 500) if status is None else status
+    )
+    return problem(http_status, code or code_of(error), error.message, hint=error.hint, sqlstate=error.sqlstate)
 
 
 def problem(status: int, code: str, message: str, *, hint: str = "", sqlstate: str = "") -> Response:

@@ -76,14 +76,14 @@ class Executor:
 
         By this connection alone: how fast a text is read tells nobody what others have asked.
         """
-        found = self._texts.pop(written, None)
-        if found is None:
-            found = read(written)
+        statements = self._texts.pop(written, None)
+        if statements is None:
+            statements = read(written)
         if len(written) <= _LONGEST_TEXT:
-            self._texts[written] = found
+            self._texts[written] = statements
             if len(self._texts) > _MOST_TEXTS:
                 self._texts.popitem(last=False)
-        return found
+        return statements
 
     async def prepare(self, statement: Lexed, given: tuple[int, ...] = ()) -> PreparedStatement:
         """Find out who answers a statement, and the types of its parameters. Costs nothing."""

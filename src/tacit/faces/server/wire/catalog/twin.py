@@ -114,7 +114,7 @@ def _started(directory: Path) -> subprocess.Popen[bytes]:
         shutil.chown(directory, user)
     programs = _runnable(_programs(), user, directory)
     data = directory / "data"
-    making = [
+    command = [
         str(programs / "initdb"),
         "-D",
         str(data),
@@ -128,7 +128,7 @@ def _started(directory: Path) -> subprocess.Popen[bytes]:
         "--no-sync",
     ]
     environment = {"PATH": os.environ.get("PATH", ""), "HOME": str(directory), "LC_ALL": "C", "TZ": "UTC"}
-    subprocess.run(making, user=user, cwd=directory, env=environment, capture_output=True, check=True)  # noqa: S603
+    subprocess.run(command, user=user, cwd=directory, env=environment, capture_output=True, check=True)  # noqa: S603
     settings = {**_SETTINGS, "unix_socket_directories": str(directory)}
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     return subprocess.Popen(  # noqa: S603 - our own words alone
