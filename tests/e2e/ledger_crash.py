@@ -22,8 +22,7 @@ from ledger_tracer import CAN_FAIL, KILL, Call, run
 
 from tacit.core import Budget, Loss
 from tacit.errors import LedgerError
-from tacit.ledger import Answer, BudgetLimits, Charge, Keep, Reservation, SqliteLedger, desk
-from tacit.ledger import group_commit as turnstile
+from tacit.ledger import Answer, BudgetLimits, Charge, Keep, Reservation, SqliteLedger, desk, group_commit
 
 QUESTIONS = 3
 CAPS = BudgetLimits(total=Budget(10), analyst=Budget(10), window=None, groups=(("staff", Budget(10)),))
@@ -40,7 +39,7 @@ FORGIVEN = "fdatasync of directory"  # SQLite shrugs when it cannot sync a direc
 def analyst(directory: Path, *, twin: str, checkpoints: bool) -> None:
     """Ask a few questions. A byte in `released` is an answer that has left the building."""
     # The tracer sees one thread: the ledger's own work is done in it, as it is where no thread can be started.
-    turnstile._begin, turnstile.STAY = (lambda work: work()), 0
+    group_commit._begin, group_commit.STAY = (lambda work: work()), 0
     released = os.open(directory / "released", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     ledger = SqliteLedger(directory / "ledger.sqlite", create=True)
     if checkpoints:

@@ -217,7 +217,7 @@ def test_an_interrupt_amid_a_fork_hangs_neither_parent_nor_child(
 
 
 class LockTaker(GroupCommit[int]):
-    """A turnstile whose callers take the turn themselves, as ours once did."""
+    """A group commit whose callers take the turn themselves, as ours once did."""
 
     def __init__(self) -> None:
         super().__init__(lambda take: None)
@@ -236,7 +236,7 @@ class LockTaker(GroupCommit[int]):
         return result
 
 
-def test_the_injector_catches_a_turnstile_whose_callers_take_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_injector_catches_a_group_commit_whose_callers_take_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[__name__], "PATIENCE", 0.2)
     stuck = []
     for point in range(1, 30):
@@ -253,8 +253,8 @@ def test_one_who_was_interrupted_while_waiting_does_not_stop_the_others() -> Non
         for ticket in take():
             ticket.result, ticket.error = 1, None
 
-    turnstile: GroupCommit[int] = GroupCommit(serve)
+    commits: GroupCommit[int] = GroupCommit(serve)
     for _ in range(50):
         gone: Ticket[int] = Ticket(lambda _: 1)
-        turnstile._queue.put(gone)  # put, and never waited for
-        assert not hangs(lambda: turnstile.submit(lambda _: 1))
+        commits._queue.put(gone)  # put, and never waited for
+        assert not hangs(lambda: commits.submit(lambda _: 1))

@@ -66,19 +66,19 @@ class Counter(ABC):
 
     def reserve(self, charge: Charge, caps: BudgetLimits) -> Reservation | Replay:
         """As the protocol says: all caps and the entry in one transaction, on the disk when this returns."""
-        return self._turnstile.submit(
+        return self._commits.submit(
             lambda at: book.reserve(at, charge, caps=caps, now=self._now(at), totals=self._totals)
         )
 
     def settle(self, reservation: Reservation, answers: Sequence[Answer]) -> str:
         """Record the answers; the hash of that entry."""
-        return self._turnstile.submit(
+        return self._commits.submit(
             lambda at: book.settle(at, reservation, answers=answers, now=self._now(at), totals=self._totals)
         )
 
     def fail(self, reservation: Reservation) -> str:
         """Record that there is no answer; the charge stays."""
-        return self._turnstile.submit(lambda at: book.fail(at, reservation, now=self._now(at), totals=self._totals))
+        return self._commits.submit(lambda at: book.fail(at, reservation, now=self._now(at), totals=self._totals))
 
     def balance(self, dataset: str, caps: BudgetLimits, *, analyst: str) -> Balance:
         """What is spent and left."""
@@ -119,14 +119,14 @@ class Counter(ABC):
     def adopt(self, dataset: str, note: str) -> str:
         """Enter that this ledger takes over a source that another had the account of; the hash of that entry."""
         name = dataset_key(dataset)
-        return self._turnstile.submit(
+        return self._commits.submit(
             lambda at: book.append(at, "adopt", now=self._now(at), dataset=name, note=note).hash
         )
 
     def close(self) -> None:
         """Let go of the files or the connection."""
-        self._turnstile.alone(self._close)
-        self._turnstile.leave()
+        self._commits.alone(self._close)
+        self._commits.leave()
 
     def _close(self) -> None:
         with self._translated():
@@ -143,14 +143,14 @@ class Counter(ABC):
 
     def before_fork(self) -> None:
         """Let go of the files until somebody needs them; see `tacit.ledger.fork`."""
-        self._turnstile.aside(self._step_aside)
+        self._commits.aside(self._step_aside)
 
     @property
-    def _turnstile(self) -> GroupCommit[Connection]:
+    def _commits(self) -> GroupCommit[Connection]:
         """The one of this process: after a fork, those who waited in the parent do not exist."""
-        if self._turnstiles[0] != os.getpid():
-            self._turnstiles = (os.getpid(), GroupCommit(self._serve))
-        return self._turnstiles[1]
+        if self._commits_of[0] != os.getpid():
+            self._commits_of = (os.getpid(), GroupCommit(self._serve))
+        return self._commits_of[1]
 
     def _step_aside(self) -> None:
         with self._translated():
@@ -177,7 +177,7 @@ class Counter(ABC):
             with self._translated(), self._take_up().snapshot() as connection:
                 return read(connection)
 
-        return self._turnstile.alone(work)
+        return self._commits.alone(work)
 
     def _take_up(self) -> Store:
         if self._shut is not None:

@@ -48,8 +48,8 @@ def together(count: int, act: object) -> list[object]:
 
 def test_work_that_arrives_together_is_committed_together() -> None:
     batches: list[int] = []
-    turnstile = served(batches)
-    results = together(40, lambda number: turnstile.submit(lambda seven: seven * 100 + number))
+    commits = served(batches)
+    results = together(40, lambda number: commits.submit(lambda seven: seven * 100 + number))
     assert sorted(results) == [700 + number for number in range(40)]
     assert sum(batches) == 40
     assert len(batches) < 40
@@ -65,16 +65,16 @@ def test_reads_and_writes_are_done_one_after_another() -> None:
         inside.clear()
         return 1
 
-    turnstile = served([])
-    assert together(30, lambda n: turnstile.submit(busy) if n % 2 else turnstile.alone(busy)) == [1] * 30
+    commits = served([])
+    assert together(30, lambda n: commits.submit(busy) if n % 2 else commits.alone(busy)) == [1] * 30
 
 
 def test_a_refusal_reaches_the_one_who_asked() -> None:
     def refuse(_: int = 0) -> None:
         raise BudgetExceeded("too much")
 
-    turnstile = served([])
-    for ask in (turnstile.submit, turnstile.alone, apart):
+    commits = served([])
+    for ask in (commits.submit, commits.alone, apart):
         with pytest.raises(BudgetExceeded, match="too much"):
             ask(refuse)  # type: ignore[arg-type]
 
@@ -93,10 +93,10 @@ def test_after_an_interruption_nobody_is_told_that_it_worked_and_the_next_may_pa
         for ticket in batch:
             ticket.result, ticket.error = 1, None
 
-    turnstile: GroupCommit[int] = GroupCommit(serve)
+    commits: GroupCommit[int] = GroupCommit(serve)
     with pytest.raises(LedgerError, match="may or may not"):
-        turnstile.submit(lambda _: 1)
-    assert turnstile.submit(lambda _: 1) == 1
+        commits.submit(lambda _: 1)
+    assert commits.submit(lambda _: 1) == 1
 
 
 def test_what_our_own_code_stumbles_over_is_told_without_its_words(caplog: pytest.LogCaptureFixture) -> None:
@@ -110,12 +110,12 @@ def test_what_our_own_code_stumbles_over_is_told_without_its_words(caplog: pytes
 
 
 def test_work_waits_while_a_fork_is_under_way_and_is_done_afterwards() -> None:
-    turnstile, done = served([]), []
-    turnstile.submit(lambda _: 1)
+    commits, done = served([]), []
+    commits.submit(lambda _: 1)
     fork._forks.append(True)
     try:
-        turnstile.aside(lambda: done.append("aside"))
-        client = threading.Thread(target=lambda: done.append(turnstile.submit(lambda _: "worked")))
+        commits.aside(lambda: done.append("aside"))
+        client = threading.Thread(target=lambda: done.append(commits.submit(lambda _: "worked")))
         client.start()
         client.join(0.05)
         assert done == ["aside"]
@@ -126,30 +126,30 @@ def test_work_waits_while_a_fork_is_under_way_and_is_done_afterwards() -> None:
 
 
 def test_forks_amid_work_lose_nobody() -> None:
-    turnstile, stop = served([]), threading.Event()
+    commits, stop = served([]), threading.Event()
 
     def forker() -> None:
         while not stop.is_set():
             fork._forks.append(True)
-            turnstile.aside(lambda: None)
+            commits.aside(lambda: None)
             fork._forks.pop()
             time.sleep(0.005)  # nobody does nothing but fork
 
     worker = threading.Thread(target=forker)
     worker.start()
     try:
-        assert together(60, lambda number: turnstile.submit(lambda _: number) == number) == [True] * 60
+        assert together(60, lambda number: commits.submit(lambda _: number) == number) == [True] * 60
     finally:
         stop.set()
         worker.join()
 
 
 def test_work_that_nobody_waits_for_any_more_is_not_begun() -> None:
-    turnstile, begun = served([]), []
+    commits, begun = served([]), []
     held = threading.Event()
-    holder = threading.Thread(target=lambda: turnstile.alone(held.wait))
+    holder = threading.Thread(target=lambda: commits.alone(held.wait))
     holder.start()
-    while not turnstile._turn.locked():
+    while not commits._turn.locked():
         time.sleep(0.001)
     ticket_of: list[object] = []
 
@@ -158,11 +158,11 @@ def test_work_that_nobody_waits_for_any_more_is_not_begun() -> None:
 
         ticket = Ticket(alone=lambda: begun.append(1))
         ticket_of.append(ticket)
-        turnstile._queue.put(ticket)
+        commits._queue.put(ticket)
         ticket.abandoned = True  # as `wait` does on its way out of an interrupt
 
     interrupted()
     held.set()
     holder.join()
-    turnstile.alone(lambda: None)
+    commits.alone(lambda: None)
     assert begun == []
