@@ -151,5 +151,5 @@ def _from_tables(publication: NoisyTables, people: People, tried: Codes) -> Code
 
 
 def counted(hits: Bools) -> tuple[int, int]:
-    """(hits, trials)."""
+    """How many guesses were right, and how many there were."""
     return int(np.count_nonzero(hits)), hits.size

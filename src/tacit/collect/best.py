@@ -50,7 +50,7 @@ class ProtocolChoice:
 
     @property
     def protocol(self) -> Oracle:
-        """The protocol to take."""
+        """The protocol of the best option."""
         return self.best.protocol
 
     def __str__(self) -> str:

@@ -66,7 +66,7 @@ def nearest_on_simplex(values: Floats) -> Floats:
 
 
 def nothing_to_estimate() -> InvalidParameter:
-    """No report could be counted."""
+    """The error to raise where no report could be counted."""
     return InvalidParameter("there is nothing to estimate: no report could be counted", hint="collect reports first")
 
 

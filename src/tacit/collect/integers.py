@@ -14,7 +14,7 @@ def bytes_for(below: int) -> int:
 
 
 def bits_for(below: int) -> int:
-    """How many bits do."""
+    """How many bits hold every whole number in [0, below)."""
     return max(1, (below - 1).bit_length())
 
 

@@ -31,7 +31,7 @@ class Learnt:
 def learnt(protocol: Any, priors: Iterable[Number] = PRIORS) -> list[Learnt]:
     """A row for each prior. Exact for `Direct`; any other protocol is given by its bounds.
 
-    With flip p and prior x, the lectures' exercise: (1 − p) x / ((1 − p) x + p (1 − x)) after a yes.
+    With flip p and prior x: (1 − p) x / ((1 − p) x + p (1 − x)) after a yes.
     """
     rows = []
     for given in priors:

@@ -51,7 +51,7 @@ class Opener(Protocol):
     """Opens a dataset's source for these tables, or for `every` table there is. Raises PolicyError or EngineError."""
 
     def __call__(self, dataset: Dataset, tables: Sequence[TablePolicy], *, every: bool, limits: Limits) -> Engine:
-        """See above."""
+        """An engine over the source, ready to answer."""
 
 
 def opener_of(engine: str) -> Opener:

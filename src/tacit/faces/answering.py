@@ -52,10 +52,10 @@ class OpenDoor(Protocol):
     """A door where one asks or has explained."""
 
     def query(self, sql: str, parameters: Parameters = (), *, request_id: str | None = None) -> Release:
-        """The answer."""
+        """The answer to a question, paid for; see `Database.query`."""
 
     def explain(self, sql: str, parameters: Parameters = ()) -> Explanation:
-        """What it would cost."""
+        """What a question would cost, and how far off its answer may be; free."""
 
 
 def ask_or_explain(

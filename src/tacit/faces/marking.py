@@ -25,7 +25,7 @@ def marked(answer: Release, *, left: object) -> Release:
 
 
 def all_marked(batch: BatchRelease, *, left: object) -> BatchRelease:
-    """The same of a batch."""
+    """A batch on made-up rows, each answer of which says so."""
     receipt = replace(batch.receipt, entry="dummy data", guarantee="none needed: dummy data")
     return replace(
         batch,
@@ -37,5 +37,5 @@ def all_marked(batch: BatchRelease, *, left: object) -> BatchRelease:
 
 
 def no_rehearsal() -> NoReturn:
-    """Say that there are none."""
+    """Raise InvalidParameter: a server has no made-up rows to rehearse on."""
     raise InvalidParameter("a server has no made-up rows", hint="db.explain(sql) is free")

@@ -35,7 +35,7 @@ _RECORD = re.compile(rb"tacit mark 1 (\d{1,18}) ([0-9a-f]{64}) ([0-9a-f]{16})\n\
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A place in the chain."""
+    """A point of the chain: the number of an entry, and its hash."""
 
     seq: int
     hash: str

@@ -44,7 +44,7 @@ class RandomisedResponse:
 
     @classmethod
     def two_coin(cls, truth: Number = Fraction(1, 2)) -> RandomisedResponse:
-        """The lectures' protocol: the truth if the first coin shows heads, else what a fair second coin says.
+        """The protocol of two coins: the truth if the first coin shows heads, else what a fair second coin says.
 
         With a fair first coin: 3/4 of those for whom it is true say yes, 1/4 of the others, and ε = ln 3.
         """

@@ -74,7 +74,7 @@ class WeightedNoise:
 
     @property
     def variance(self) -> float:
-        """Of the sum."""
+        """The variance of the sum."""
         return math.fsum(term.weight**2 * term.noise.variance * term.count for term in self.terms)
 
     def reach(self, confidence: Number) -> float | None:

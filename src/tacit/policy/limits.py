@@ -32,7 +32,7 @@ class LimitsPolicy:
 
     @property
     def seconds(self) -> float:
-        """The time in seconds."""
+        """The timeout in seconds."""
         return self.timeout.total_seconds()
 
 

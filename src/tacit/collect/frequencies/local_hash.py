@@ -64,7 +64,7 @@ class LocalHash:
 
     @property
     def hash(self) -> LinearHash:
-        """The family of functions."""
+        """The family of hash functions that a report chooses from."""
         return LinearHash(self.domain, self.buckets)
 
     @property

@@ -27,7 +27,7 @@ class LocalLaplace:
     Sensitivity:  one report a person.
     Error:        unbiased; variance that of `Laplace`, about 2 noise² steps², whatever the number.
     Exactness:    rational scale, exact law, whole steps.
-    Reference:    Dwork, McSherry, Nissim & Smith, TCC 2006; the lectures' average salary without a curator.
+    Reference:    Dwork, McSherry, Nissim & Smith, TCC 2006, with every person a curator of one row.
     """
 
     scale: Scale

@@ -61,7 +61,7 @@ class Findings:
         return f"{self.reports:,} reports{dropped}; intervals hold with confidence {self.confidence}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """The findings as one object, ready for JSON."""
         more = {"consistent_is_biased": True} if self.is_consistent else {}
         return {
             "survey": self.survey.name,

@@ -196,7 +196,7 @@ class PostgresState:
 
     @property
     def dialect(self) -> str:
-        """As the engine's."""
+        """What sqlglot calls PostgreSQL's SQL."""
         return "postgres"
 
     def execute(self, sql: str) -> Exact:

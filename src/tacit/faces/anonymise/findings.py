@@ -80,7 +80,7 @@ def recorded_words(report: Report) -> str:
 
 
 def cost_rows(report: Report) -> list[tuple[str, str]]:
-    """What it costs."""
+    """(what, how much) of what the table lost by being made anonymous: rows, cells, size of classes."""
     utility = report.utility
     rows = [
         ("rows published", f"{utility.rows:,}"),
@@ -127,7 +127,7 @@ def risk_rows(report: Report) -> list[tuple[str, str, str]]:
 
 
 def plain_report(report: Report) -> dict[str, object]:
-    """Everything, for JSON."""
+    """A report as one JSON object: what was asked for, what it cost, and the risks that are left."""
     return {
         "guarantee": list(report.models),
         "differentially_private": False,
@@ -175,5 +175,5 @@ def audit_rows(audit: Audit) -> list[tuple[str, str]]:
 
 
 def plain_audit(audit: Audit) -> dict[str, object]:
-    """The same, for JSON."""
+    """An audit as one JSON object, with its k first."""
     return {"k": audit.k, **asdict(audit)}

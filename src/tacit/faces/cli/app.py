@@ -57,7 +57,7 @@ def demo(
     *,
     rows: Annotated[int, typer.Option("--rows", metavar="COUNT", help="How many rows each database has.")] = 1_000_000,
 ) -> None:
-    """Build two databases of a million rows, ask the lectures' questions, and leave a report with pictures."""
+    """Build two databases of a million rows, ask textbook questions, and leave a report with pictures."""
     from tacit.faces.demo.tour import run_demo
 
     run_demo(directory, rows=rows)
@@ -81,7 +81,7 @@ def top(
 DEMO = Command(
     "demo",
     demo,
-    "the lectures' questions on a million rows, with a report",
+    "textbook questions on a million rows, with a report",
     examples="""
   tacit demo
   tacit demo ~/tacit-demo --rows 200000

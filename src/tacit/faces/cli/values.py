@@ -25,7 +25,7 @@ def typed_value(text: str) -> object:
 
 
 def typed_values(texts: Sequence[str]) -> list[object]:
-    """One value for each `?`."""
+    """The values of all `?`, in the order in which they were given; see `typed_value`."""
     return [typed_value(text) for text in texts]
 
 

@@ -32,7 +32,7 @@ class DbapiConnection:
         self.closed = False
 
     def cursor(self) -> DbapiCursor:
-        """A cursor of its own."""
+        """A new cursor, which has asked nothing yet."""
         self._check_open()
         return DbapiCursor(self)
 

@@ -89,16 +89,16 @@ class TacitDialect(default.DefaultDialect):
         return "public"
 
     def get_isolation_level(self, dbapi_connection: Any) -> Any:
-        """Every question sees one state of the data."""
+        """SERIALIZABLE: every question sees one state of the data."""
         return "SERIALIZABLE"
 
     def get_default_isolation_level(self, dbapi_conn: Any) -> Any:
-        """The same."""
+        """SERIALIZABLE, which is the only level there is."""
         return "SERIALIZABLE"
 
     @reflection.cache
     def get_schema_names(self, connection: Connection, **kw: Any) -> list[str]:
-        """There is one."""
+        """`public`, the only schema: tables have no other."""
         return ["public"]
 
     @reflection.cache
@@ -108,7 +108,7 @@ class TacitDialect(default.DefaultDialect):
 
     @reflection.cache
     def get_view_names(self, connection: Connection, schema: str | None = None, **kw: Any) -> list[str]:
-        """Views are among the tables."""
+        """An empty list: views are listed among the tables."""
         return []
 
     @reflection.cache
@@ -143,15 +143,15 @@ class TacitDialect(default.DefaultDialect):
         return True
 
     def get_pk_constraint(self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any) -> Any:
-        """None is known."""
+        """No column: which of them tell rows apart is not told."""
         return {"constrained_columns": [], "name": None}
 
     def get_foreign_keys(self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any) -> Any:
-        """None is known."""
+        """An empty list: the policy's links are for joins, and not told as keys."""
         return []
 
     def get_indexes(self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any) -> Any:
-        """None is known."""
+        """An empty list: what the engine has indexed is not told."""
         return []
 
 

@@ -1,1 +1,1 @@
-"""`tacit demo`: the lectures' databases at a million rows, their questions, two attacks, and a report with pictures."""
+"""`tacit demo`: two databases of a million rows, textbook questions, two attacks, and a report with pictures."""

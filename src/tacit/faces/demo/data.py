@@ -1,4 +1,4 @@
-"""The lectures' tax office and clinic, made up row by row from hashes: the same on every machine, true of nobody."""
+"""A tax office and a clinic, made up row by row from hashes: the same on every machine, true of nobody."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from tacit.engines import run_owner_sql
 from tacit.policy import Policy, load_policy
 
-LECTURE_ROWS = (  # example 1 of the lectures; Sara Lee owes a billion
+LECTURE_ROWS = (  # example 1 of the slides that docs/explanation/corrections.md calls 000; Sara Lee owes a billion
     (1959060783, "Li Pu", 150_000, 1_000_000, 60, "1001", "Politician"),
     (1946061408, "Sara Lee", 300_000, -1_000_000_000, 72, "1001", "Rentier"),
     (2100010101, "A. B. Student", 10_000, 100_000, 40, "6732", "Time traveller"),
@@ -94,7 +94,7 @@ class DemoDataset:
 
 
 def build_tax_office(directory: Path, *, rows: int) -> DemoDataset:
-    """A row for each person: the three of the lectures, and made-up ones."""
+    """A row for each person: the three of `LECTURE_ROWS`, and made-up ones."""
     office = _office(directory, "tax", TAX_POLICY)
     run_owner_sql(
         office.policy,

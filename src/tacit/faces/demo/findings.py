@@ -39,7 +39,7 @@ class Attack:
 
 @dataclass(frozen=True, slots=True)
 class Tour:
-    """All there is to report."""
+    """All that the demo found, for its report."""
 
     rows: int
     seconds: float

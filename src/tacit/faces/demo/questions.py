@@ -1,4 +1,4 @@
-"""The lectures' questions, in DP-SELECT; beside each the SQL of its true answer, which only the owner may ask."""
+"""The questions of the demo, in DP-SELECT; beside each the SQL of its true answer, which only the owner may ask."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Question:
 TAX = (
     Question(
         "How many politicians are there?",
-        "The lectures' first arithmetic query, COUNT with a condition. One person changes it by one.",
+        "The simplest arithmetic query, COUNT with a condition. One person changes it by one.",
         "DP-SELECT 0.1 COUNT(salary) AS politicians FROM people WHERE prof = 'Politician'",
         "SELECT COUNT(salary) FROM people WHERE prof = 'Politician'",
     ),

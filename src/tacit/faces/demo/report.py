@@ -24,7 +24,7 @@ _ATTACK_KEY = (
 
 
 def report_html(tour: Tour) -> str:
-    """The whole page."""
+    """The report as one page of HTML, with its pictures inside."""
     parts = [
         _top(tour),
         "<h2>The tax office</h2><p>One row, one person. Ana may spend ε = 3.</p>",

@@ -46,7 +46,7 @@ class CalibrationRequest:
 
     @property
     def price(self) -> Loss:
-        """The whole price."""
+        """What all measurements together cost; refused unless it is above zero."""
         epsilon = rational(self.epsilon, "epsilon")
         if epsilon <= 0:
             raise InvalidParameter("epsilon must be greater than zero", hint="--epsilon 0.5")

@@ -21,7 +21,7 @@ Told = Mapping[str, Any]
 
 
 def release_of(told: Told) -> Release:
-    """An answer."""
+    """The answer that a server sent, as a release."""
     shapes = _shapes(told["shapes"])
     endless = {tuple(cell) for cell in told["endless"]}
     errors = tuple(
@@ -46,7 +46,7 @@ def release_of(told: Told) -> Release:
 
 
 def batch_of(told: Told) -> BatchRelease:
-    """The answers of a batch."""
+    """The answers of a batch that a server sent, with their one price."""
     return BatchRelease(
         answers=tuple(map(release_of, told["answers"])),
         cost=_loss(told),
@@ -85,7 +85,7 @@ def explanation_of(told: Told) -> Explanation:
 
 
 def catalogue_of(told: Told) -> Catalogue:
-    """The public schema."""
+    """The tables that may be asked about, as a server told them."""
     return Catalogue(
         told["dataset"],
         tuple(
@@ -105,7 +105,7 @@ def catalogue_of(told: Told) -> Catalogue:
 
 
 def status_of(told: Told) -> BudgetStatus:
-    """What is spent and left."""
+    """What a server says is spent and left."""
     return BudgetStatus(
         told["dataset"],
         _account("total", "total", told["total"]),

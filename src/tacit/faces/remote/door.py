@@ -70,7 +70,7 @@ class RemoteDoor:
         return _read(lambda told: tuple(map(_entry, told["entries"])), self.server.get("/v1/log"))
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections to the server that nobody uses."""
         self.server.close()
 
 

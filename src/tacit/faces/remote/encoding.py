@@ -15,7 +15,7 @@ from tacit.sql import Parameters
 
 
 def question_body(sql: str, parameters: Parameters, *, epsilon: Fraction | None, delta: Fraction | None) -> str:
-    """One question."""
+    """The JSON that asks a server one question."""
     return _json({"sql": sql, "parameters": _parameters(parameters), **_prices(epsilon=epsilon, delta=delta)})
 
 

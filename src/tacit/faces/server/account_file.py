@@ -51,16 +51,16 @@ class AccountBook:
         return self._names.get(fold(name))
 
     def owner(self, token_hash: str) -> Credentials | None:
-        """Whose token it is."""
+        """The account that has a token of this hash; None where nobody has."""
         return self._owners.get(token_hash)
 
     def with_account(self, credentials: Credentials) -> AccountBook:
-        """With this account in the place of the one of its name."""
+        """A book with this account instead of the one of its name."""
         others = self.without(credentials.name).accounts
         return AccountBook(self.secret, tuple(sorted((*others, credentials), key=lambda one: fold(one.name))))
 
     def without(self, name: str) -> AccountBook:
-        """Without that account."""
+        """A book without the account of that name, whatever its case."""
         return AccountBook(self.secret, tuple(one for one in self.accounts if fold(one.name) != fold(name)))
 
     def to_bytes(self) -> bytes:

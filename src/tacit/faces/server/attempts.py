@@ -23,7 +23,7 @@ class Attempts:
         _refuse(max(self.by_address.waiting(address), self.by_name.waiting(_named(name))))
 
     def failed(self, address: str, name: str) -> None:
-        """One more that failed."""
+        """Count an attempt that failed, for its address and for its name."""
         self.by_address.wait(address)
         self.by_name.wait(_named(name))
 

@@ -23,10 +23,10 @@ class Colleagues(Protocol):
         """How many died and were started again."""
 
     def do(self, call: CuratorCall) -> Any:
-        """What a call comes to."""
+        """Run a call, and return what the curator's method returns, or raise what it raises."""
 
     def close(self) -> None:
-        """End all of them."""
+        """End all processes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,5 +38,5 @@ class CuratorCall:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def on(self, curator: Curator) -> Any:
-        """What it comes to."""
+        """What the method of this curator returns."""
         return getattr(curator, self.method)(*self.arguments, **self.options)

@@ -52,7 +52,7 @@ class Counts:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, error: BaseException | None) -> None:
-        """One question more."""
+        """Count one question: answered, refused, or failed for reasons of ours."""
         with self.lock:
             if error is None:
                 self.answered += 1

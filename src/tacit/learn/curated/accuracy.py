@@ -104,7 +104,7 @@ def reached(learner: PlansFits, wanted: TableAccuracy) -> Reached:
 
 
 def to_bytes(reached: Reached) -> bytes:
-    """As the ledger keeps it."""
+    """The outcome as the bytes that the ledger keeps."""
     losses = [str(each.epsilon) for each in (reached.spent, reached.reserved, reached.comparing)]
     kept = {
         "weights": reached.weights.tolist(),
@@ -116,7 +116,7 @@ def to_bytes(reached: Reached) -> bytes:
 
 
 def from_bytes(body: bytes) -> Reached:
-    """What was kept."""
+    """The outcome that `to_bytes` wrote."""
     kept = json.loads(body)
     spent, reserved, comparing = (Loss(Fraction(each)) for each in kept["losses"])
     weights = np.array(kept["weights"], dtype=np.float64)

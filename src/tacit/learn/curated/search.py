@@ -46,13 +46,13 @@ class Chosen:
     learnt: Learnt
 
     def to_bytes(self) -> bytes:
-        """As the ledger keeps it."""
+        """The choice as the bytes that the ledger keeps."""
         learnt = {name: np.asarray(value).tolist() for name, value in self.learnt.items()}
         return json.dumps({"index": self.index, "right": self.right, "learnt": learnt}).encode("ascii")
 
     @classmethod
     def from_bytes(cls, body: bytes) -> Chosen:
-        """What was kept."""
+        """The choice that `to_bytes` wrote."""
         kept = json.loads(body)
         learnt = {name: np.array(value, dtype=np.float64) for name, value in kept["learnt"].items()}
         return cls(int(kept["index"]), int(kept["right"]), learnt)

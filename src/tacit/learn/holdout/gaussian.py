@@ -1,4 +1,4 @@
-"""The lectures' holdout: Thresholdout with Gaussian noise and a threshold that is never renewed, and labelled so."""
+"""Thresholdout with Gaussian noise and a threshold that is never renewed, as it is often taught; and labelled so."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class GaussianHoldout(ReusableHoldout):
     Sensitivity:  a row moves the mean by at most one part in n of the bounds' width; n is public.
     Error:        an answer from the training set may be off by the threshold and its noise.
     Exactness:    that of `ReusableHoldout`, with exact Gaussian noise.
-    Reference:    the published code beside Dwork and others, Science 2015, in the form that lectures use.
+    Reference:    the published code beside Dwork and others, Science 2015, in the form that is often taught.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class GaussianHoldout(ReusableHoldout):
 
 @dataclass(slots=True)
 class _GaussianRun:
-    """Questions one after another."""
+    """Answers questions one after another; counts down those that cost a hit."""
 
     threshold: int
     sigma: Fraction

@@ -142,7 +142,7 @@ def _asked(levels: Sequence[Level]) -> list[list[tuple[int, tuple[int, ...]]]]:
 
 
 def _row(exact: Exact, size: int) -> IntArray:
-    """The one row of sums."""
+    """The sums s0, s1, … of an answer with one row."""
     return np.array([int(exact.integers(f"s{index}")[0]) for index in range(size)], dtype=np.int64)
 
 

@@ -30,7 +30,7 @@ class ModelPrice(Protocol):
 
     @property
     def loss(self) -> Loss:
-        """What it costs."""
+        """What one fit costs."""
 
     @property
     def event(self) -> Event:

@@ -82,7 +82,7 @@ def _as_balance(lines: Mapping[tuple[Scope, str], AccountLine], charge: Charge, 
 
 
 def store(connection: Connection, changes: Changes) -> None:
-    """Write what `after` found."""
+    """Write the accounts that a charge changes, as `after` worked them out."""
     for account in changes.values():
         connection.execute(_STORE, account)
 
@@ -154,7 +154,7 @@ def window_start(at: int, span: int | None) -> int:
 
 
 def to_columns(spent: Spent) -> tuple[str, str, str | None, str]:
-    """As stored."""
+    """Epsilon, delta, rho and slack as exact texts, as a row of accounts has them."""
     rho = None if spent.rho is None else to_text(spent.rho)
     return to_text(spent.epsilon), to_text(spent.delta), rho, to_text(spent.slack)
 

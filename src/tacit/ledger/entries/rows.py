@@ -11,16 +11,16 @@ class Row(Protocol):
     """A row whose fields go by their names."""
 
     def keys(self) -> Iterable[str]:
-        """The names."""
+        """The names of the fields."""
         ...
 
     def __getitem__(self, name: str, /) -> Any:
-        """The value of one."""
+        """The value of the field of that name."""
         ...
 
 
 class Rows(Protocol):
-    """What a statement gave."""
+    """The rows that a statement returned."""
 
     def fetchone(self) -> Any:
         """The next row, or None."""
@@ -32,7 +32,7 @@ class Rows(Protocol):
 
 
 class Connection(Protocol):
-    """A connection in a transaction."""
+    """A connection to the ledger's database, inside of one transaction."""
 
     @property
     def total_changes(self) -> int:
@@ -56,5 +56,5 @@ class Store(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go."""
+        """Let go of the ledger; nothing is written after that."""
         ...

@@ -133,7 +133,7 @@ class PostgresDesk:
             yield view
 
     def close(self) -> None:
-        """Hang up."""
+        """End the connection, and let go of the mark."""
         try:
             self._server.close()
         finally:

@@ -84,7 +84,7 @@ class GeometricMoments:
 
     @property
     def steepest(self) -> float:
-        """1 / scale."""
+        """1 / scale, where E[exp(θ · noise)] ends."""
         return 1 / max(float(self.scale), _SHARPEST)
 
     def log_moment(self, theta: Floats) -> Floats:
@@ -129,7 +129,7 @@ class GaussianMoments:
 
     @property
     def steepest(self) -> float:
-        """Everywhere finite."""
+        """Infinity: E[exp(θ · noise)] is finite for every θ."""
         return math.inf
 
     def log_moment(self, theta: Floats) -> Floats:

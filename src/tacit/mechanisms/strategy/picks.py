@@ -61,7 +61,7 @@ class Sets:
         return int(self.mask.shape[0])
 
     def energies(self, chain: Chain) -> Floats:
-        """As for ranges."""
+        """Of each row the part that each level adds to the one above, as `Ranges.energies`."""
         rows, values = self.mask.shape
         padded = np.zeros((rows, chain.size))
         padded[:, :values] = self.mask
@@ -71,7 +71,7 @@ class Sets:
         return _steps(norms)
 
     def applied(self, cells: Floats, axis: int) -> Floats:
-        """As for ranges."""
+        """The rows' sums over one axis of the cells, as `Ranges.applied`."""
         sums = np.tensordot(cells, self.mask.astype(np.float64), axes=([axis], [1]))
         return np.moveaxis(sums, -1, axis)
 
@@ -85,7 +85,7 @@ def everything(values: int) -> Ranges:
 
 
 def each(values: int) -> Ranges:
-    """A row for each value."""
+    """As many rows as values, each of which counts one."""
     return Ranges(np.arange(values), np.arange(values) + 1)
 
 

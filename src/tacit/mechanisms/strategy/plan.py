@@ -88,7 +88,7 @@ class Strategy:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """What the strategy is called: identity, total, marginals, hierarchy or weighted sums."""
         if self.matrix is not None:
             return "weighted sums"
         tops = tuple(chain.levels - 1 for chain in self.chains)

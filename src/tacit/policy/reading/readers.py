@@ -62,7 +62,7 @@ def _not_whole(value: object) -> str:
 
 
 def flag(value: object, path: KeyPath) -> bool:
-    """True or false."""
+    """Read true or false; anything else is a fault of the policy."""
     if not isinstance(value, bool):
         raise Fault(f"must be true or false: it is {kind_name(value)}", path=path)
     return value

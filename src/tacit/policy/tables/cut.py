@@ -22,7 +22,7 @@ class CutShares:
     measured: date
 
     def plain(self) -> dict[str, object]:
-        """As the policy writes it."""
+        """The cut as the keys and values that a policy has."""
         return {"rows": self.rows, "units": self.units, "measured": self.measured}
 
     def text(self, today: date) -> str:

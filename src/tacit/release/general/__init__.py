@@ -1,4 +1,4 @@
-"""The lectures' general release: a small database, or a public hypothesis, that answers a whole class of queries."""
+"""General release: a small database, or a public hypothesis, that answers a whole class of counting queries."""
 
 from tacit.release.general.mwem import Mwem
 from tacit.release.general.net import NetMechanism

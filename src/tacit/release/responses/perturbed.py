@@ -66,7 +66,7 @@ class PerturbedTable:
 
     @property
     def size(self) -> Count:
-        """How many rows there are."""
+        """How many rows the table has without its padding, estimated."""
         return Count(float(len(self) - self.padding), math.sqrt(self.padding_variance))
 
     def count(self, **cells: Iterable[int]) -> Count:

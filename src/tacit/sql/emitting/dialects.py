@@ -61,7 +61,7 @@ def rows_of(table: str, columns: Sequence[str], *, dialect: str) -> str:
 
 
 def _rewritten(tree: exp.Expression, rewrites: Mapping[type, Rewrite], order: Order) -> exp.Expression:
-    """Every node after its children."""
+    """The tree with its nodes rewritten, each after its children."""
     nodes = [node for node in tree.walk() if isinstance(node, exp.Expression)]
     for node in reversed(nodes):
         rewritten: exp.Expression | None = None

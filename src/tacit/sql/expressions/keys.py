@@ -102,7 +102,7 @@ def key(node: exp.Expression, scope: Scope) -> Key:
 
 
 def _made_key(node: exp.Expression, scope: Scope) -> Key:
-    """A key that is computed."""
+    """The key of GROUP BY that an expression is, with all its values where they are public."""
     if isinstance(node, exp.Case):
         labelled = case_key(node, scope)
         if labelled is not None:

@@ -43,7 +43,7 @@ class AgentDoor:
 
     @property
     def route(self) -> Route:
-        """Where it is."""
+        """The route at which agents are served."""
         return Route(PATH, self)
 
     @asynccontextmanager

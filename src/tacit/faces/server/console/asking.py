@@ -45,7 +45,7 @@ class ShownAnswer:
 
     @property
     def covering(self) -> str:
-        """What ± means."""
+        """What ± of this answer means, in words: how often it holds, and of what."""
         return covering(self.release.covers, self.release.confidence)
 
 
@@ -59,7 +59,7 @@ class ExpectedColumn:
 
 
 async def show(console: Console, visit: Visit) -> Response:
-    """The empty editor."""
+    """The page with the editor: empty, or with the question that the address names."""
     await asyncio.to_thread(console.hub.check_policy)
     sql = visit.request.query_params.get("sql", "")[:20_000]
     return await _editor(console, visit, QuestionForm(sql or _example(console)))

@@ -65,7 +65,7 @@ class AnswerFigure:
 
     @property
     def band(self) -> str:
-        """The outline of the band."""
+        """The outline of the band between lows and highs, as SVG wants it, in the same box."""
         upper = [f"{100 * point.x:.3f},{100 * point.high:.3f}" for point in self.points]
         lower = [f"{100 * point.x:.3f},{100 * point.low:.3f}" for point in reversed(self.points)]
         return " ".join([*upper, *lower])

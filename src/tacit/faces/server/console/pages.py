@@ -84,7 +84,7 @@ class PageMaker:
     def page(
         self, template: str, *, visitor: Visitor | None, dataset: str, status: int = 200, **content: object
     ) -> Response:
-        """A whole page."""
+        """A page as a response: the template with what every page shows around it."""
         more = _more(content.pop("surveys_nav", False))
         nav = () if visitor is None else (*_NAV[visitor.role], *more)
         text = self._made.get_template(template).render(visitor=visitor, dataset=dataset, nav=nav, **content)

@@ -54,7 +54,7 @@ class PolicyPreview:
 
 
 async def show(console: Console, visit: Visit) -> Response:
-    """The file as it is."""
+    """The page with the policy's file as it is on the disk."""
     path = _file(console)
     return _page(console, visit, text=read_text(path), seen=_digest(read_text(path)))
 

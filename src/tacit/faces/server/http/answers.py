@@ -22,7 +22,7 @@ def release_body(answer: Release | BatchRelease | Explanation) -> dict[str, obje
 
 
 def explanation_body(explanation: Explanation) -> dict[str, object]:
-    """An explanation as JSON."""
+    """An explanation as what becomes JSON."""
     return {
         "bounding": explanation.bounding,
         "confidence": float(explanation.confidence),

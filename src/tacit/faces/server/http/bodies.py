@@ -51,13 +51,13 @@ def read_json(content: bytes) -> dict[str, object]:
 
 
 def asked(body: Mapping[str, object]) -> QuestionBody:
-    """One question."""
+    """The question in a body. Raises InvalidParameter where it holds anything else."""
     _only(body, "sql", "parameters", "epsilon", "delta")
     return QuestionBody(_sql(body), _parameters(body), _epsilon(body), _delta(body))
 
 
 def asked_together(body: Mapping[str, object]) -> AskedTogether:
-    """A batch."""
+    """The batch in a body. Raises InvalidParameter where it holds anything else."""
     _only(body, "questions", "epsilon", "within", "delta", "fresh")
     questions = body.get("questions")
     if not isinstance(questions, list) or not questions:

@@ -33,13 +33,13 @@ class Acceptor:
         self._task = asyncio.create_task(self._accept())
 
     def close(self) -> None:
-        """Take no more."""
+        """Accept no more connections, and drop those that are still starting."""
         self._task.cancel()
         for task in self._starting:
             task.cancel()
 
     async def wait_closed(self) -> None:
-        """Until no more are taken."""
+        """Wait until nothing is accepted or starting any more."""
         await asyncio.gather(self._task, *self._starting, return_exceptions=True)
 
     async def _accept(self) -> None:

@@ -16,7 +16,7 @@ class Metrics:
         self._lock = threading.Lock()
 
     def note(self, route: str, status: int) -> None:
-        """One request more."""
+        """Count one request."""
         with self._lock:
             self._requests[route, status] += 1
 

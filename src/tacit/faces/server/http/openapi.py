@@ -177,7 +177,7 @@ ROUTES = (
 
 
 def document() -> dict[str, object]:
-    """The whole document."""
+    """The description of the HTTP door as OpenAPI 3.1, ready for JSON."""
     paths: dict[str, dict[str, object]] = {}
     for route in ROUTES:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)

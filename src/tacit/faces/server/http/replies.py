@@ -75,7 +75,7 @@ def code_of(error: TacitError) -> str:
 
 
 def schema_body(known: Catalogue) -> dict[str, object]:
-    """The public schema."""
+    """The public schema as what becomes JSON: tables, what they hide, and their columns."""
     return {
         "dataset": known.dataset,
         "tables": [

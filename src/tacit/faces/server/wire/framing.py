@@ -72,11 +72,11 @@ class Outbox:
         self._size = 0
 
     def put(self, kind: bytes, body: bytes = b"") -> None:
-        """One message."""
+        """Add one message, by its letter and content."""
         self.raw(kind + struct.pack("!I", len(body) + 4) + body)
 
     def raw(self, content: bytes) -> None:
-        """Whole messages, as they are."""
+        """Add whole messages as they are."""
         self._parts.append(content)
         self._size += len(content)
 
@@ -118,7 +118,7 @@ class Fields:
         return self._number("!i", 4)
 
     def octets(self, count: int) -> bytes:
-        """So many octets."""
+        """The next `count` octets."""
         if count < 0 or self._at + count > len(self._body):
             raise CutOff("insufficient data left in message")
         self._at += count

@@ -60,7 +60,7 @@ NO_DATA = b"n\0\0\0\4"
 
 
 def message(kind: bytes, body: bytes) -> bytes:
-    """A whole message."""
+    """A message of the wire: its letter, its length and its content."""
     return kind + struct.pack("!I", len(body) + 4) + body
 
 
@@ -91,7 +91,7 @@ def data_row(row: Sequence[object], types: Sequence[int], binary: Sequence[bool]
 
 
 def complete(tag: str, count: int) -> bytes:
-    """CommandComplete."""
+    """CommandComplete with the tag, which may say how many rows there were."""
     return message(b"C", text(tag.format(count)))
 
 
@@ -101,5 +101,5 @@ def word(tag: str, **more: object) -> Outcome:
 
 
 def table(tag: str, names: Sequence[str], rows: Cells) -> Outcome:
-    """An outcome of texts."""
+    """An outcome whose columns, all of them text, have these names."""
     return Outcome(tag, tuple(WireColumn(name, oids.TEXT) for name in names), rows)

@@ -31,7 +31,7 @@ class Transaction:
             raise WireFault("25P02", "current transaction is aborted, commands ignored until end of transaction block")
 
     def begin(self, settings: dict[str, str]) -> None:
-        """A block begins."""
+        """Begin a block, and remember the settings it began with; inside of one nothing changes."""
         if self.status == "I":
             self.status, self.before = "T", dict(settings)
 
@@ -41,7 +41,7 @@ class Transaction:
             self.status = "E"
 
     def end(self) -> None:
-        """The block is over."""
+        """End the block, and forget its savepoints and settings."""
         self.status, self.savepoints, self.before, self.local = "I", [], None, None
 
     def need(self, what: str) -> None:

@@ -171,7 +171,7 @@ _SLOTS: dict[type, Callable[[Any], dict[str, Any]]] = {  # by the names that `Wa
 
 
 def _slots(model: object) -> dict[str, Any]:
-    """The numbers of a model."""
+    """The parameters of a model by name, such as k of KAnonymity."""
     numbers = _SLOTS.get(type(model))
     if numbers is None:
         kind = model.__name__ if isinstance(model, type) else type(model).__name__

@@ -17,13 +17,13 @@ ANY = "*"
 
 
 class Hierarchy(Protocol):
-    """A column's coarser values."""
+    """How the values of a column are made coarser, level by level."""
 
     def levels(self, values: Sequence[object], column: str) -> list[list[str]]:
         """Of each level above the values themselves, the label of each value; the finest first, without `*`."""
 
     def ordered(self, values: Sequence[object]) -> list[int] | None:
-        """The places of `values` in an order that keeps groups together; None where their own order does."""
+        """The indices of `values` in an order that keeps groups together; None where their own order does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,14 +169,14 @@ class Order:
             raise InvalidParameter("an order names each category once")
 
     def levels(self, values: Sequence[object], column: str) -> list[list[str]]:
-        """No groups of its own."""
+        """No levels: intervals make it coarser. Raises InvalidParameter where a value is not in the order."""
         missing = sum(str(value) not in self.names for value in values)
         if missing:
             raise InvalidParameter(f"{column}: {missing} of its {len(values)} values are not in its order")
         return []
 
     def ordered(self, values: Sequence[object]) -> list[int]:
-        """As named."""
+        """The indices of `values` in the order in which the names stand."""
         rank = {name: index for index, name in enumerate(self.names)}
         return sorted(range(len(values)), key=lambda index: rank.get(str(values[index]), -1))
 

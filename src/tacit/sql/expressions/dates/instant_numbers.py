@@ -59,7 +59,7 @@ def part_name(written: str) -> str:
 
 
 def part(instant: Instant, name: str) -> g.Grid:
-    """A part of a moment."""
+    """A part of a moment, such as its year or its hour, as a number."""
     build = PARTS.get(name)
     if build is None:
         raise QueryRefused(f"{name[:20]} is refused of a date", hint=f"the parts are {', '.join(PARTS)}")

@@ -178,7 +178,7 @@ def as_timestamp(instant: Instant) -> Instant:
 
 
 def seconds_of(instant: Instant) -> g.Grid:
-    """Its seconds since 1970."""
+    """The seconds from 1970 to a moment; to midnight, where it is a day."""
     return as_timestamp(instant).grid
 
 
@@ -337,7 +337,7 @@ def alike(parts: Sequence[Instant]) -> list[Instant]:
 
 
 def first_of(parts: Sequence[Instant]) -> Instant:
-    """COALESCE(…)."""
+    """COALESCE of moments: the first that is not NULL, with the ends of all."""
     parts = alike(parts)
     sql = exp.Coalesce(this=parts[0].sql, expressions=[part.sql for part in parts[1:]])
     return replace(_either(parts, sql), nullable=all(part.nullable for part in parts))

@@ -73,7 +73,7 @@ def qualified(tree: exp.Select) -> exp.Select:
 
 @dataclass(slots=True)
 class _Naming:
-    """Renames one tree."""
+    """Gives every source of a tree an alias of its own, and its columns with it."""
 
     count: int = 0
 

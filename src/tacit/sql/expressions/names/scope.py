@@ -319,7 +319,7 @@ def chain(node: exp.Expression) -> list[exp.Expression]:
 
 
 def bare(node: exp.Expression) -> exp.Expression:
-    """Without the parentheses around it."""
+    """The expression without the parentheses around it."""
     while isinstance(node, exp.Paren):
         node = node.this
     return node

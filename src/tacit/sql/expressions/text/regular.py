@@ -62,14 +62,14 @@ class Anchor:
 
 @dataclass(frozen=True)
 class InTurn:
-    """Parts one after another."""
+    """A node whose parts match one after another."""
 
     parts: tuple[Node, ...]
 
 
 @dataclass(frozen=True)
 class Either:
-    """One of several."""
+    """A node that matches in any of several ways: a|b."""
 
     ways: tuple[Node, ...]
 
@@ -100,7 +100,7 @@ _SIMILAR: dict[str, Node] = {"%": Repeat(EVERY, 0, None), "_": EVERY}
 
 @dataclass(frozen=True)
 class Pattern:
-    """A pattern that was read."""
+    """A regular expression as a tree of nodes."""
 
     node: Node
 

@@ -25,7 +25,7 @@ _NUMERIC = {ColumnType.INTEGER, ColumnType.NUMBER}
 
 
 def member(node: exp.Expression, asker: Asker) -> exp.Expression:
-    """The condition, rebuilt."""
+    """EXISTS or IN, rebuilt: only rows that suit the row outside are looked at."""
     return _exists(_select(node.this, "EXISTS"), asker) if isinstance(node, exp.Exists) else _in(node, asker)
 
 

@@ -56,7 +56,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What columns are made from."""
+    """Makes the columns of a subquery from those that it reads."""
 
     scope: Scope
     relation: Relation
@@ -296,5 +296,5 @@ def _one_value(name: str, grid: Grid, kind: ColumnType) -> ColumnPolicy:
 
 
 def folded(owner: Owner) -> Owner:
-    """As keys name it."""
+    """The owner with both names folded, as keys have them."""
     return Owner(fold(owner.table), fold(owner.column))

@@ -61,7 +61,7 @@ class CountedSchema(dict[str, Mapping[str, str]]):
         return self
 
     def most(self, fan: Fan) -> int:
-        """How many rows that is."""
+        """How many rows of a public table agree in these columns at most, counted over it."""
         return self.number(fan.query())
 
     def number(self, query: exp.Select) -> int:

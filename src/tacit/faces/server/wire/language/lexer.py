@@ -17,7 +17,7 @@ _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7
 
 
 class Lexeme(Enum):
-    """What a token is."""
+    """The kinds of tokens that PostgreSQL's language has."""
 
     WORD = "word"
     QUOTED = "quoted identifier"

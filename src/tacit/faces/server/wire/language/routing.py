@@ -109,7 +109,7 @@ def _relation(tokens: tuple[Token, ...], index: int) -> tuple[NamedRelation | No
 
 
 def _named_subqueries(statement: Lexed) -> Iterator[NamedRelation]:
-    """The names that WITH gives."""
+    """The names that WITH gives to subqueries, as relations without a schema."""
     tokens = statement.tokens
     if not any(token.says("with") for token in tokens):
         return
