@@ -37,7 +37,7 @@ $(SYSTEM): scripts/system_packages.sh | $(BIN)/python
 	@scripts/system_packages.sh
 	@touch $@
 
-demo: $(BARE) ## set up, and ask the lectures' questions of a million rows
+demo: $(BARE) ## set up, and ask textbook questions of a million rows
 	@$(BIN)/tacit demo
 
 tour: $(BARE) ## a short tour of the mechanisms
