@@ -181,7 +181,7 @@ def _small(report: Report) -> None:
 def _many_groups(report: Report) -> None:
     """Noise for a million groups with private keys."""
     count = report.share(1_000_000)
-    report.section("Many groups", f"{count:,} private keys noised, thresholded and sorted")
+    report.section("Many groups", f"{count:,} private keys made noisy, thresholded and sorted")
     schema = {"trips": {"user_id": "BIGINT", "age": "INTEGER", "city": "VARCHAR", "amount": "DOUBLE"}}
     policy = _policy("row", "auto")
     bound = bind(parse("DP-SELECT 1 DELTA 1e-6 city, COUNT(*) FROM trips GROUP BY city"), policy, schema=schema)

@@ -16,7 +16,7 @@ from conformance.sql_questions import Rng, question
 from conformance.sql_sources import over_another_source, pivoted
 from conformance.sql_tables import COLUMNS, PLAIN, Table, random_table
 from tacit.curator.measuring.bias import cell_counts, excess_totals, level_scores
-from tacit.curator.measuring.measure import KeyTuple, encoded, listed  # what is looked at is what is noised
+from tacit.curator.measuring.measure import KeyTuple, encoded, listed  # what is looked at is what gets noise
 from tacit.curator.measuring.ranks import quantile_scores
 from tacit.engines import Exact
 from tacit.engines.columns import readable

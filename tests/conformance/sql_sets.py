@@ -150,7 +150,7 @@ def check_sets(
 
 
 def _check_strategy(joint: Joint, table: Table, connection: duckdb.DuckDBPyConnection) -> None:
-    """What is noised are the bars of the strategy's parts: all of them together cost no more than the piece."""
+    """What gets noise are the bars of the strategy's parts: all of them together cost no more than the piece."""
     whole, *others, _ = _read(joint.plan, table, connection)
     before = histograms(joint, whole[0])
     for without in others:

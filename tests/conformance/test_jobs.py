@@ -1,4 +1,4 @@
-"""Every kind of job, audited whole by the product's own auditor: charged, read, noised and shown, on two neighbours.
+"""Every kind of job, audited whole by the product's own auditor: charged, read, noisy and shown, on two neighbours.
 
 A claim is broken wrongly with probability 1e-3 a job, and sources are seeded. So few answers certify little of an
 honest job; noise that repeats itself is caught in every one of them.

@@ -94,7 +94,7 @@ def _a_tenth_less(patch: pytest.MonkeyPatch) -> None:
 
 
 def _one_group_fewer(patch: pytest.MonkeyPatch) -> None:
-    """The cells of a workload are noised as if a unit could be in one of them only."""
+    """The cells of a workload get noise as if a unit could be in one of them only."""
     made = batch_pieces.plan
 
     def planned(bound, policy, **more):

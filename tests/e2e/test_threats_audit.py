@@ -4,8 +4,8 @@ Two neighbouring tables are read by the engine, each once; what a stranger sees 
 fixed beforehand is counted on either side, and Clopper and Pearson's bounds certify an epsilon from below: above the
 epsilon that was typed with probability at most 1e-6 a case. Every case has its faults, which must be noticed.
 
-Many answers are made in one pass: each exact row is copied under a further key, the number of the run. Groups are
-noised independently of each other, so each run is an answer of its own; the first test holds this to the curator's.
+Many answers are made in one pass: each exact row is copied under a further key, the number of the run. Groups get their
+noise independently of each other, so each run is an answer of its own; the first test holds this to the curator's.
 """
 
 from __future__ import annotations

@@ -93,14 +93,14 @@ def test_b5_a_half_step_is_rounded_up_into_the_sensitivity():
     assert total.l1 * total.step == Fraction(7, 2)
 
 
-def test_b6_a_sum_without_bounds_is_refused_and_never_unnoised():
+def test_b6_a_sum_without_bounds_is_refused_and_never_exact():
     over = table_of(["1"], columns=[ColumnPolicy("x")])
     for call in ("SUM(x)", "AVG(x)", "VAR_POP(x)", "MEDIAN(x)", "MAX(x)", "SUM(x + 1)"):
         with pytest.raises(UnboundedColumn):
             over.plan(f"DP-SELECT 1 {call} FROM t")
 
 
-def test_b7_an_average_is_two_noised_numbers_and_never_the_true_count():
+def test_b7_an_average_is_two_noisy_numbers_and_never_the_true_count():
     made = table_of(["1", "2"]).plan("DP-SELECT 1 AVG(x) FROM t")
     assert len(made.measurements) == 2
     assert all(m.share > 0 for m in made.measurements)
@@ -174,7 +174,7 @@ def test_c2_null_replaced_by_text_that_means_nan_is_refused():
         table_of(["NULL"]).plan("DP-SELECT 1 SUM(COALESCE(x, 'nan')) FROM t")
 
 
-def test_c3_c4_every_count_is_noised_even_where_it_looks_public():
+def test_c3_c4_every_count_gets_noise_even_where_it_looks_public():
     over = table_of(["1"] * 15)
     for text in (
         "COUNT(x)",

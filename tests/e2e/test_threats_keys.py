@@ -45,12 +45,12 @@ def test_h3_every_listed_key_is_returned_in_the_order_of_the_list(curator):
 
 
 @pytest.mark.parametrize("text", ["ORDER BY weight", "ORDER BY city", "ORDER BY age + 1", "ORDER BY random()"])
-def test_h4_ordering_by_what_was_not_noised_is_refused(curator, text):
+def test_h4_ordering_by_what_got_no_noise_is_refused(curator, text):
     with pytest.raises(QueryRefused):
         curator.ask(f"DP-SELECT 1 dept, COUNT(*) FROM visits GROUP BY dept {text}", session=ANA)
 
 
-def test_h4_ordering_and_limits_act_on_the_noised_values(curator):
+def test_h4_ordering_and_limits_act_on_the_noisy_values(curator):
     plain = curator.ask("DP-SELECT 1 dept, COUNT(*) AS n FROM visits GROUP BY dept", session=ANA)
     ordered = curator.ask("DP-SELECT 1 dept, COUNT(*) AS n FROM visits GROUP BY dept ORDER BY n DESC", session=ANA)
     assert ordered.reused  # the same noise in another order: nothing was read
@@ -99,7 +99,7 @@ def test_h7_an_expression_that_encodes_a_cell_is_private_and_the_unit_is_no_key(
             over.plan(f"DP-SELECT 1 DELTA 1e-6 {text}, COUNT(*) FROM visits GROUP BY 1")
 
 
-def test_h8_having_sees_the_noised_count_and_not_the_true_one(monkeypatch, tmp_path):
+def test_h8_having_sees_the_noisy_count_and_not_the_true_one(monkeypatch, tmp_path):
     over = clinic(unit="row", max_groups=1, max_rows=1)
     kept = {
         len(

@@ -1,4 +1,4 @@
-"""Arithmetic over noised numbers: the interval that is carried along holds the truth."""
+"""Arithmetic over noisy numbers: the interval that is carried along holds the truth."""
 
 from __future__ import annotations
 

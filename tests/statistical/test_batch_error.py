@@ -151,7 +151,7 @@ def differencing():
     return joint, *cells
 
 
-def noised(joint, noise, cells, trials, seed):
+def noisy(joint, noise, cells, trials, seed):
     """Every part of the strategy, many times over: (trial, bar)."""
     source, chains = Seeded(seed), joint.noise.strategy.chains
     parts = []
@@ -184,8 +184,8 @@ def proven_epsilon(inside, outside, threshold):
 
 
 def audited(joint, noise, without, with_target, statistic):
-    inside = statistic(noised(joint, noise, with_target, TRIALS, seed=5))
-    outside = statistic(noised(joint, noise, without, TRIALS, seed=6))
+    inside = statistic(noisy(joint, noise, with_target, TRIALS, seed=5))
+    outside = statistic(noisy(joint, noise, without, TRIALS, seed=6))
     return max(proven_epsilon(inside, outside, threshold) for threshold in np.quantile(outside, [0.5, 0.7, 0.9, 0.97]))
 
 
@@ -195,7 +195,7 @@ def test_six_differencing_questions_give_the_bayes_attacker_no_more_than_epsilon
     def bayes(seen):
         return np.round(log_ratios(joint, seen, without, with_target), 9)
 
-    ratios = bayes(noised(joint, joint.noise, with_target, 10_000, seed=7))
+    ratios = bayes(noisy(joint, joint.noise, with_target, 10_000, seed=7))
     assert np.abs(ratios).max() <= 1 + 1e-9  # no single outcome is worth more than ε
     found = audited(joint, joint.noise, without, with_target, bayes)
     assert found <= 1
@@ -214,7 +214,7 @@ def test_the_difference_of_two_answers_is_worth_no_more_either(differencing):
     strategy = joint.noise.strategy
     shapes = [bars(strategy.chains, part.levels) for part in strategy.parts]
     ends = np.cumsum([0, *(math.prod(shape) for shape in shapes)])
-    weights = np.zeros(ends[-1])  # weights: the difference is linear in the noised bars, so ask for each bar's share
+    weights = np.zeros(ends[-1])  # weights: the difference is linear in the noisy bars, so ask for each bar's share
     for place in range(ends[-1]):
         unit = np.zeros(ends[-1], dtype=np.int64)
         unit[place] = 1_000

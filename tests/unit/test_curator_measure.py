@@ -1,4 +1,4 @@
-"""Exact columns in, noised columns out: which groups, in which order, and what a threshold lets through."""
+"""Exact columns in, noisy columns out: which groups, in which order, and what a threshold lets through."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_the_same_key_as_a_double_and_as_a_decimal_is_one_key():
         assert noisy.columns[0].numbers.tolist() == [5, 6]
 
 
-def test_noised_columns_read_back_as_they_were():
+def test_noisy_columns_read_back_as_they_were():
     columns = (
         NoisyColumn("a", Fraction(1, 300), numbers=np.array([1, -(2**62)], dtype=np.int64)),
         NoisyColumn("b", Fraction(1), values=np.array([0.1, -3.5])),

@@ -136,7 +136,7 @@ def test_noise_that_64_bits_do_not_hold_is_refused_for_numbers_of_64_bits(noise)
 
 
 @pytest.mark.parametrize("cell", [1.0, True, None, "1", Fraction(1), np.int64(1)], ids=repr)
-def test_only_whole_numbers_are_noised(cell):
+def test_only_whole_numbers_get_noise(cell):
     with pytest.raises(InvalidParameter, match="whole numbers"):
         wide_numbers(whole(1, cell))
 

@@ -91,21 +91,21 @@ def test_the_variance_of_each_answer_is_that_of_least_squares(block):
 def test_the_estimate_is_the_weighted_least_squares_solution():
     noise = StrategyNoise.laplace(MIXED, Fraction(5))
     histogram = np.arange(21).reshape(7, 3)
-    noised = noise.release(histogram, Seeded(1))
+    noisy = noise.release(histogram, Seeded(1))
     matrix, parts = matrix_of(MIXED)
     roots = np.sqrt(1 / np.array(noise.variances)[parts])
-    flat_answers = np.concatenate([values.ravel() for values in noised])
+    flat_answers = np.concatenate([values.ravel() for values in noisy])
     expected = np.linalg.lstsq(matrix * roots[:, None], flat_answers * roots, rcond=None)[0]
-    assert noise.cells(noised).ravel() == pytest.approx(expected.reshape(8, 3)[:7].ravel())
+    assert noise.cells(noisy).ravel() == pytest.approx(expected.reshape(8, 3)[:7].ravel())
 
 
 def test_what_no_part_measures_is_left_at_its_least_norm():
     strategy = Strategy((flat(4), flat(2)), (Part((1, 0), HALF), Part((0, 1), HALF)))
     noise = StrategyNoise.laplace(strategy, Fraction(1))
-    noised = noise.release(np.arange(8).reshape(4, 2), Seeded(2))
+    noisy = noise.release(np.arange(8).reshape(4, 2), Seeded(2))
     matrix, _ = matrix_of(strategy)
-    answers = np.concatenate([values.ravel() for values in noised])
-    assert noise.cells(noised).ravel() == pytest.approx(np.linalg.pinv(matrix) @ answers)
+    answers = np.concatenate([values.ravel() for values in noisy])
+    assert noise.cells(noisy).ravel() == pytest.approx(np.linalg.pinv(matrix) @ answers)
 
 
 def test_every_part_adds_up_the_same_whole_numbers():
