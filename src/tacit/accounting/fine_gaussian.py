@@ -199,7 +199,7 @@ def _cells(rounds: Rounds, step: float, *, lost: float) -> _Cells:
 
 
 def _dots(first: int, size: int, step: float) -> Floats:
-    """So many losses of the grid."""
+    """The `size` losses of the grid from number `first` on."""
     return np.arange(first, first + size, dtype=np.float64) * step
 
 

@@ -36,14 +36,14 @@ def grid_step(losses: Mapping[Loss, int], sampled: Mapping[Sampled, int] = Mappi
 
 
 def response_profile(loss: Loss, step: float) -> Profile:
-    """That of randomised response which confesses with probability delta: the worst (epsilon, delta) mechanism."""
+    """The profile of randomised response confessing with probability delta: the worst (epsilon, delta) mechanism."""
     units = loss.epsilon / Fraction(step)
     dots = sorted({sign * edge for sign in (-1, 1) for edge in (math.floor(units), math.ceil(units))})
     return [(dot, _response(loss, dot * step)) for dot in dots]
 
 
 def sampled_profiles(loss: Loss, probability: Fraction, *, step: float) -> tuple[Profile, Profile]:
-    """Those of that randomised response on a Poisson sample: for a unit that is removed, and for one that is added.
+    """The profiles of `response_profile` on a Poisson sample: for a unit that is removed, and for one that is added.
 
     With (P, Q) its pair and q the chance to be kept, a removed unit has the pair (q P + (1 − q) Q, Q), and at a = e^t
 

@@ -32,7 +32,7 @@ class Links:
     p_value: float
 
     def result(self, against: str) -> AttackResult:
-        """The same, as the result of an attack."""
+        """The links as the result of an attack: how many rows of the smaller table were linked."""
         hits, trials = len(self.pairs), min(self.rows)
         return AttackResult(
             attack="linkage", against=against, success=hits / trials, low=at_least(hits, trials, level=0.025),

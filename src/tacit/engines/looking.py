@@ -162,7 +162,7 @@ def _dialect(connection: duckdb.DuckDBPyConnection, files: TableFiles) -> TextFo
 
 
 def _told(form: TextFormat, files: TableFiles) -> TextFormat:
-    """Without a delimiter that is the usual one."""
+    """The format, without a delimiter that is the usual one."""
     usual = "\t" if ".tsv" in files.location.lower() else ","
     return _with(form, delimiter=None) if form.delimiter == usual else form
 

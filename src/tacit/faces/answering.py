@@ -39,7 +39,7 @@ class KeepsAccounts(Protocol):
     def explain_batch(
         self, questions: Sequence[Question], *, session: Session, **price: Unpack[BatchPrice]
     ) -> Explanation:
-        """The same of several questions for one price."""
+        """What several questions would cost together; free."""
 
     def status(self, analyst: str) -> BudgetStatus:
         """What is spent and left."""

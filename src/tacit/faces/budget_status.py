@@ -25,7 +25,7 @@ class Account:
 
     @classmethod
     def of(cls, name: str, kind: str, *, line: AccountLine) -> Account:
-        """From a line of the ledger's balance, in the currency of its cap."""
+        """An account from a line of the ledger's balance, in the currency of its cap."""
         spent: Cap = Budget(line.spent.epsilon, line.spent.delta)
         if isinstance(line.cap, Zcdp):
             spent = Zcdp(line.spent.rho if line.spent.rho is not None else line.cap.rho, line.spent.slack)

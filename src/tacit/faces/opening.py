@@ -50,14 +50,14 @@ class Rehearsal:
     def ask(
         self, text: str, parameters: Parameters = (), *, session: Session, request_id: str | None = None
     ) -> Release | Explanation:
-        """As a curator does, on a ledger that is thrown away."""
+        """What a curator answers, on a ledger that is thrown away."""
         with self._curator() as curator:
             return curator.ask(text, parameters, session=session, request_id=request_id)
 
     def batch(
         self, questions: Sequence[Question], *, session: Session, **options: Unpack[BatchOptions]
     ) -> BatchRelease:
-        """As a curator does, on a ledger that is thrown away."""
+        """What a curator answers to a batch, on a ledger that is thrown away."""
         with self._curator() as curator:
             return curator.batch(questions, session=session, **options)
 

@@ -190,7 +190,7 @@ def labels_of(truth: NDArray[Any], declared: Sequence[Any] | None) -> tuple[NDAr
 
 
 def two_labels_of(truth: NDArray[Any], declared: Sequence[Any] | None) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The same where there are two: those that were declared, else the two that occur."""
+    """The two classes, and the number of each row's: those that were declared, else the two that occur."""
     if declared is not None:
         classes = np.asarray(list(declared))
         if classes.size != 2 or classes[0] == classes[1]:

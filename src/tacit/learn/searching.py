@@ -155,7 +155,7 @@ def plan_search(loss: Loss, chance: Fraction, candidates: Sequence[SumsLearner],
 def plan_table_search(
     loss: Loss, chance: Fraction, candidates: Sequence[SumsLearner], *, studied: Studied, times: int
 ) -> SearchPlan:
-    """The same where every run is fitted to all rows and scored on all of them: the two of them cost a run's price.
+    """A search where every run is fitted to all rows and scored on all of them: both together cost a run's price.
 
     `times` rows are the most by which neighbours differ in a score, which counts rows.
     """

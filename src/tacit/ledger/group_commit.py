@@ -158,7 +158,7 @@ class GroupCommit(Generic[C]):
 
 
 class _Crowd(Generic[C]):
-    """Those who are served together."""
+    """The callers that one commit serves together."""
 
     def __init__(self, queue: SimpleQueue[Ticket[C] | None]) -> None:
         self._queue = queue

@@ -56,12 +56,12 @@ class Inquiry:
             )
 
     def to_text(self) -> str:
-        """As stored: JSON in ASCII."""
+        """The inquiry as the ledger stores it: JSON in ASCII."""
         return self._text
 
     @classmethod
     def from_text(cls, text: str) -> Inquiry:
-        """As it was before it was stored."""
+        """The inquiry that `to_text` wrote."""
         return cls(**{name: tuple(values) for name, values in json.loads(text).items()})
 
 

@@ -127,7 +127,7 @@ class AboveThreshold:
         return self.hits if self.renews else 1
 
     def _prices(self, sensitivity: Number) -> tuple[Fraction, Fraction]:
-        """Of one noisy threshold, and of one hit."""
+        """The prices of one noisy threshold, and of one hit."""
         moved = movement(sensitivity)
         return moved / self.threshold_scale, moved * (1 if self.monotone else 2) / self.query_scale
 

@@ -57,7 +57,7 @@ class AddedNoise(Hashable, Protocol):
 
     @property
     def variance(self) -> float:
-        """Of the noise on each value, in steps²."""
+        """The variance of the noise on each value, in steps²."""
         ...
 
     def event(self, sensitivity: Number) -> Event:

@@ -75,7 +75,7 @@ class Publishable(Protocol[T]):
 
     @property
     def request_id(self) -> str | None:
-        """The same for the same request made twice."""
+        """The id that its maker gave the request: the same when it is made twice."""
 
     def plan(self, policy: Policy, engine: Engine) -> PricedPlan[T]:
         """What would be counted and paid. Free; raises QueryRefused."""

@@ -47,7 +47,7 @@ class Support:
         return Estimate(values, self._errors(values, n) / gap, self._sampled(spoken, n) / gap, n, dropped=tally.dropped)
 
     def _errors(self, values: Floats, n: int) -> Floats:
-        """Of these very people: the coins' part, at the estimated shares held inside [0, 1]."""
+        """The errors for these very people: the coins' part, at the estimated shares held inside [0, 1]."""
         own, other = float(self.own), float(self.other)
         share = np.clip(values, 0, 1)
         coins = share * own * (1 - own) + (1 - share) * other * (1 - other)
@@ -55,7 +55,7 @@ class Support:
         return errors
 
     def _sampled(self, spoken: Floats, n: int) -> Floats:
-        """Of a population: reports are then independent with one chance, which `spoken` estimates."""
+        """The errors for a population: reports are then independent with one chance, which `spoken` estimates."""
         chance = np.clip(spoken, float(self.other), float(self.own))
         errors: Floats = np.sqrt(chance * (1 - chance) / max(1, n - 1))
         return errors

@@ -46,7 +46,7 @@ def outlook(survey: Survey, *, people: int = 1000) -> Outlook:
 
 
 def _deviation(support: Support, people: int) -> float:
-    """Of an estimated share of one half, the people being a sample: coins and sampling together."""
+    """The deviation of an estimated share of one half, the people being a sample: coins and sampling together."""
     own, other = float(support.own), float(support.other)
     spoken = (own + other) / 2
     return float((spoken * (1 - spoken) / max(1, people)) ** 0.5 / (own - other))

@@ -41,7 +41,7 @@ class HeldTable:
 
 @dataclass(frozen=True, slots=True)
 class CodedTable:
-    """The same, of many rows and few values: of each column a list of values, and of each cell its index in that."""
+    """A held table of many rows and few values: of each column a list of values, and of each cell its index in that."""
 
     name: str
     columns: tuple[tuple[str, str], ...]

@@ -233,7 +233,7 @@ def changes(result: Calibration, policy: Policy) -> list[Change]:
 
 
 def _cut(item: Measured) -> CutShares:
-    """As of today: the shares are of the bounds that the policy has now."""
+    """The shares that bounds cut, dated today: they are of the bounds that the policy has now."""
     rows, units = item.value if isinstance(item.value, tuple) else (0, 0)
     return CutShares(Fraction(rows), Fraction(units), datetime.now(UTC).date())
 

@@ -66,7 +66,7 @@ def examine(path: Path) -> Checked:
 
 
 def examine_text(text: str, path: Path) -> Checked:
-    """The same of a text that is to become the file."""
+    """What `examine` would say of the policy, were this text its file."""
     policy, errors = read_policy(text, path.absolute().parent, name=path.name)
     if policy is None:
         return Checked(None, tuple(Finding(Severity.ERROR, (), error.message, error.hint) for error in errors))

@@ -66,7 +66,7 @@ class RemoteDoor:
         return _read(status_of, self.server.get("/v1/budget"))
 
     def log(self, analyst: str) -> tuple[Entry, ...]:
-        """Their newest entries."""
+        """The newest entries of whoever the token belongs to."""
         return _read(lambda told: tuple(map(_entry, told["entries"])), self.server.get("/v1/log"))
 
     def close(self) -> None:

@@ -32,7 +32,7 @@ def batch_body(questions: Sequence[Question], options: BatchOptions | BatchPrice
 
 
 def _prices(**amounts: Number | str | None) -> dict[str, object]:
-    """Those that are given, as texts: 1/3 has no decimals."""
+    """The prices that are given, as texts: 1/3 has no decimals."""
     return {name: _amount(value) for name, value in amounts.items() if value is not None}
 
 

@@ -182,7 +182,7 @@ def _new_book() -> AccountBook:
 
 
 def _hash(token: str) -> str:
-    """Of 256 random bits: no salt and no slowness is needed."""
+    """The hash of a token. It has 256 random bits: no salt and no slowness is needed."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -55,7 +55,7 @@ class Senders:
         return min(self._per_hour, left + (now - at) * self._per_hour / HOUR)
 
     def _forget(self, now: float) -> None:
-        """Those whose bucket is full again; and if that is nobody, whoever was longest ago."""
+        """Forget those whose bucket is full again; and if that is nobody, whoever was longest ago."""
         full = [sender for sender in self._left if self._filled(sender, now) >= self._per_hour]
         for sender in full or sorted(self._left, key=lambda sender: self._left[sender][1])[: MOST // 10]:
             del self._left[sender]

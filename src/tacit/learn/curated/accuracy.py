@@ -54,7 +54,7 @@ class TableAccuracy:
 
     @property
     def prices(self) -> list[Fraction]:
-        """Those of the tellings, which have what counting and comparing leave."""
+        """The prices of the tellings, which have what counting and comparing leave."""
         return tried_prices(self.loss.epsilon * (1 - _COUNTED - _COMPARED))
 
     @property

@@ -62,7 +62,7 @@ class FitPlan:
 
     @property
     def hash(self) -> str:
-        """The same for plans that add up, charge and learn alike."""
+        """A hash that is the same for plans that add up, charge and learn alike."""
         study = (str(self.study.columns), str(self.study.target), str(self.model), str(self.classes))
         return digest("fit", self.policy_version, self.kind, *study, self.coded.text())
 

@@ -39,14 +39,14 @@ class ArrayCells:
         return sum((np.bincount(code, minlength=self._size) for code in self._codes), np.zeros(self._size, np.int64))
 
     def class_counts(self) -> IntArray:
-        """The same for each class: class after class, feature after feature."""
+        """How many rows of each class fall into each cell: class after class, feature after feature."""
         counts = np.zeros(self._classes * self._size, dtype=np.int64)
         for code in self._codes:
             counts += np.bincount(self._which * self._size + code, minlength=counts.size)
         return counts
 
     def node_counts(self, levels: Sequence[Level]) -> IntArray:
-        """The same for each node of a tree that rows reach: node after node, class after class."""
+        """How many rows of each node of a tree fall into each cell: node after node, class after class."""
         before = (node_of(levels, self._within) * self._classes + self._which) * self._size
         counts = np.zeros((1 << len(levels)) * self._classes * self._size, dtype=np.int64)
         for code in self._codes:

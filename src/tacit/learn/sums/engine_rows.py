@@ -34,12 +34,12 @@ class EngineCells:
         return self._summed(self._coded.counts(self._apart(np.arange(self._size))), self._size)
 
     def class_counts(self) -> IntArray:
-        """The same for each class: class after class, feature after feature."""
+        """How many rows of each class fall into each cell: class after class, feature after feature."""
         sql = self._coded.class_counts(self._size, self._starts[:-1].tolist())
         return self._summed(sql, self._classes * self._size)
 
     def node_counts(self, levels: Sequence[Level]) -> IntArray:
-        """The same for each node of a tree that rows reach: node after node, class after class."""
+        """How many rows of each node of a tree fall into each cell: node after node, class after class."""
         sql = self._coded.node_counts(_asked(levels), self._size, self._starts[:-1].tolist())
         return self._summed(sql, (1 << len(levels)) * self._classes * self._size)
 

@@ -160,12 +160,12 @@ def to_columns(spent: Spent) -> tuple[str, str, str | None, str]:
 
 
 def grain_columns(spent: Spent) -> tuple[str | None, int | None]:
-    """As stored, of an account: what it has spent in grains, and of which size."""
+    """What was spent in grains, as a row of accounts has it: the size of one as text, and how many."""
     return (None, None) if spent.grain is None else (to_text(spent.grain), spent.grains)
 
 
 def from_columns(row: Row) -> Spent:
-    """As it was before it was stored."""
+    """What a row of accounts says was spent."""
     rho = None if row["rho"] is None else from_text(row["rho"])
     grain = grain_of(row)
     grains = 0 if grain is None else int(row["grains"])

@@ -44,7 +44,7 @@ def seal(fields: Mapping[str, Field]) -> str:
 
 @lru_cache(maxsize=64, typed=True)
 def _sealed(*values: Field) -> str:
-    """The same of the fields in their order. Remembered: an entry that was written is read again by the next one."""
+    """The hash of an entry by its fields in order. Remembered: what was written is read again by the next entry."""
     return _hash(b"tacit ledger entry 2\n", canonical(dict(zip(SEALED, values, strict=True))))
 
 

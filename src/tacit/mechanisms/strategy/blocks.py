@@ -18,7 +18,7 @@ _MOST_ADDED = 1 << 30  # Σ of the sizes of a row's numbers, so that half a cell
 
 
 def padded(histogram: IntArray | WideArray, chains: Sequence[Chain]) -> IntArray | WideArray:
-    """With empty cells where a chain has blocks for values that do not exist."""
+    """The cells, and empty ones where a chain has blocks for values that do not exist."""
     cells: NDArray[Any] = np.zeros(tuple(chain.size for chain in chains), dtype=histogram.dtype)
     values = tuple(chain.values for chain in chains)
     cells[tuple(map(slice, values))] = histogram.reshape(values)  # beside Python's own numbers zeros are Python's too

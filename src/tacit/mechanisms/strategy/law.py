@@ -39,7 +39,7 @@ class Law:
         return self.size >= _SMOOTH[self.power]
 
     def variance(self, shares: Floats) -> Floats:
-        """Of a bar at each of these shares; infinite at none."""
+        """The variance of a bar at each of these shares; infinite at none."""
         precisions = np.asarray(shares, dtype=np.float64) / self.size
         variances = np.full(precisions.shape, np.inf)
         some = precisions > 0
@@ -92,7 +92,7 @@ def _variance(precisions: Floats, power: int) -> Floats:
 
 
 def _moments(precisions: Floats) -> tuple[Floats, Floats]:
-    """Of discrete Gaussians with σ² = 1 / precision the second and the fourth moment."""
+    """The second and the fourth moment of discrete Gaussians with σ² = 1 / precision."""
     weights = np.exp(-np.multiply.outer(precisions, _NUMBERS**2 / 2))
     total = 1 + 2 * weights.sum(axis=-1)
     return 2 * weights @ _NUMBERS**2 / total, 2 * weights @ _NUMBERS**4 / total

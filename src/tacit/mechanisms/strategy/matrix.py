@@ -57,7 +57,7 @@ class Matrix:
         return np.asarray(np.linalg.solve(weights, sums), dtype=np.float64)
 
     def covariance(self) -> Floats:
-        """Of the cells' errors, where each sum's error has variance 1: (AᵀA)⁻¹."""
+        """The covariance of the cells' errors, where each sum's error has variance 1: (AᵀA)⁻¹."""
         return _covariance(self)
 
 

@@ -81,7 +81,7 @@ class StrategyNoise:
 
     @property
     def variances(self) -> list[float]:
-        """Of one number of each part: of the discrete law, and never nothing, for least squares divides by them."""
+        """The variance of a number of each part: of the discrete law, and never 0, for least squares divides by it."""
         return [max(noise.variance, LEAST) for noise in self.noises]
 
     def exact(self, histogram: IntArray | WideArray) -> tuple[IntArray | WideArray, ...]:

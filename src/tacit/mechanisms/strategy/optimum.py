@@ -51,7 +51,7 @@ def _root(matrix: Floats) -> Floats:
 
 
 def _feasible(matrix: Floats) -> Floats:
-    """With a diagonal of ones, and every cell known a little."""
+    """The matrix with a diagonal of ones, and every cell known a little."""
     length = np.sqrt(np.maximum(np.diag(matrix), 1e-12))
     scaled: Floats = matrix / length[:, None] / length
     return (1 - _RIDGE) * scaled + _RIDGE * np.eye(len(matrix))

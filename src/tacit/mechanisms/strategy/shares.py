@@ -62,7 +62,7 @@ def best_shares(start: Floats, energy: Floats, *, sizes: Floats, law: Law) -> Fl
 
 
 def thinned(shares: Floats, energy: Floats, *, sizes: Floats, law: Law) -> Floats:
-    """Without the parts that hardly matter, where the rest still answers everything."""
+    """The shares without parts that hardly matter, where the rest still answers everything."""
     kept = np.where(shares < _SMALL, 0.0, shares)
     if kept.sum() == 0 or not np.isfinite(total_error(kept, energy, sizes=sizes, law=law)):
         return shares

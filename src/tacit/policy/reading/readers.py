@@ -31,7 +31,7 @@ def hold(holder: object, path: KeyPath, readers: Mapping[str, Reader[Any]], **gi
 
 
 def optional(read: Reader[T]) -> Reader[T | None]:
-    """As `read`, or nothing."""
+    """A reader as `read`, which also takes None."""
     return lambda value, path: None if value is None else read(value, path)
 
 

@@ -122,7 +122,7 @@ class WorkloadPlan:
         return self.weights.error(_SURE, questions=self.questions) / self.counted.weight
 
     def priced(self) -> PricedPlan[IntArray]:
-        """As a payment wants it. What is read are exact cells: they never leave the run."""
+        """The plan with its price, as a payment wants it. What is read are exact cells: they never leave the run."""
         counted = self.counted
         (axes,) = counted.plans
         names = ", ".join(f'"{each.name}"' for each in counted.attributes)

@@ -81,15 +81,15 @@ class HierarchicalCounts:
         return iter(self._table(self.level(level), totals=totals))
 
     def to_pandas(self, level: str | None = None, *, totals: bool = False) -> Any:
-        """The same as a pandas frame."""
+        """The cells of a level as a pandas frame."""
         return self._table(self.level(level), totals=totals).to_pandas()
 
     def to_arrow(self, level: str | None = None, *, totals: bool = False) -> Any:
-        """The same as an Arrow table."""
+        """The cells of a level as an Arrow table."""
         return self._table(self.level(level), totals=totals).to_arrow()
 
     def write(self, path: Path | str, level: str | None = None, *, totals: bool = False) -> None:
-        """The same as a file, Parquet or CSV by its name; one that is there already is not overwritten."""
+        """Write the cells of a level to a file, Parquet or CSV by its name; one that is there is not overwritten."""
         self._table(self.level(level), totals=totals).write(path)
 
     def plot(self, level: str | None = None, *, ax: Axes | None = None) -> Figure:

@@ -39,7 +39,7 @@ class Cursor:
         return self._tokens[self.position - 1].text
 
     def needs(self, kind: TokenType, what: str) -> str:
-        """As `take`, but it must be there."""
+        """The next token's text, stepped over; QuerySyntaxError where it is not of this kind."""
         text = self.take(kind)
         if text is None:
             seen = self.next_text()[:40] or "the end"

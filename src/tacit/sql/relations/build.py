@@ -82,7 +82,7 @@ class QueryContext:
     tied: frozenset[str] = frozenset()  # columns of a subquery, folded, that are held to keys of the row outside
 
     def inside(self, select: exp.Query) -> QueryContext:
-        """The same with what this select's WITH names; each of those sees the ones before it."""
+        """The context with what this select's WITH names; each of those sees the ones before it."""
         named = dict(self.named)
         for cte in ctes_of(select):
             self._refuse_itself(cte, named)

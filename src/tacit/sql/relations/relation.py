@@ -33,7 +33,7 @@ class Relation:
 
     @property
     def text(self) -> str:
-        """The same for the same rows."""
+        """A text that is the same for the same rows."""
         return text_of(self.sql)
 
     @property

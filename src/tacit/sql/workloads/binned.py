@@ -130,7 +130,7 @@ class CodedRows:
         return self._by_key(selected([*grouped, called(integer(1), "r")], nested(self.tree.copy(), "coded")))
 
     def node_counts(self, levels: Sequence[Sequence[Question]], size: int, starts: Sequence[int]) -> str:
-        """The same for each node of a tree that rows reach: `c` is (node · classes + class) · size + start + cell."""
+        """How many rows each node, class and cell has: `c` is (node · classes + class) · size + start + cell."""
         before = multiply(self._reached(levels), whole(size))
         grouped = [
             called(add(before, shift(Whole(name(f"v{index}"), 0, size, Width.INT), start)).sql, f"g{index}")

@@ -67,11 +67,11 @@ class ScaledRows:
         return self._summed(self._rows(), None, [self._product(term) for term in terms])
 
     def by_class(self, terms: Sequence[Term]) -> str:
-        """The same for each class: `c` is its number."""
+        """Sums of products for each class: `c` is its number."""
         return self._summed(self._rows(), self._class, [self._product(term) for term in terms])
 
     def near(self, centres: Sequence[Sequence[int]], terms: Sequence[Term], *, by_class: bool = False) -> str:
-        """The same for the rows nearest to each centre, the first of those as near: `c`, with classes · c + class."""
+        """Sums of products by nearest centre, the first of those as near: `c` is it, or classes · it + class."""
         rows, key = self._nearest(centres)
         if by_class:
             key = add(multiply(key, constant(self.coded.classes)), self._class)

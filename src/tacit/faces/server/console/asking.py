@@ -40,7 +40,7 @@ class ShownAnswer:
 
     @classmethod
     def of(cls, release: Release) -> ShownAnswer:
-        """With its figures, and as many rows as a page holds."""
+        """The answer with its figures, and with as many rows as a page holds."""
         return cls(release, figures(release), release.shown()[:MOST_ROWS], max(0, len(release) - MOST_ROWS))
 
     @property
@@ -101,7 +101,7 @@ async def answer(console: Console, visit: Visit) -> Response:
 
 
 async def as_csv(console: Console, visit: Visit) -> Response:
-    """The same as a file for spreadsheets; the answers of a batch one below the other."""
+    """An answer as a file for spreadsheets; the answers of a batch one below the other."""
     given, _ = await _found(console, visit)
     answers = given.answers if isinstance(given, BatchRelease) else (given,)
     text = "\n".join(one.to_csv() for one in answers)
@@ -109,7 +109,7 @@ async def as_csv(console: Console, visit: Visit) -> Response:
 
 
 async def as_json(console: Console, visit: Visit) -> Response:
-    """The same for programs, as the API has it."""
+    """An answer as a file for programs, as the API has it."""
     given, _ = await _found(console, visit)
     return Response(given.to_json(indent=1) + "\n", media_type="application/json", headers=_file("answer.json"))
 
@@ -188,7 +188,7 @@ def _expected(explained: Explanation, status: BudgetStatus) -> dict[str, Any]:
 
 
 def _columns(explained: Explanation) -> Iterator[ExpectedColumn]:
-    """Of a batch those of every question, by its number."""
+    """The columns to expect of every question, each with the question's number before its name."""
     for number, asked in enumerate(explained.questions, 1):
         for name, error in zip(asked.outputs, asked.errors, strict=True):
             yield ExpectedColumn(f"{number}: {name}", error, is_exact=error is None)

@@ -41,7 +41,7 @@ class AccountBar:
 
     @classmethod
     def of(cls, account: Account) -> AccountBar:
-        """From an account of the ledger."""
+        """The bar of an account, and how much of its cap is spent."""
         whose, spent, left, cap = account.row()
         share = None
         if account.cap is not None and epsilon(account.cap):

@@ -31,7 +31,7 @@ async def show(console: Console, visit: Visit) -> Response:
 
 
 async def price(console: Console, visit: Visit) -> Response:
-    """The same, with what the answer to a question would mean. Free: it is not asked."""
+    """The page of risks, with what the answer to a question would mean. Free: it is not asked."""
     sql = visit.text("sql")
     try:
         analysts = console.hub.policy.analysts

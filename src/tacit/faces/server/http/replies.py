@@ -60,7 +60,7 @@ def refusal(error: TacitError, *, status: int | None = None, code: str | None = 
 
 
 def problem(status: int, code: str, message: str, *, hint: str = "", sqlstate: str = "") -> Response:
-    """The same for what has no error of its own, such as a path that is not there."""
+    """The reply for what has no error of its own, such as a path that is not there."""
     reply = answer({"error": {"code": code, "message": message, "hint": hint, "sqlstate": sqlstate}}, status=status)
     if status == 401:
         reply.headers["www-authenticate"] = "Bearer"

@@ -146,5 +146,5 @@ def samples(types: Sequence[int], texts: Mapping[int, str]) -> list[object]:
 
 
 def with_statement(prepared: PreparedStatement, statement: Lexed) -> PreparedStatement:
-    """The same for a part of the statement, such as the question of a cursor."""
+    """A prepared statement of which only a part is left, such as the question of a cursor."""
     return replace(prepared, statement=statement, foreign=None, columns=None)

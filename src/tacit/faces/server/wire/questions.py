@@ -116,7 +116,7 @@ class Questions:
         return epsilon
 
     def _nominal(self) -> Session:
-        """With some price: columns are the same at every one."""
+        """A session with some price: columns are the same at every one."""
         most = self.hub.policy.budget.max_epsilon
         return Session(self.analyst, self.settings.epsilon or min(most or Fraction(1), Fraction(1)))
 

@@ -44,7 +44,7 @@ class ClassLabels:
 
     @classmethod
     def of(cls, labels: Sequence[str], *, loss: Floats, low: Ints, high: Ints) -> ClassLabels:
-        """From the label of each class."""
+        """The labels that differ, and which of them each class has."""
         names, label = numbered_labels(labels)
         return cls(names, label, loss, low, high)
 

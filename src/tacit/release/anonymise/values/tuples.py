@@ -30,7 +30,7 @@ class SecretSpread:
 
     @classmethod
     def of(cls, name: str, cardinality: int, *, owner: Ints, value: Ints, count: Ints, tuples: int) -> SecretSpread:
-        """From pairs in any order."""
+        """The spread of (owner, value, count) that come in any order."""
         order = np.argsort(owner, kind="stable")
         start = np.zeros(tuples + 1, dtype=np.int64)
         np.cumsum(np.bincount(owner, minlength=tuples), out=start[1:])
@@ -42,7 +42,7 @@ class SecretSpread:
         return np.repeat(np.arange(self.start.size - 1), np.diff(self.start))
 
     def regrouped(self, groups: Ints, *, of: Ints, number: int) -> SecretSpread:
-        """The same of each of `number` groups, values once and in rising order: `groups[i]` counts owner `of[i]`."""
+        """The spread by `number` groups, values once and in rising order: `groups[i]` counts owner `of[i]`."""
         pair, mine = self._pairs(groups, of)
         key = mine * self.cardinality + self.value[pair]
         key, order = _sorted(key, limit=number * self.cardinality)
@@ -128,7 +128,7 @@ class Prior:
 
     @classmethod
     def of(cls, counts: Ints) -> Prior:
-        """From a histogram of one class, (values, 1)."""
+        """The prior of a column, from its histogram over the whole table, (values, 1)."""
         flat = counts.reshape(counts.shape[0])
         share = np.asarray(flat / max(int(flat.sum()), 1), dtype=np.float64)
         upto = np.cumsum(share)

@@ -50,7 +50,7 @@ class Instant:
 
     @property
     def grid(self) -> g.Grid:
-        """Its days or seconds, one by one."""
+        """The days or seconds since 1970, one by one."""
         if self.counted is not None:
             return whole_units(self.counted)
         count = arithmetic.day_number if self.kind is ColumnType.DATE else arithmetic.second_number
@@ -58,12 +58,12 @@ class Instant:
 
     @property
     def steps(self) -> g.Grid:
-        """Its days or seconds on the grid that its policy declares, or its bins do."""
+        """The days or seconds on the grid that the policy declares, or the bins do."""
         return self.stepped or self.counted or self.grid
 
     @property
     def sql(self) -> exp.Expression:
-        """It as a DATE or TIMESTAMP."""
+        """The moment as a DATE or TIMESTAMP."""
         if self.typed is not None:
             return self.typed.copy()
         assert self.counted is not None  # noqa: S101 - one of them is there
