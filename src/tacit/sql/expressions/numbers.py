@@ -175,12 +175,12 @@ def _ceil(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
 
 
 def _round(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
-    unit = _places(node, scope)
+    unit = _multiple(node, scope)
     inner = g.divide(number(node.this, scope, predicate=predicate), g.constant(unit))
     return g.multiply(g.nearest(inner), g.constant(unit))
 
 
-def _places(node: exp.Expression, scope: Scope) -> Fraction:
+def _multiple(node: exp.Expression, scope: Scope) -> Fraction:
     """What ROUND or TRUNC to so many places makes multiples of."""
     decimals = node.args.get("decimals")
     exact = 0 if decimals is None else scope.value(decimals)
@@ -287,7 +287,7 @@ def _bucket(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
 
 
 def _truncated(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
-    unit = _places(node, scope)
+    unit = _multiple(node, scope)
     inner = g.divide(number(node.this, scope, predicate=predicate), g.constant(unit))
     return g.multiply(g.truncate(inner), g.constant(unit))
 

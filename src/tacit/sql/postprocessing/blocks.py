@@ -150,7 +150,7 @@ class Blocks:
             self._known[id(query)] = self._kind(query, named_in(query, names))
         return self._known[id(query)]
 
-    def found(self, table: exp.Expr, names: Names) -> NamedBlock | None:
+    def block_named(self, table: exp.Expr, names: Names) -> NamedBlock | None:
         """What a name after FROM stands for, where it is no table."""
         if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier) or table.db:
             return None
@@ -166,7 +166,7 @@ class Blocks:
             return self.kind(node, names)
         if isinstance(node, exp.Lateral):
             return self.source_kind(node.this, names)
-        block = self.found(node, names)
+        block = self.block_named(node, names)
         if block is not None:
             return self.kind(block.tree, block.sees)
         known = {fold(table.name): table for table in self.context.policy.tables}

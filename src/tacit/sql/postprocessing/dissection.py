@@ -175,7 +175,7 @@ class _Dissection:
                 f"{name_of(node.this)} is refused after FROM: a table, an answer or a subquery is needed",
                 hint="GENERATE_SERIES of constants may stand there, and (VALUES (1), (2)) AS t(n)",
             )
-        block = self.blocks.found(node, names)
+        block = self.blocks.block_named(node, names)
         if block is not None and block.clause is None:
             view = exp.Subquery(this=self.query(inner_query(block.tree), {}), alias=_alias(node, block.name))
             return self._hung(node, view, names)

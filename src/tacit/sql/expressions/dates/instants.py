@@ -159,7 +159,7 @@ def as_day(instant: Instant) -> Instant:
     low, high = instant.low // DAY, instant.high // DAY
     typed = None if instant.typed is None else exp.cast(instant.typed.copy(), "DATE")
     counted = None if typed is not None else quotient(instant.grid, DAY)
-    result = _made(ColumnType.DATE, low, high, instant, typed=typed, counted=counted)
+    result = _instant(ColumnType.DATE, low, high, instant, typed=typed, counted=counted)
     whole = isinstance(instant.bins, str) or (instant.bins % DAY == 0 and instant.low % DAY == 0)
     return replace(result, bins=_in_days(instant.bins)) if whole else result
 
@@ -173,7 +173,7 @@ def as_timestamp(instant: Instant) -> Instant:
     if instant.kind is ColumnType.TIMESTAMP:
         return instant
     seconds = g.multiply(instant.counted or instant.grid, g.constant(Fraction(DAY)))
-    result = _made(ColumnType.TIMESTAMP, instant.low * DAY, instant.high * DAY, instant, counted=seconds)
+    result = _instant(ColumnType.TIMESTAMP, instant.low * DAY, instant.high * DAY, instant, counted=seconds)
     return replace(result, bins=instant.bins if isinstance(instant.bins, str) else instant.bins * DAY)
 
 
@@ -199,7 +199,7 @@ def remainder(grid: g.Grid, divisor: int) -> g.Grid:
     return g.remainder(shifted, Fraction(divisor))
 
 
-def _made(
+def _instant(
     kind: ColumnType,
     low: int,
     high: int,
@@ -242,7 +242,7 @@ def moved_by(instant: Instant, by: g.Grid) -> Instant:
         )
     counted = g.add(instant.grid, by)
     ends = sorted((by.low * int(by.step), by.high * int(by.step)))
-    result = _made(instant.kind, instant.low + ends[0], instant.high + ends[1], instant, counted=counted)
+    result = _instant(instant.kind, instant.low + ends[0], instant.high + ends[1], instant, counted=counted)
     bins = instant.bins if by.is_constant and not isinstance(instant.bins, str) else 1
     return replace(result, nullable=instant.nullable or by.nullable, bins=bins)
 
@@ -256,10 +256,10 @@ def _months_later(instant: Instant, months: int) -> Instant:
         ) from None
     ends = int(grid_units(low)), int(grid_units(high))
     if instant.kind is ColumnType.DATE:
-        return _made(instant.kind, *ends, instant, typed=arithmetic.months_after(instant.sql, months))
+        return _instant(instant.kind, *ends, instant, typed=arithmetic.months_after(instant.sql, months))
     day = _months_later(as_day(instant), months)
     counted = g.add(as_timestamp(day).grid, remainder(instant.grid, DAY))
-    return _made(instant.kind, ends[0] // DAY * DAY, ends[1] // DAY * DAY + DAY - 1, instant, counted=counted)
+    return _instant(instant.kind, ends[0] // DAY * DAY, ends[1] // DAY * DAY + DAY - 1, instant, counted=counted)
 
 
 def moved_by_months(instant: Instant, months: g.Grid) -> Instant:
@@ -279,12 +279,12 @@ def moved_by_months(instant: Instant, months: g.Grid) -> Instant:
     ends = int(grid_units(low)), int(grid_units(high))
     if instant.kind is ColumnType.DATE:
         later = arithmetic.own_months_after(instant.sql, count.whole)
-        result = _made(instant.kind, *ends, instant, typed=later)
+        result = _instant(instant.kind, *ends, instant, typed=later)
     else:
         day = moved_by_months(as_day(instant), months)
         time = remainder(instant.grid, DAY)
         ends = ends[0] // DAY * DAY, ends[1] // DAY * DAY + DAY - 1
-        result = _made(instant.kind, *ends, instant, counted=g.add(as_timestamp(day).grid, time))
+        result = _instant(instant.kind, *ends, instant, counted=g.add(as_timestamp(day).grid, time))
     return replace(result, nullable=instant.nullable or months.nullable)
 
 
@@ -299,7 +299,7 @@ def truncated(instant: Instant, unit: str) -> Instant:
     elif unit != "DAY":
         cut = exp.cast(exp.TimestampTrunc(this=day.sql, unit=exp.var(unit)), "DATE")
         low, high = (int(grid_units(start_of(end, unit))) for end in day.ends)
-        day = replace(_made(ColumnType.DATE, low, high, day, typed=cut), bins=unit)
+        day = replace(_instant(ColumnType.DATE, low, high, day, typed=cut), bins=unit)
     return day if instant.kind is ColumnType.DATE else as_timestamp(day)
 
 
@@ -310,14 +310,14 @@ def cut_down(instant: Instant, width: int, *, origin: int = 0) -> Instant:
     bins = g.multiply(quotient(shifted, width), g.constant(Fraction(width)))
     counted = g.add(bins, offset) if origin % width else bins
     low, high = ((end - origin) // width * width + origin for end in (instant.low, instant.high))
-    return replace(_made(instant.kind, low, high, instant, counted=counted), bins=width)
+    return replace(_instant(instant.kind, low, high, instant, counted=counted), bins=width)
 
 
 def thursday(instant: Instant) -> Instant:
     """The Thursday of its week, whose year is the week's. The calendar's first and last have one within it."""
     monday = cut_down(as_day(instant), 7, origin=-_MONDAY)
     counted = g.add(monday.grid, g.constant(Fraction(_MONDAY)))
-    return _made(ColumnType.DATE, monday.low + _MONDAY, monday.high + _MONDAY, monday, counted=counted)
+    return _instant(ColumnType.DATE, monday.low + _MONDAY, monday.high + _MONDAY, monday, counted=counted)
 
 
 def start_of(day: date, unit: str) -> date:
@@ -369,4 +369,4 @@ def choose(branches: Sequence[tuple[exp.Expression, Instant | None]], default: I
 
 def _either(parts: Sequence[Instant], sql: exp.Expression) -> Instant:
     low, high = min(part.low for part in parts), max(part.high for part in parts)
-    return _made(parts[0].kind, low, high, *parts, typed=sql)
+    return _instant(parts[0].kind, low, high, *parts, typed=sql)

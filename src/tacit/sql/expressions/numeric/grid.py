@@ -72,14 +72,14 @@ def constant(value: Fraction) -> Grid:
 
 
 def _units(units: int, step: Fraction) -> Grid:
-    return _made(arithmetic.constant(units), step)
+    return _grid_of(arithmetic.constant(units), step)
 
 
 def column(name: str, bounds: Bounds, *, nullable: bool, public: bool) -> Grid:
     """A bounded column. GRID is our own mark: the rules `clamp` and `snap` replace it before anything runs."""
     leaf = exp.Anonymous(this="GRID", expressions=[exp.column(exp.to_identifier(name, quoted=True))])
     whole = Whole(leaf, bounds.lower_units, bounds.upper_units, Width.BIGINT)
-    return replace(_made(whole, bounds.step), nullable=nullable, public=public)
+    return replace(_grid_of(whole, bounds.step), nullable=nullable, public=public)
 
 
 def grid_columns(sql: exp.Expression) -> set[str]:
@@ -97,11 +97,11 @@ def rescale(grid: Grid, step: Fraction) -> Grid:
         return grid
     if grid.is_constant:
         return _units(grid.low * int(factor), step)
-    result = _made(arithmetic.multiply(grid.whole, arithmetic.constant(int(factor))), step, grid)
+    result = _grid_of(arithmetic.multiply(grid.whole, arithmetic.constant(int(factor))), step, grid)
     return replace(result, nonzero=grid.nonzero)
 
 
-def _made(whole: Whole, step: Fraction, *parts: Grid) -> Grid:
+def _grid_of(whole: Whole, step: Fraction, *parts: Grid) -> Grid:
     """A grid value computed from `parts`; refused where a sum of such values could leave 128 bits."""
     if max(abs(whole.low), abs(whole.high)) >= _LIMIT:
         raise QueryRefused(
@@ -129,14 +129,14 @@ def add(left: Grid, right: Grid) -> Grid:
     if left.is_constant and right.is_constant:
         return constant(left.value + right.value)
     left, right = _common(left, right)
-    return _made(arithmetic.add(left.whole, right.whole), left.step, left, right)
+    return _grid_of(arithmetic.add(left.whole, right.whole), left.step, left, right)
 
 
 def negate(grid: Grid) -> Grid:
     """−grid."""
     if grid.is_constant:
         return constant(-grid.value)
-    return replace(_made(arithmetic.negate(grid.whole), grid.step, grid), nonzero=grid.nonzero)
+    return replace(_grid_of(arithmetic.negate(grid.whole), grid.step, grid), nonzero=grid.nonzero)
 
 
 def multiply(left: Grid, right: Grid) -> Grid:
@@ -147,10 +147,10 @@ def multiply(left: Grid, right: Grid) -> Grid:
         left, right = right, left
     if right.is_constant:
         if right.low == 0:
-            return _made(arithmetic.multiply(left.whole, right.whole), left.step, left)
+            return _grid_of(arithmetic.multiply(left.whole, right.whole), left.step, left)
         scaled = replace(left, step=left.step * abs(right.value))
         return scaled if right.value > 0 else negate(scaled)
-    product = _made(arithmetic.multiply(left.whole, right.whole), left.step * right.step, left, right)
+    product = _grid_of(arithmetic.multiply(left.whole, right.whole), left.step * right.step, left, right)
     return replace(product, nonzero=left.is_never_zero and right.is_never_zero)
 
 
@@ -183,7 +183,7 @@ def _quotient(left: Grid, right: Grid) -> Grid:
         step *= 10
     above = arithmetic.multiply(left.whole, arithmetic.constant(factor.numerator))
     below = arithmetic.multiply(right.whole, arithmetic.constant(factor.denominator))
-    result = _made(arithmetic.cut(above, below, least=least * factor.denominator), step, left, right)
+    result = _grid_of(arithmetic.cut(above, below, least=least * factor.denominator), step, left, right)
     notes = [f"a quotient is cut off to a multiple of {decimal_text(step)}"]
     if right.magnitude >= _FAR * least:
         ends = " to ".join(f"{float(end * step):,.6g}" for end in (result.low, result.high))
@@ -208,7 +208,7 @@ def or_null(grid: Grid) -> Grid:
     """NULLIF(grid, 0)."""
     if grid.is_never_zero:
         return grid
-    result = _made(arithmetic.or_null(grid.whole), grid.step, grid)
+    result = _grid_of(arithmetic.or_null(grid.whole), grid.step, grid)
     return replace(result, nullable=True, nonzero=True)
 
 
@@ -217,7 +217,7 @@ def held(grid: Grid, low: int, high: int) -> Grid:
     if low <= grid.low and grid.high <= high:
         return grid
     ends = min(max(grid.low, low), high), min(max(grid.high, low), high)
-    result = _made(arithmetic.held(grid.whole, *ends), grid.step, grid)
+    result = _grid_of(arithmetic.held(grid.whole, *ends), grid.step, grid)
     if not grid.nullable:
         return result
     present = exp.Not(this=exp.Is(this=arithmetic.operand(twice(grid).sql), expression=exp.null()))
@@ -243,7 +243,7 @@ def truncate(grid: Grid) -> Grid:
         return grid
     divisor = grid.step.denominator
     scaled = rescale(grid, Fraction(1, divisor))
-    return _made(arithmetic.cut(scaled.whole, arithmetic.constant(divisor), least=divisor), Fraction(1), grid)
+    return _grid_of(arithmetic.cut(scaled.whole, arithmetic.constant(divisor), least=divisor), Fraction(1), grid)
 
 
 def absolute(grid: Grid) -> Grid:
@@ -252,7 +252,7 @@ def absolute(grid: Grid) -> Grid:
         return grid
     if grid.is_constant:
         return constant(abs(grid.value))
-    return replace(_made(arithmetic.absolute(grid.whole), grid.step, grid), nonzero=grid.nonzero)
+    return replace(_grid_of(arithmetic.absolute(grid.whole), grid.step, grid), nonzero=grid.nonzero)
 
 
 def floor(grid: Grid) -> Grid:
@@ -268,7 +268,7 @@ def floor(grid: Grid) -> Grid:
     scaled = rescale(grid, Fraction(1, divisor))
     positive = arithmetic.shift(scaled.whole, -ends[0] * divisor)
     quotient = arithmetic.divide(positive, arithmetic.constant(divisor))
-    return _made(arithmetic.shift(quotient, ends[0]), Fraction(1), grid)
+    return _grid_of(arithmetic.shift(quotient, ends[0]), Fraction(1), grid)
 
 
 def nearest(grid: Grid) -> Grid:
@@ -298,7 +298,7 @@ def _away_from_zero(value: Fraction) -> Fraction:
 def remainder(grid: Grid, divisor: Fraction) -> Grid:
     """What is left of grid, with its sign, when divisor is taken out of it as often as it goes."""
     step = gcd(grid.step, divisor)
-    return _made(arithmetic.remainder(rescale(grid, step).whole, int(divisor / step)), step, grid)
+    return _grid_of(arithmetic.remainder(rescale(grid, step).whole, int(divisor / step)), step, grid)
 
 
 def first_of(parts: Sequence[Grid]) -> Grid:
@@ -324,14 +324,14 @@ def extreme(parts: Sequence[Grid], *, least: bool) -> Grid:
         high = min(part.high for part in always)
     elif always:
         low = max(part.low for part in always)
-    result = _made(Whole(sql, low, high, width), step, *rescaled)
+    result = _grid_of(Whole(sql, low, high, width), step, *rescaled)
     return replace(result, nullable=not always)
 
 
 def _either(sql: exp.Expression, parts: Sequence[Grid]) -> Grid:
     """What is one of these, all counted in one step: its type is that of the widest."""
     low, high = min(part.low for part in parts), max(part.high for part in parts)
-    return _made(Whole(sql, low, high, max(part.width for part in parts)), parts[0].step, *parts)
+    return _grid_of(Whole(sql, low, high, max(part.width for part in parts)), parts[0].step, *parts)
 
 
 def _shared_step(grids: Sequence[Grid]) -> Fraction:

@@ -40,7 +40,7 @@ def _inner(node: exp.Expression, scope: Scope) -> Operand:
     return of_kind(node.this, {ColumnType.TEXT}, scope=scope, where=name_of(node))
 
 
-def _made(sql: exp.Expression, *parts: Operand, times: int | None = None) -> Operand:
+def _text_operand(sql: exp.Expression, *parts: Operand, times: int | None = None) -> Operand:
     """A text, with how many times its longest part it can be long."""
     grown = max((part.times for part in parts), default=1) if times is None else times
     if grown > MAX_GROWTH:
@@ -53,7 +53,7 @@ def _made(sql: exp.Expression, *parts: Operand, times: int | None = None) -> Ope
 
 def grown(sql: exp.Expression, times: int) -> Operand:
     """A text that can be so many times as long as its longest part."""
-    return _made(sql, times=times)
+    return _text_operand(sql, times=times)
 
 
 def held(part: Operand) -> Operand:
@@ -93,12 +93,12 @@ def first(text: exp.Expression, count: int) -> exp.Expression:
 
 def _left(node: exp.Expression, scope: Scope) -> Operand:
     inner = _inner(node, scope)
-    return _made(first(inner.sql, _whole(node.expression, scope, of=node, low=0, high=_MAX_PLACE)), inner)
+    return _text_operand(first(inner.sql, _whole(node.expression, scope, of=node, low=0, high=_MAX_PLACE)), inner)
 
 
 def _right(node: exp.Expression, scope: Scope) -> Operand:
     inner = _inner(node, scope)
-    return _made(last(inner.sql, _whole(node.expression, scope, of=node, low=0, high=_MAX_PLACE)), inner)
+    return _text_operand(last(inner.sql, _whole(node.expression, scope, of=node, low=0, high=_MAX_PLACE)), inner)
 
 
 def last(text: exp.Expression, count: int) -> exp.Expression:
@@ -118,11 +118,11 @@ def _substring(node: exp.Expression, scope: Scope) -> Operand:
                 f"{name_of(node)} from the end takes no length: engines count it differently",
                 hint="write LEFT(RIGHT(name, 4), 2)",
             )
-        return _made(last(inner.sql, -start), inner)
+        return _text_operand(last(inner.sql, -start), inner)
     if start == 0:
         start, count = 1, None if count is None else max(count - 1, 0)
     ends = {"start": literal(start), "length": None if count is None else literal(count)}
-    return _made(exp.Substring(this=inner.sql, **ends), inner)
+    return _text_operand(exp.Substring(this=inner.sql, **ends), inner)
 
 
 def _split_part(node: exp.Expression, scope: Scope) -> Operand:
@@ -132,7 +132,7 @@ def _split_part(node: exp.Expression, scope: Scope) -> Operand:
     if part == 0:
         raise QueryRefused(f"{name_of(node)} counts from 1, or from -1 at the end")
     index = arithmetic.narrowed(arithmetic.constant(part), Width.INT)  # which PostgreSQL's own takes, and no wider
-    return _made(_call("SPLIT_PART", inner.sql, literal(by), index), inner)
+    return _text_operand(_call("SPLIT_PART", inner.sql, literal(by), index), inner)
 
 
 def _trim(node: exp.Expression, scope: Scope) -> Operand:
@@ -144,7 +144,7 @@ def _trim(node: exp.Expression, scope: Scope) -> Operand:
     taken = None if characters is None else literal(_constant(characters, scope, of=node))
     position = str(node.args.get("position") or "BOTH").upper()
     ends = {"LEADING": "LEADING", "TRAILING": "TRAILING"}.get(position)
-    return _made(exp.Trim(this=inner.sql, expression=taken, position=ends), inner)
+    return _text_operand(exp.Trim(this=inner.sql, expression=taken, position=ends), inner)
 
 
 def _case(kind: type[exp.Func]) -> Callable[[exp.Expression, Scope], Operand]:
@@ -152,7 +152,7 @@ def _case(kind: type[exp.Func]) -> Callable[[exp.Expression, Scope], Operand]:
         inner = _inner(node, scope)
         call = kind(this=inner.sql)
         assert isinstance(call, exp.Expression)  # noqa: S101 - every function is one; the stubs do not say so
-        return _made(call, inner)
+        return _text_operand(call, inner)
 
     return build
 
@@ -229,7 +229,7 @@ def _concat_ws(node: exp.Expression, scope: Scope) -> Operand:
         raise QueryRefused(f"{name_of(node)} needs something to join")
     texts = [exp.cast(part.sql, "VARCHAR") if part.kind is None else held(part).sql for part in parts]
     grown = sum(part.times for part in parts) + len(parts)
-    return _made(_call("CONCAT_WS", literal(between), *texts), times=grown)
+    return _text_operand(_call("CONCAT_WS", literal(between), *texts), times=grown)
 
 
 def _replace(node: exp.Expression, scope: Scope) -> Operand:
@@ -248,13 +248,13 @@ def _translate(node: exp.Expression, scope: Scope) -> Operand:
     new = _constant(node.args.get("to"), scope, of=node, empty=True)
     if len(set(old)) < len(old) or len(new) > len(old):
         raise QueryRefused(f"{name_of(node)} needs different characters, and no more to put in their place")
-    return _made(_call("TRANSLATE", inner.sql, literal(old), literal(new)), inner)
+    return _text_operand(_call("TRANSLATE", inner.sql, literal(old), literal(new)), inner)
 
 
 def _reverse(node: exp.Expression, scope: Scope) -> Operand:
     inner = _inner(node, scope)
     letters = _call("REGEXP_EXTRACT_ALL", inner.sql, literal(_CODE_POINTS))
-    return _made(_call("ARRAY_TO_STRING", _call("LIST_REVERSE", letters), literal("")), inner)
+    return _text_operand(_call("ARRAY_TO_STRING", _call("LIST_REVERSE", letters), literal("")), inner)
 
 
 def _pad(node: exp.Expression, scope: Scope) -> Operand:
@@ -263,7 +263,7 @@ def _pad(node: exp.Expression, scope: Scope) -> Operand:
     filled = node.args.get("fill_pattern")
     fill = " " if filled is None else _constant(filled, scope, of=node)
     name = "LPAD" if node.args.get("is_left") else "RPAD"
-    return _made(_call(name, inner.sql, literal(width), literal(fill)), inner)
+    return _text_operand(_call(name, inner.sql, literal(width), literal(fill)), inner)
 
 
 def _cast(node: exp.Expression, scope: Scope) -> Operand | None:

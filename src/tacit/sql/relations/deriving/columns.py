@@ -46,7 +46,7 @@ _SQL_TYPES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class DerivedColumn:
     """One column of a subquery."""
 
     sql: exp.Expression
@@ -61,7 +61,7 @@ class Columns:
     scope: Scope
     relation: Relation
 
-    def computed(self, name: str, node: exp.Expression) -> Made:
+    def computed(self, name: str, node: exp.Expression) -> DerivedColumn:
         """A column, a constant, or what is computed from one row, or from its unit's rows."""
         if self.scope.window is None and not isinstance(node, exp.Window) and node.find(exp.Window):
             return replace(self, scope=replace(self.scope, window=self._window)).computed(name, node)
@@ -74,13 +74,13 @@ class Columns:
             return moment_column(name, moment)
         return self._number(name, node)
 
-    def _number(self, name: str, node: exp.Expression) -> Made:
+    def _number(self, name: str, node: exp.Expression) -> DerivedColumn:
         """What is computed: a number on its grid, a text, a truth value, a date without bounds."""
         if isinstance(node, exp.Window):
             window = self._window(node)
             if isinstance(window, NeighbourCell):
                 policy = replace(window.column, name=name, type=window.kind, null=None)
-                return Made(window.sql, policy, window.sql_type)
+                return DerivedColumn(window.sql, policy, window.sql_type)
             return moment_column(name, window) if isinstance(window, Instant) else in_steps(name, window)
         read = operand(node, self.scope)
         if read is None and not isinstance(plain(node), exp.Case) and not is_condition(node):
@@ -95,7 +95,7 @@ class Columns:
             return _coded(name, number(node, self.scope, predicate=predicate), values)
         domain = ListDomain(tuple(value for value in values if value is not None)) if values else None
         sql = group_key.sql if read is None else cut(replace(read, sql=group_key.sql)).sql
-        return Made(sql, ColumnPolicy(name, type=group_key.kind, domain=domain), _SQL_TYPES[group_key.kind])
+        return DerivedColumn(sql, ColumnPolicy(name, type=group_key.kind, domain=domain), _SQL_TYPES[group_key.kind])
 
     def _window(self, node: exp.Window) -> Grid | Instant | NeighbourCell:
         return window(node, self.scope, self.relation)
@@ -107,16 +107,16 @@ class Columns:
             return window
         return moment_of(node, self.scope)
 
-    def _column(self, name: str, node: exp.Column) -> Made:
+    def _column(self, name: str, node: exp.Column) -> DerivedColumn:
         declared, kind = self.scope.column(node)
         return self._read(name, declared, kind)
 
-    def _read(self, name: str, declared: ColumnPolicy, kind: ColumnType) -> Made:
+    def _read(self, name: str, declared: ColumnPolicy, kind: ColumnType) -> DerivedColumn:
         """A column as it is; what is empty is filled here, and no longer empty outside."""
         read = cell(declared, kind, self.scope)
-        return Made(read.sql, replace(declared, name=name, type=kind, null=None), read.sql_type)
+        return DerivedColumn(read.sql, replace(declared, name=name, type=kind, null=None), read.sql_type)
 
-    def _constant(self, name: str, node: exp.Expression) -> Made:
+    def _constant(self, name: str, node: exp.Expression) -> DerivedColumn:
         """The same in every row, and so public: a text is its own domain."""
         value = self.scope.value(node)
         if isinstance(value, int) and not isinstance(value, bool):
@@ -128,9 +128,9 @@ class Columns:
             raise QueryRefused(f"{name} is NULL in every row, and so of no type", hint="leave it out")
         domain = ListDomain((value,)) if isinstance(value, str) else None
         sql = exp.cast(literal(value), _SQL_TYPES[kind])
-        return Made(sql, ColumnPolicy(name, type=kind, domain=domain), _SQL_TYPES[kind])
+        return DerivedColumn(sql, ColumnPolicy(name, type=kind, domain=domain), _SQL_TYPES[kind])
 
-    def aggregated(self, name: str, node: exp.Expression) -> Made:
+    def aggregated(self, name: str, node: exp.Expression) -> DerivedColumn:
         """A column of a grouped subquery: one value for each of a unit's groups."""
         if isinstance(node, exp.Window):
             raise QueryRefused("a window beside GROUP BY is refused", hint="nest one subquery in another")
@@ -185,7 +185,7 @@ class Columns:
             hint=f"add max_rows = … to {' and '.join(f'[tables.{each}]' for each in self.scope.private_tables)}",
         )
 
-    def _counted(self, name: str, node: exp.Count) -> Made:
+    def _counted(self, name: str, node: exp.Count) -> DerivedColumn:
         cap = self.relation.table.max_rows
         inner = node.this
         if node.expressions:
@@ -203,7 +203,7 @@ class Columns:
             counted = self._value(inner)
         sql = exp.Count(this=counted)
         if cap is None:
-            return Made(sql, ColumnPolicy(name, type=ColumnType.INTEGER), "bigint")
+            return DerivedColumn(sql, ColumnPolicy(name, type=ColumnType.INTEGER), "bigint")
         least = int(isinstance(counted, exp.Star) and not self.relation.table.public)  # no group of a unit is empty
         return in_steps(name, Grid(sql, Fraction(1), least, cap))
 
@@ -214,7 +214,7 @@ class Columns:
         value = operand(node, self.scope)
         return value.sql if value is not None else number(node, self.scope, predicate=predicate).sql
 
-    def _extreme(self, name: str, node: exp.Expression) -> Made:
+    def _extreme(self, name: str, node: exp.Expression) -> DerivedColumn:
         if node.expressions or isinstance(node.this, exp.Distinct):
             raise QueryRefused(f"{name_of(node)} takes one argument")
         if isinstance(node.this, exp.Column):
@@ -246,21 +246,21 @@ class Columns:
         return self.relation.spelled(key) if names_owner else key
 
 
-def moment_column(name: str, moment: Instant) -> Made:
+def moment_column(name: str, moment: Instant) -> DerivedColumn:
     """A column of dates or timestamps, with the bounds that it has; those of a constant are two days or seconds."""
     policy_type = "date" if moment.kind is ColumnType.DATE else "timestamp"
     if moment.unbounded is not None:
-        return Made(moment.sql, ColumnPolicy(name, type=moment.kind), policy_type)
+        return DerivedColumn(moment.sql, ColumnPolicy(name, type=moment.kind), policy_type)
     step = timedelta(days=1) if moment.kind is ColumnType.DATE else timedelta(seconds=1)
     low, high = moment.ends
     if low == high:
         low, high = (low - step, high) if low.year > 1 else (low, high + step)
     bins = bins_of(moment, most=_MOST_BINS)
     policy = ColumnPolicy(name, type=moment.kind, lower=low, upper=high, domain=None if bins is None else list(bins))
-    return Made(moment.sql, policy, policy_type)
+    return DerivedColumn(moment.sql, policy, policy_type)
 
 
-def in_steps(name: str, grid: Grid) -> Made:
+def in_steps(name: str, grid: Grid) -> DerivedColumn:
     """A column of whole steps, with the bounds that its grid has."""
     if max(abs(grid.low), abs(grid.high)) >= _WIDEST:
         raise QueryRefused(
@@ -269,16 +269,16 @@ def in_steps(name: str, grid: Grid) -> Made:
         )
     kind = ColumnType.INTEGER if grid.step.denominator == 1 else ColumnType.NUMBER
     if grid.low == grid.high:
-        return Made(grid.sql, _one_value(name, grid, kind), steps_type(grid.step))
+        return DerivedColumn(grid.sql, _one_value(name, grid, kind), steps_type(grid.step))
     bounds = Bounds(grid.low * grid.step, grid.high * grid.step, step=grid.step)
     domain = RangeDomain() if bounds.cells <= MAX_DOMAIN else None
     policy = ColumnPolicy(
         name, type=kind, lower=bounds.lower, upper=bounds.upper, step=bounds.step, domain="range" if domain else None
     )
-    return Made(grid.sql, policy, steps_type(grid.step))
+    return DerivedColumn(grid.sql, policy, steps_type(grid.step))
 
 
-def _coded(name: str, grid: Grid, values: Sequence[Value]) -> Made:
+def _coded(name: str, grid: Grid, values: Sequence[Value]) -> DerivedColumn:
     """A column of a few numbers that the question itself writes down: with bounds, and its own public domain."""
     column = in_steps(name, grid)
     listed = tuple(value for value in values if isinstance(value, int) and not isinstance(value, bool))

@@ -14,7 +14,7 @@ from tacit.sql.expressions.names.printing import text_of
 from tacit.sql.expressions.names.scope import Scope, ScopeSource, bare, name_of
 from tacit.sql.expressions.names.spoken import clause_named
 from tacit.sql.expressions.predicates import predicate
-from tacit.sql.relations.deriving.columns import AGGREGATES, Columns, Made, folded
+from tacit.sql.relations.deriving.columns import AGGREGATES, Columns, DerivedColumn, folded
 from tacit.sql.relations.joining.parts import OWNER, NamedTable, key_column, with_columns
 from tacit.sql.relations.relation import Relation
 from tacit.sql.rules import GRID_RULES, Facts, apply, grids_of
@@ -28,12 +28,12 @@ class Derivation:
     relation: Relation
     scope: Scope
     alias: str
-    columns: list[Made] = field(default_factory=list)
+    columns: list[DerivedColumn] = field(default_factory=list)
     keys: dict[str, tuple[str, Owner]] = field(default_factory=dict)  # by output name, folded
     hidden: set[str] = field(default_factory=set)  # columns that HAVING needs and nobody asked for
 
     @property
-    def _made(self) -> Columns:
+    def _maker(self) -> Columns:
         return Columns(self.scope, self.relation)
 
     def part(self) -> NamedTable:
@@ -180,14 +180,14 @@ class Derivation:
             return
         if not is_column_name(name):
             raise QueryRefused("a column of a subquery needs a plain name", hint="write … AS name")
-        make = self._made.aggregated if grouped else self._made.computed
+        make = self._maker.aggregated if grouped else self._maker.computed
         self.columns.append(make(name, bare(node)))
 
     def _rows(self, grouped: list[exp.Expression] | None) -> exp.Select:
         """The subquery itself, rebuilt."""
         listed = [exp.alias_(column.sql, column.policy.name, quoted=True) for column in self.columns]
         keyed = [
-            exp.alias_(self._made.key_sql(internal), key_column(name), quoted=True)
+            exp.alias_(self._maker.key_sql(internal), key_column(name), quoted=True)
             for name, (internal, _) in self.keys.items()
         ]
         owners = [] if self.relation.table.public else [self.relation.unit]
@@ -235,10 +235,10 @@ class Derivation:
     def _group_sql(self, node: exp.Expression) -> exp.Expression:
         owner = self.scope.key(bare(node))
         if owner is not None:
-            return self._made.key_sql(owner[0])
+            return self._maker.key_sql(owner[0])
         if isinstance(bare(node), exp.Window):
             raise QueryRefused("GROUP BY a window is refused", hint="nest one subquery in another")
-        return self._made.computed("key", bare(node)).sql.copy()
+        return self._maker.computed("key", bare(node)).sql.copy()
 
 
 def _aggregates(node: exp.Expression) -> bool:

@@ -144,7 +144,7 @@ def _neighbour(function: exp.Expression, scope: Scope, frame: _Frame) -> Grid | 
     def over(value: exp.Expression, default: exp.Expression | None = None) -> exp.Expression:
         if isinstance(function, _ENDS):
             return frame.over(type(function)(this=value))
-        offset = _places(function)
+        offset = _offset(function)
         given = {"offset": offset or (exp.Literal.number(1) if default is not None else None), "default": default}
         return frame.over(
             type(function)(this=value, **{name: part for name, part in given.items() if part is not None})
@@ -173,7 +173,7 @@ def _neighbour(function: exp.Expression, scope: Scope, frame: _Frame) -> Grid | 
     return replace(values, sql=over(values.sql, integer(steps)), low=ends[0], high=ends[1], nullable=True)
 
 
-def _places(function: exp.Expression) -> exp.Expression | None:
+def _offset(function: exp.Expression) -> exp.Expression | None:
     """How many rows LAG and LEAD look back or ahead."""
     offset = function.args.get("offset")
     if offset is None:
