@@ -131,7 +131,7 @@ def offsets(cells: Sequence[FeatureCells]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum([each.size for each in cells])]).astype(np.int64)
 
 
-def _found(index: Mapping[Hashable, int], value: object) -> int:
+def _code_of(index: Mapping[Hashable, int], value: object) -> int:
     return index.get(value, len(index)) if isinstance(value, Hashable) else len(index)
 
 

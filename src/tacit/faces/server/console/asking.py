@@ -93,7 +93,7 @@ async def price(console: Console, visit: Visit) -> Response:
 
 async def answer(console: Console, visit: Visit) -> Response:
     """The page of one answer: of a form, while it is remembered, or of an entry of the ledger."""
-    given, form = await _found(console, visit)
+    given, form = await _answer_of(console, visit)
     answers = given.answers if isinstance(given, BatchRelease) else (given,)
     shown = [ShownAnswer.of(one) for one in answers]
     path = visit.request.url.path
@@ -102,7 +102,7 @@ async def answer(console: Console, visit: Visit) -> Response:
 
 async def as_csv(console: Console, visit: Visit) -> Response:
     """An answer as a file for spreadsheets; the answers of a batch one below the other."""
-    given, _ = await _found(console, visit)
+    given, _ = await _answer_of(console, visit)
     answers = given.answers if isinstance(given, BatchRelease) else (given,)
     text = "\n".join(one.to_csv() for one in answers)
     return Response(text, media_type="text/csv; charset=utf-8", headers=_file("answer.csv"))
@@ -110,7 +110,7 @@ async def as_csv(console: Console, visit: Visit) -> Response:
 
 async def as_json(console: Console, visit: Visit) -> Response:
     """An answer as a file for programs, as the API has it."""
-    given, _ = await _found(console, visit)
+    given, _ = await _answer_of(console, visit)
     return Response(given.to_json(indent=1) + "\n", media_type="application/json", headers=_file("answer.json"))
 
 
@@ -134,7 +134,7 @@ def _form(visit: Visit) -> QuestionForm:
     return QuestionForm(visit.text("sql"), **typed)
 
 
-async def _found(console: Console, visit: Visit) -> tuple[Release | BatchRelease, QuestionForm]:
+async def _answer_of(console: Console, visit: Visit) -> tuple[Release | BatchRelease, QuestionForm]:
     """An answer of this analyst's, with what its form held."""
     wanted, name = visit.request.path_params["id"], visit.visitor.name
     remembered = console.answers.find(name, wanted)

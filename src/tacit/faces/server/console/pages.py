@@ -65,21 +65,21 @@ class PageMaker:
     """Makes pages from templates. Everything that is put into one is text, whatever it looks like."""
 
     def __init__(self, *, static: Mapping[str, StaticFile]) -> None:
-        self._made = jinja2.Environment(
+        self._templates = jinja2.Environment(
             loader=jinja2.PackageLoader("tacit.faces.server.console", "templates"),
             autoescape=True,
             undefined=jinja2.StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._made.filters |= {
+        self._templates.filters |= {
             "line": in_one_line,
             "when": _when,
             "exact": decimal_text,
             "share": _share,
             "whole": _whole,
         }
-        self._made.globals["static"] = lambda name: f"/static/{name}?v={static[name].mark}"
+        self._templates.globals["static"] = lambda name: f"/static/{name}?v={static[name].mark}"
 
     def page(
         self, template: str, *, visitor: Visitor | None, dataset: str, status: int = 200, **content: object
@@ -87,12 +87,14 @@ class PageMaker:
         """A page as a response: the template with what every page shows around it."""
         more = _more(content.pop("surveys_nav", False))
         nav = () if visitor is None else (*_NAV[visitor.role], *more)
-        text = self._made.get_template(template).render(visitor=visitor, dataset=dataset, nav=nav, **content)
+        text = self._templates.get_template(template).render(visitor=visitor, dataset=dataset, nav=nav, **content)
         return HTMLResponse(text, status_code=status, headers=HEADERS)
 
     def part(self, template: str, *, status: int = 200, **content: Any) -> Response:
         """A part of a page, for a script that puts it into its place."""
-        return HTMLResponse(self._made.get_template(template).render(**content), status_code=status, headers=HEADERS)
+        return HTMLResponse(
+            self._templates.get_template(template).render(**content), status_code=status, headers=HEADERS
+        )
 
 
 def _more(surveys: object) -> tuple[tuple[str, str], ...]:
