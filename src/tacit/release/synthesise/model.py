@@ -206,7 +206,7 @@ class SyntheticModel:
 
 
 def model_of(
-    found: Fitted,
+    fitted: Fitted,
     counted: TablePlan,
     *,
     method: str,
@@ -223,17 +223,17 @@ def model_of(
     model = SyntheticModel(
         table=counted.table,
         attributes=counted.attributes,
-        rows=min(MOST_ROWS, max(0, round(found.singles.total) if rows is None else rows)),
+        rows=min(MOST_ROWS, max(0, round(fitted.singles.total) if rows is None else rows)),
         method=method,
         loss=loss,
         rho=rho,
         policy_version=policy_version,
-        bins=found.singles.bins,
-        tree=found.tree,
-        marginals=found.marginals,
-        mixture=found.mixture,
+        bins=fitted.singles.bins,
+        tree=fitted.tree,
+        marginals=fitted.marginals,
+        mixture=fitted.mixture,
         sweeps=sweeps,
         rules=counted.rules,
-        errors=tuple(sorted(found.errors.items())),
+        errors=tuple(sorted(fitted.errors.items())),
     )
     return SyntheticModel.from_bytes(model.to_bytes())

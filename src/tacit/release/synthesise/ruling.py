@@ -20,13 +20,13 @@ _LEAST = 1_000  # rows drawn at a time in place of those that break a rule
 
 def rules_of(table: TablePolicy, attributes: Sequence[Attribute]) -> tuple[str, ...]:
     """The rules that speak of these columns alone. What is no condition on them is refused before anything is paid."""
-    made = {fold(each.name) for each in attributes}
+    names = {fold(each.name) for each in attributes}
     rules = []
     for written in table.rules:
         rule = row_rule(written, table.name)
         for name in rule.columns:
             table.column(name)  # a column that nobody knows is told of
-        if {fold(name) for name in rule.columns} <= made:
+        if {fold(name) for name in rule.columns} <= names:
             rules.append(rule.condition)
     try:
         keeping(made_up_table(table.name, attributes), rules)
@@ -45,11 +45,11 @@ def keeping(table: SyntheticTable, rules: Sequence[str]) -> NDArray[np.bool_]:
     with table.connection() as held:
         held.execute("SET enable_external_access = false")
         try:
-            found = held.execute(f"SELECT {whole} AS kept FROM {quoted(table.name)}").fetchall()
+            answers = held.execute(f"SELECT {whole} AS kept FROM {quoted(table.name)}").fetchall()
         except duckdb.Error as error:
             first = str(error).split("\n", maxsplit=1)[0]
             raise InvalidParameter(f"a rule fails on a synthetic row: {first[:160]}") from None
-    return np.array([kept for (kept,) in found], dtype=bool)
+    return np.array([kept for (kept,) in answers], dtype=bool)
 
 
 def obeying(draw: Callable[[int], SyntheticTable], rules: Sequence[str], *, number: int) -> SyntheticTable:

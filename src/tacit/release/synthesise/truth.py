@@ -31,13 +31,13 @@ class ExactDistances:
 
     def mean(self, ways: int) -> float | None:
         """The mean over all marginals of so many columns; None where there is none."""
-        found = [distance for names, distance in self.distances if len(names) == ways]
-        return float(np.mean(found)) if found else None
+        distances = [distance for names, distance in self.distances if len(names) == ways]
+        return float(np.mean(distances)) if distances else None
 
     def worst(self, ways: int, count: int = 5) -> list[tuple[tuple[str, ...], float]]:
         """The marginals of so many columns that are furthest off."""
-        found = [each for each in self.distances if len(each[0]) == ways]
-        return sorted(found, key=lambda each: -each[1])[:count]
+        marginals = [each for each in self.distances if len(each[0]) == ways]
+        return sorted(marginals, key=lambda each: -each[1])[:count]
 
     def __repr__(self) -> str:
         return "<exact>"
@@ -72,10 +72,10 @@ def exact_distances(
 
 def _cells(drawn: SyntheticTable, axes: Axes, counted: TablePlan) -> IntArray:
     """How many synthetic rows each cell has."""
-    place: IntArray = np.zeros(len(drawn), dtype=np.int64)
+    cells: IntArray = np.zeros(len(drawn), dtype=np.int64)
     for axis in axes:
-        place = place * counted.sizes[axis] + _code(drawn, axis, counted.attributes)
-    out: IntArray = np.bincount(place, minlength=math.prod(counted.sizes[axis] for axis in axes))
+        cells = cells * counted.sizes[axis] + _code(drawn, axis, counted.attributes)
+    out: IntArray = np.bincount(cells, minlength=math.prod(counted.sizes[axis] for axis in axes))
     return out
 
 

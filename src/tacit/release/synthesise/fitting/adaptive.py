@@ -47,8 +47,8 @@ def fitted_mst(meter: Meter, sizes: Sequence[int], ordered: Sequence[bool], *, s
         a, b = open_pairs[meter.choose(open_pairs, guesses, third / count, singles.bins)]
         part = [part[a] if each == part[b] else each for each in part]
         chosen.append((a, b))
-    found = [meter.measure(pair, third / count, singles.bins) for pair in chosen]
-    return _with_pairs(singles, ones, found, steps=settings.fit_steps)
+    measured = [meter.measure(pair, third / count, singles.bins) for pair in chosen]
+    return _with_pairs(singles, ones, measured, steps=settings.fit_steps)
 
 
 def fitted_aim(
@@ -100,14 +100,14 @@ def _ones(singles: Singles) -> tuple[FloatArray, ...]:
 def _with_pairs(
     singles: Singles,
     ones: Sequence[FloatArray],
-    found: Sequence[NoisyMarginal],
+    measured: Sequence[NoisyMarginal],
     *,
     steps: int,
     start: Mapping[Pair, FloatArray] | None = None,
 ) -> Fitted:
     tables: dict[Pair, FloatArray] = {}
     sigmas: dict[Pair, float] = {}
-    for each in found:
+    for each in measured:
         a, b = each.axes
         tables[a, b] = fitted_to(projected(each.counts / singles.rows), ones[a], ones[b])
         sigmas[a, b] = each.sigma / singles.rows

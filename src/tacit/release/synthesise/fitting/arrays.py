@@ -22,13 +22,13 @@ def projected(values: FloatArray, total: float = 1.0) -> FloatArray:
 
 def fitted_to(table: FloatArray, rows: FloatArray, columns: FloatArray, *, rounds: int = 30) -> FloatArray:
     """A table scaled, row by row and column by column in turn, until its margins are these: iterative fitting."""
-    made = table + 1e-12
+    fitted = table + 1e-12
     for _ in range(rounds):
-        made = made * _quotient(rows, made.sum(axis=1))[:, None]
-        made = made * _quotient(columns, made.sum(axis=0))[None, :]
-    return made
+        fitted = fitted * _quotient(rows, fitted.sum(axis=1))[:, None]
+        fitted = fitted * _quotient(columns, fitted.sum(axis=0))[None, :]
+    return fitted
 
 
-def _quotient(wanted: FloatArray, found: FloatArray) -> FloatArray:
-    out: FloatArray = np.divide(wanted, found, out=np.zeros_like(found), where=found > 0)
+def _quotient(wanted: FloatArray, sums: FloatArray) -> FloatArray:
+    out: FloatArray = np.divide(wanted, sums, out=np.zeros_like(sums), where=sums > 0)
     return out

@@ -54,11 +54,11 @@ def ordered_bins(chances: FloatArray, *, most: int) -> IntArray:
 def _greedy(chances: FloatArray, most: float) -> IntArray:
     """Bins from left to right, each filled up to this mass."""
     bins = np.zeros(chances.size, dtype=np.int64)
-    place, mass = 0, 0.0
+    number, mass = 0, 0.0
     for cell, chance in enumerate(chances.tolist()):
         if mass > 0 and mass + chance > most:
-            place, mass = place + 1, 0.0
-        bins[cell] = place
+            number, mass = number + 1, 0.0
+        bins[cell] = number
         mass += chance
     return bins
 

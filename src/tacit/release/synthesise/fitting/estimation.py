@@ -52,8 +52,8 @@ def fitted_tree(
         for axes, table in pairs.items():
             index = slice(starts[axes], starts[axes] + table.size)
             ridge = _RIDGE * sigmas[axes] ** 2 * rows
-            found = summed(marginals[homes[axes]], tree.cliques[homes[axes]], axes)
-            gradient[index] = (found - table).ravel() + ridge * point[index]
+            marginal = summed(marginals[homes[axes]], tree.cliques[homes[axes]], axes)
+            gradient[index] = (marginal - table).ravel() + ridge * point[index]
             value += ridge / 2 * float(point[index] @ point[index]) - float(point[index] @ table.ravel())
         return value, gradient
 

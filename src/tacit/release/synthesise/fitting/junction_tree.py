@@ -179,6 +179,6 @@ def drawn_within(group: IntArray, table: FloatArray, *, chance: Chance) -> IntAr
     offset = chance.uniform(table.shape[0])
     point = (rank + offset[group]) / sizes[group]
     flat = (lines + np.arange(table.shape[0])[:, None]).ravel()
-    found = np.searchsorted(flat, group + np.minimum(point, 1 - 1e-12), side="right") - group * table.shape[1]
-    cells: IntArray = np.clip(found, 0, table.shape[1] - 1)
+    indices = np.searchsorted(flat, group + np.minimum(point, 1 - 1e-12), side="right") - group * table.shape[1]
+    cells: IntArray = np.clip(indices, 0, table.shape[1] - 1)
     return cells

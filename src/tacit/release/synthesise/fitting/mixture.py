@@ -93,11 +93,11 @@ def _descended(
     return logits, shares
 
 
-def _adam(moments: list[_Floats], place: int, slope: _Floats, step: int) -> _Floats:
-    moments[place] = _FIRST * moments[place] + (1 - _FIRST) * slope
-    moments[place + 1] = _SECOND * moments[place + 1] + (1 - _SECOND) * slope * slope
-    first = moments[place] / (1 - _FIRST**step)
-    second = np.sqrt(moments[place + 1] / (1 - _SECOND**step))
+def _adam(moments: list[_Floats], index: int, slope: _Floats, step: int) -> _Floats:
+    moments[index] = _FIRST * moments[index] + (1 - _FIRST) * slope
+    moments[index + 1] = _SECOND * moments[index + 1] + (1 - _SECOND) * slope * slope
+    first = moments[index] / (1 - _FIRST**step)
+    second = np.sqrt(moments[index + 1] / (1 - _SECOND**step))
     out: _Floats = (first / (second + 1e-10)).astype(np.float32)
     return out
 

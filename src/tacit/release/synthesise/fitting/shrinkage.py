@@ -24,10 +24,10 @@ def shrunk(table: FloatArray, rows: FloatArray, columns: FloatArray, *, sigma: f
     beta = a / b
     scaled = values / (sigma * math.sqrt(b))
     edge = 1 + math.sqrt(beta)
-    found = scaled > edge * 1.02
+    signal = scaled > edge * 1.02
     inside = np.maximum((scaled**2 - beta - 1) ** 2 - 4 * beta, 0.0)
-    kept = np.where(found, np.sqrt(inside) / np.maximum(scaled, 1e-300), 0.0) * sigma * math.sqrt(b)
-    return (left * kept) @ right, int(found.sum())
+    kept = np.where(signal, np.sqrt(inside) / np.maximum(scaled, 1e-300), 0.0) * sigma * math.sqrt(b)
+    return (left * kept) @ right, int(signal.sum())
 
 
 def _centred(table: FloatArray) -> FloatArray:

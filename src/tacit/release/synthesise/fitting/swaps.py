@@ -52,13 +52,13 @@ def _sweep(
     wide = int(offsets[-1])
     wanted = np.concatenate([_oriented(targets, axis, other) for other in others], axis=1) * number
     inverse = (1.0 / (wanted + _FLOOR)).ravel()
-    places = rows[:, others] + offsets[:-1]  # (rows, others): the column of each value's cell
+    columns = rows[:, others] + offsets[:-1]  # (rows, others): the column of each value's cell
     order = chance.order(number)
     half = number // 2
     one, two = order[:half], order[half : 2 * half]
     counts = np.zeros(sizes[axis] * wide)
     for column in range(len(others)):
-        counts += np.bincount(rows[:, axis] * wide + places[:, column], minlength=counts.size)
+        counts += np.bincount(rows[:, axis] * wide + columns[:, column], minlength=counts.size)
     goal = wanted.ravel()
     batch = max(1, -(-half // _BATCHES))
     for start in range(0, half, batch):
@@ -66,7 +66,7 @@ def _sweep(
         differ = rows[first, axis] != rows[second, axis]
         first, second = first[differ], second[differ]
         mine, yours = rows[first, axis][:, None] * wide, rows[second, axis][:, None] * wide
-        left, right = places[first], places[second]
+        left, right = columns[first], columns[second]
         away, taken = (mine + left, yours + right), (yours + left, mine + right)
         error = counts - goal
         gain = np.zeros(first.size)
