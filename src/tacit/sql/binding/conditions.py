@@ -44,8 +44,8 @@ class Condition:
 
     def holds(self, bands: Sequence[post.Band]) -> NDArray[np.bool_]:
         """For which groups it holds; where a side is NULL nobody knows, and it does not."""
-        found: NDArray[np.bool_] = self.truth(bands) == _TRUE
-        return found
+        known: NDArray[np.bool_] = self.truth(bands) == _TRUE
+        return known
 
     def truth(self, bands: Sequence[post.Band]) -> NDArray[np.float64]:
         """1 where it is true, 0 where it is false, halfway between where nobody knows: the logic of SQL."""

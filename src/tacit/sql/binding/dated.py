@@ -93,10 +93,10 @@ def shown(units: float, kind: str) -> date | None:
         return None
     step = timedelta(days=1) if kind == ColumnType.DATE.value else timedelta(seconds=1)
     try:
-        found = MIDNIGHT + round(units) * step
+        moment = MIDNIGHT + round(units) * step
     except OverflowError:
         return date.max if units > 0 else date.min
-    return found.date() if kind == ColumnType.DATE.value else found
+    return moment.date() if kind == ColumnType.DATE.value else moment
 
 
 def _no_number() -> QueryRefused:

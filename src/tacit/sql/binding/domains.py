@@ -18,9 +18,9 @@ _MAX_NAMED = 3  # constants that a note names
 def refuse_unmatched(where: exp.Expression | None, scope: Scope) -> None:
     """Refuse a question whose answer is known: a condition of WHERE holds for no value of a public domain."""
     for condition in conjuncts(where) if where is not None else ():
-        found = _unmatched(condition, scope)
-        if found is not None:
-            name, constants = found
+        unmatched = _unmatched(condition, scope)
+        if unmatched is not None:
+            name, constants = unmatched
             values = _domain(name, scope)
             raise QueryRefused(
                 f"{_listed(constants)} {_is_not(constants)} in the domain of {name.name}: no row of it matches,"
@@ -52,8 +52,8 @@ def _unmatched(node: exp.Expr, scope: Scope) -> tuple[exp.Column, list[str]] | N
     if isinstance(node, exp.Or):
         parts = [_unmatched(part, scope) for part in node.flatten()]
         return parts[0] if parts and all(part is not None for part in parts) else None
-    found = next(_beside(node, scope), None)
-    return found if found is not None and not set(found[1]) & set(_domain(found[0], scope)) else None
+    condition = next(_beside(node, scope), None)
+    return condition if condition is not None and not set(condition[1]) & set(_domain(condition[0], scope)) else None
 
 
 def _beside(node: exp.Expr, scope: Scope) -> Iterator[tuple[exp.Column, list[str]]]:

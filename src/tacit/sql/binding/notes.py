@@ -72,9 +72,9 @@ def _holds_every_row(key: Key) -> bool:
     return isinstance(asked, exp.Is) or (isinstance(asked, exp.Case) and asked.args.get("default") is not None)
 
 
-def _name(bound: BoundQuery, place: int) -> str:
+def _name(bound: BoundQuery, index: int) -> str:
     """What the analyst calls a key."""
-    named = (out.name for out in bound.outputs if out.key == place and out.name)
-    column = bound.keys[place].sql.find(exp.Column)
+    named = (out.name for out in bound.outputs if out.key == index and out.name)
+    column = bound.keys[index].sql.find(exp.Column)
     own = column is None or column.name.startswith(" ")  # a name that we gave
-    return next(named, f"key {place + 1}" if own or column is None else column.name)
+    return next(named, f"key {index + 1}" if own or column is None else column.name)

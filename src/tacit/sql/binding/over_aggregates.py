@@ -16,12 +16,12 @@ _MINUS = post.Number(Fraction(-1))
 
 
 def _rounded(node: exp.Expression, build: Build) -> post.Post:
-    places = node.args.get("decimals")
-    if places is not None and not (
-        isinstance(places, exp.Literal) and str(places.this).isdigit() and int(places.this) <= 12
+    decimals = node.args.get("decimals")
+    if decimals is not None and not (
+        isinstance(decimals, exp.Literal) and str(decimals.this).isdigit() and int(decimals.this) <= 12
     ):
         raise QueryRefused("ROUND needs a whole number of places")
-    return post.Rounded(build(node.this), int(places.this) if places is not None else 0)
+    return post.Rounded(build(node.this), int(decimals.this) if decimals is not None else 0)
 
 
 ARITHMETIC: dict[type[exp.Expression], Callable[[exp.Expression, Build], post.Post]] = {

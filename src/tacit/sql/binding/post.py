@@ -168,8 +168,8 @@ def weights(post: Post) -> Mapping[int, Fraction] | None:
                 return None
             return {ref: one.get(ref, Fraction(0)) + two.get(ref, Fraction(0)) for ref in {**one, **two}}
         case Product(Number(value), inner) | Product(inner, Number(value)):
-            found = weights(inner)
-            return None if found is None else {ref: value * weight for ref, weight in found.items()}
+            inner_weights = weights(inner)
+            return None if inner_weights is None else {ref: value * weight for ref, weight in inner_weights.items()}
     return None
 
 
