@@ -70,10 +70,10 @@ def with_bias(plan: Plan, bound: BoundQuery, *, whole: Loss) -> Plan:
     choice of a level and three for the sums: the events add up to exactly what was typed.
     """
     refs = {ref for out in plan.outputs if out.value is not None for ref in post.refs(out.value)}
-    places = sorted(ref for ref in refs if can_be_biased(bound, plan.measurements[ref].measure))
+    biased = sorted(ref for ref in refs if can_be_biased(bound, plan.measurements[ref].measure))
     steps = plan.unit.adjacency.steps
-    each = (whole.epsilon - plan.loss.epsilon) / steps / max(1, len(places))
-    bias = tuple(_excess(plan, bound, index, epsilon=each) for index in places)
+    each = (whole.epsilon - plan.loss.epsilon) / steps / max(1, len(biased))
+    bias = tuple(_excess(plan, bound, index, epsilon=each) for index in biased)
     outputs = plan.outputs
     if bound.wider is not None:  # the truth may lie outside the bounds that values are clamped to
         outputs = tuple(out if out.value is None else replace(out, value=post.loosened(out.value)) for out in outputs)
@@ -93,16 +93,16 @@ def _clamps(bound: BoundQuery) -> bool:
     return any(isinstance(m, Additive) and m.counted is Counted.VALUES for m in bound.measures)
 
 
-def _excess(plan: Plan, bound: BoundQuery, place: int, *, epsilon: Fraction) -> Excess:
-    measurement = plan.measurements[place]
+def _excess(plan: Plan, bound: BoundQuery, index: int, *, epsilon: Fraction) -> Excess:
+    measurement = plan.measurements[index]
     ladder = _ladder(measurement)
     if bound.table.unit_column is None:
-        tree, facts = _of_rows(bound, plan, place)
+        tree, facts = _of_rows(bound, plan, index)
     else:
-        tree, facts = _of_units(bound, plan, place)
+        tree, facts = _of_units(bound, plan, index)
     measure = measurement.measure
     return Excess(
-        measurement=place,
+        measurement=index,
         ladder=ladder,
         cells=Statement(qualified(_cells(tree, facts, ladder)), (CELL, COUNT)),
         sums=Statement(qualified(_sums(tree, facts, ladder)), (SUM,)),
@@ -127,7 +127,7 @@ def _ladder(measurement: Measurement) -> tuple[int, ...]:
 # ── what each unit brings, less what is counted ──────────────────────────────────────────────────────────────────────
 
 
-def _of_units(bound: BoundQuery, plan: Plan, place: int) -> tuple[exp.Select, Facts]:
+def _of_units(bound: BoundQuery, plan: Plan, index: int) -> tuple[exp.Select, Facts]:
     """One row for each unit and group, with its excess `e`."""
     measures = [m.measure for m in plan.measurements]
     totals = [unit_total(measure, bound) for measure in measures]
@@ -135,10 +135,10 @@ def _of_units(bound: BoundQuery, plan: Plan, place: int) -> tuple[exp.Select, Fa
     source = bound.wider or bound
     wide = [*source.measures, *measures[len(source.measures) :]]
     brought = brought_by_units(source, plan.caps, measures=wide)
-    column, most = name(f"m{place}"), MOST_ROWS * _magnitude(wide[place])
+    column, most = name(f"m{index}"), MOST_ROWS * _magnitude(wide[index])
     whole = Whole(column, -most, most, Width.BIGINT)  # a sum or a count of rows
     plus = arithmetic.multiply(whole, arithmetic.constant(weight_of(plan.caps)))
-    held = plan.measurements[place].in_group
+    held = plan.measurements[index].in_group
     minus = arithmetic.negate(Whole(column, -held, held))
     groups = [name(OWNER), *(name(key) for key in facts.keys)]
     sides = [
@@ -152,13 +152,13 @@ def _of_units(bound: BoundQuery, plan: Plan, place: int) -> tuple[exp.Select, Fa
     return joined.from_(both_named).group_by(*(g.copy() for g in groups)), facts
 
 
-def _of_rows(bound: BoundQuery, plan: Plan, place: int) -> tuple[exp.Select, Facts]:
+def _of_rows(bound: BoundQuery, plan: Plan, index: int) -> tuple[exp.Select, Facts]:
     """One row for each row, which is a unit, with its excess `e`: what clamping took from its value."""
     wider = bound.wider
     if wider is None:
         raise ArithmeticError("nothing is cut from a row that is not clamped")
-    tree, facts = cells_of_rows(bound, wider, plan.caps, place=place)
-    most = [_magnitude(measure.measures[place]) for measure in (bound, wider)]
+    tree, facts = cells_of_rows(bound, wider, plan.caps, index=index)
+    most = [_magnitude(measure.measures[index]) for measure in (bound, wider)]
     counted, whole = (Whole(name(f"v{i}"), -end, end) for i, end in enumerate(most))
     left = arithmetic.as_wide(arithmetic.subtract(whole, counted).sql)
     keys = [name(key) for key in facts.keys]

@@ -43,10 +43,10 @@ def left_out(policy: Policy, schema: Schema, *, dialect: str) -> Iterator[LeftOu
             if table.is_unit(column.name) or not (column.domain is not None or column.type is ColumnType.BOOLEAN):
                 continue
             try:
-                found = _bound(f'COUNT(*) FROM "{table.name}" GROUP BY "{column.name}"', policy, schema)
+                grouped = _bound(f'COUNT(*) FROM "{table.name}" GROUP BY "{column.name}"', policy, schema)
             except TacitError:  # it cannot be grouped by, so nothing is left out by it
                 continue
-            yield _unlisted(table, column.name, found, dialect)
+            yield _unlisted(table, column.name, grouped, dialect)
 
 
 def _bound(body: str, policy: Policy, schema: Schema) -> BoundQuery:

@@ -80,17 +80,17 @@ def restrictions(where: Where) -> Iterator[Restriction]:
             yield Restriction(_merged([pick for _, pick in chosen]), Where(rest))
 
 
-def _pick(found: tuple[PublicCells, Mask] | None) -> Pick | None:
-    if found is None:
+def _pick(condition: tuple[PublicCells, Mask] | None) -> Pick | None:
+    if condition is None:
         return None
-    line, mask = found
+    line, mask = condition
     inside, outside = mask[: len(line.domain)], mask[len(line.domain) :]
     values = frozenset(itertools.compress(line.domain, inside))
     return Pick(line.column, values, frozenset(line.domain), bool(outside.any()))
 
 
-def _merged(found: list[Pick]) -> tuple[Pick, ...]:
+def _merged(picks: list[Pick]) -> tuple[Pick, ...]:
     merged: dict[str, Pick] = {}
-    for pick in found:
+    for pick in picks:
         merged[pick.column] = merged[pick.column] & pick if pick.column in merged else pick
     return tuple(merged.values())

@@ -91,8 +91,8 @@ class Planner:
             gaussian.append(True)
         if policy.budget.accounting is Accounting.ZCDP:  # there Gaussian noise costs far less for the same epsilon
             gaussian = gaussian[-1:]
-        made = [_Maker(bound, policy, price, inner, self._base(each)).made() for each in gaussian]
-        return self._with_statements(min(made, key=_largest_error) if len(made) > 1 else made[0])
+        plans = [_Maker(bound, policy, price, inner, self._base(each)).made() for each in gaussian]
+        return self._with_statements(min(plans, key=_largest_error) if len(plans) > 1 else plans[0])
 
     def _base(self, gaussian: bool) -> _Base:
         if gaussian not in self._bases:

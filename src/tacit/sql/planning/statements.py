@@ -99,11 +99,11 @@ def brought_by_units(bound: BoundQuery, caps: ContributionBounds, *, measures: S
 
 
 def cells_of_rows(
-    bound: BoundQuery, wider: BoundQuery, caps: ContributionBounds, *, place: int
+    bound: BoundQuery, wider: BoundQuery, caps: ContributionBounds, *, index: int
 ) -> tuple[exp.Select, Facts]:
     """Of each row one value, clamped as it is counted (v0) and far more widely (v1), beside its keys."""
     facts = _facts(bound, caps)
-    pairs = [(bound.measures[place], facts), (wider.measures[place], _facts(wider, caps))]
+    pairs = [(bound.measures[index], facts), (wider.measures[index], _facts(wider, caps))]
     cells: list[tuple[MeasureFacts, exp.Expression | None]] = []
     for number, (measure, grids) in enumerate(pairs):
         value = exp.select(integer(1) if measure.value is None else measure.value.copy())  # rules change it in place
@@ -116,10 +116,10 @@ def _value(measure: Measure) -> exp.Expression | None:
     return measure.value
 
 
-def _column(place: int, measure: Measure, total: tuple[int, int] | None, *, wide: bool = False) -> MeasureFacts:
+def _column(index: int, measure: Measure, total: tuple[int, int] | None, *, wide: bool = False) -> MeasureFacts:
     counted = measure.counted if isinstance(measure, Additive) else Counted.VALUES
     bins = (measure.bins, measure.grid.width) if isinstance(measure, Quantile) and measure.bins is not None else None
-    return MeasureFacts(f"m{place}", counted, None if measure.value is None else f"v{place}", total, wide, bins)
+    return MeasureFacts(f"m{index}", counted, None if measure.value is None else f"v{index}", total, wide, bins)
 
 
 def _statement(
