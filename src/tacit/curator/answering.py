@@ -142,7 +142,7 @@ class JobRunner:
                 caps=caps(self.policy, wish.analyst),
                 what="the answer",
                 read=lambda: entry,
-                kept=lambda found: [Answer(found.encode())],
+                kept=lambda text: [Answer(text.encode())],
                 restored=lambda bodies: bodies[0].decode(),
             )
             pay(self.ledger, payment)

@@ -247,7 +247,7 @@ def shapes_of(traces: Sequence[Trace]) -> tuple[ColumnShape, ...]:
 
 
 def _exact(
-    place: int, trace: Trace, computed: Computed, traces: Sequence[Trace], questions: Sequence[AnsweredQuestion]
+    position: int, trace: Trace, computed: Computed, traces: Sequence[Trace], questions: Sequence[AnsweredQuestion]
 ) -> list[float | None] | None:
     """The errors of a column that is an answer's own, row by row; None where they are not known."""
     if trace.clean:
@@ -259,7 +259,7 @@ def _exact(
     errors = [row[column] for row in question.table.errors]
     if len(set(errors)) <= 1:
         one = errors[0] if errors else None
-        return [None if row[place] is None else one for row in computed.rows]
+        return [None if row[position] is None else one for row in computed.rows]
     wanted = [index for index, out in enumerate(question.bound.outputs) if out.key is not None]
     shown = {each.cell: index for index, each in enumerate(traces) if each.cell is not None}
     if not all((answered, index) in shown for index in wanted):
@@ -269,7 +269,7 @@ def _exact(
         for row, error in zip(question.table.rows, errors, strict=True)
     }
     keys = [tuple(_same(row[shown[answered, index]]) for index in wanted) for row in computed.rows]
-    return [None if row[place] is None else by_key.get(key) for row, key in zip(computed.rows, keys, strict=True)]
+    return [None if row[position] is None else by_key.get(key) for row, key in zip(computed.rows, keys, strict=True)]
 
 
 def _same(value: object) -> object:

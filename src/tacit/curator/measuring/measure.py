@@ -100,7 +100,7 @@ class _Groups:
     def _looked_up(self, exact: Exact) -> IntArray:
         if not self.names:
             return np.zeros(exact.rows, dtype=np.int64)
-        index = {key: place for place, key in enumerate(self.keys)}
+        index = {key: number for number, key in enumerate(self.keys)}
         columns = [listed(exact.keys(name)) for name in self.names]
         return np.array([index.get(key, -1) for key in zip(*columns, strict=True)], dtype=np.int64)
 
