@@ -44,24 +44,24 @@ class Measures:
 
     def ref(self, measure: Measure) -> post.Ref:
         """The place of `measure`; asked twice, it is measured once."""
-        place = self.places.setdefault(measure.signature, len(self.items))
-        if place == len(self.items):
+        index = self.places.setdefault(measure.signature, len(self.items))
+        if index == len(self.items):
             self.items.append(measure)
-        return post.Ref(place)
+        return post.Ref(index)
 
     def settled(self, outputs: Sequence[post.Post]) -> list[post.Post]:
         """The outputs with each sum derived from its centred sum and count, where the count is measured anyway."""
         known = set(self.places)
         replaced: dict[int, post.Post] = {}
-        for place, (moved_sum, count, middle) in self.shared.items():
+        for index, (moved_sum, count, middle) in self.shared.items():
             if count.signature in known:
                 shift = post.Product(post.Number(middle), self.ref(count))
-                replaced[place] = post.Sum(self.ref(moved_sum), shift)
-        kept = [place for place in range(len(self.items)) if place not in replaced]
-        renumbered = {place: post.Ref(new) for new, place in enumerate(kept)}
-        moved = {place: post.substitute(derived, renumbered) for place, derived in replaced.items()}
-        self.items = [self.items[place] for place in kept]
-        self.places = {sign: kept.index(place) for sign, place in self.places.items() if place not in replaced}
+                replaced[index] = post.Sum(self.ref(moved_sum), shift)
+        kept = [index for index in range(len(self.items)) if index not in replaced]
+        renumbered = {index: post.Ref(new) for new, index in enumerate(kept)}
+        moved = {index: post.substitute(derived, renumbered) for index, derived in replaced.items()}
+        self.items = [self.items[index] for index in kept]
+        self.places = {sign: kept.index(index) for sign, index in self.places.items() if index not in replaced}
         self.shared = {}
         return [post.substitute(output, renumbered | moved) for output in outputs]
 
@@ -335,15 +335,15 @@ def _mode(call: _Call) -> post.Post:
                 f"TOP_K needs a column and a whole number from 1 to {MAX_TOP}", hint="write TOP_K(dept, 3)"
             )
         count = wanted
-    made, values, value = _listed(call, arguments[0])
+    key, values, value = _listed(call, arguments[0])
     if isinstance(values, tuple) and len(values) < count:
         raise QueryRefused(f"{call.label} asks for more values than the domain has")
-    return call.measures.ref(Mode(call.label, value, values, made.kind or ColumnType.TEXT, made.step, count))
+    return call.measures.ref(Mode(call.label, value, values, key.kind or ColumnType.TEXT, key.step, count))
 
 
 def _histogram(call: _Call) -> post.Post:
-    made, values, value = _listed(call, call.argument())
-    return call.measures.ref(Histogram(call.label, value, values, made.step))
+    key, values, value = _listed(call, call.argument())
+    return call.measures.ref(Histogram(call.label, value, values, key.step))
 
 
 def _listed(call: _Call, node: exp.Expression) -> tuple[Key, tuple[Value, ...] | TableDomain, exp.Expression]:

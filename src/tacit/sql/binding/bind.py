@@ -152,9 +152,9 @@ class _Binder:
         self.group, self.sets = self._grouping()
         where = self.select.args.get("where")
         conditions = None if where is None else where.this
-        made = [key(node, scope) for node in self.group]
-        ruled = [ruled_out(node, each, scope, conditions) for node, each in zip(self.group, made, strict=True)]
-        self.keys = [replace(each, impossible=gone) for each, gone in zip(made, ruled, strict=True)]
+        keys = [key(node, scope) for node in self.group]
+        ruled = [ruled_out(node, each, scope, conditions) for node, each in zip(self.group, keys, strict=True)]
+        self.keys = [replace(each, impossible=gone) for each, gone in zip(keys, ruled, strict=True)]
         if self.sets is None:
             check_groups(self.keys)
         else:
@@ -169,8 +169,8 @@ class _Binder:
         sets = written_sets(group)
         if sets is not None:
             moved = [tuple(self._positioned(node) for node in each) for each in sets]
-            nodes, places = placed_sets(moved, lambda node: signature(node, self.scope))
-            return nodes, distinct_sets(places) if group.args.get("all") is False else places
+            nodes, key_sets = placed_sets(moved, lambda node: signature(node, self.scope))
+            return nodes, distinct_sets(key_sets) if group.args.get("all") is False else key_sets
         if group.args.get("all"):
             items = [_unaliased(item) for item in self.select.expressions]
             return [item for item in items if not has_aggregate(item)], None
@@ -179,10 +179,10 @@ class _Binder:
     def _positioned(self, node: exp.Expression) -> exp.Expression:
         """GROUP BY 1 and GROUP BY alias mean the select list's expression."""
         if isinstance(node, exp.Literal) and not node.is_string:
-            place = int(node.this) if str(node.this).isdigit() else 0
-            if not 1 <= place <= len(self.select.expressions):
+            position = int(node.this) if str(node.this).isdigit() else 0
+            if not 1 <= position <= len(self.select.expressions):
                 raise QueryRefused(f"position {node.this} is not in the select list")
-            return _unaliased(self.select.expressions[place - 1])
+            return _unaliased(self.select.expressions[position - 1])
         if isinstance(node, exp.Column) and not node.table and node.name.casefold() in self.aliases:
             meant = self.aliases[node.name.casefold()]
             return node if names_totals(meant, node) else meant
@@ -249,9 +249,9 @@ class _Binder:
         for item in items:
             node = _unaliased(item)
             name = item.alias if isinstance(item, exp.Alias) else _heading(node)
-            place = self._place(node)
-            if place is not None:
-                outputs.append(Output(name, key=place))
+            key_index = self._place(node)
+            if key_index is not None:
+                outputs.append(Output(name, key=key_index))
             else:
                 outputs.append(Output(name, value=self._post(node)))
         if not any(out.value is not None for out in outputs):
@@ -294,11 +294,11 @@ class _Binder:
 
     def _rolled_up(self, node: exp.Expression) -> post.Post:
         """GROUPING(a, b): a fact about the set of a row, and so about no one."""
-        found = [self._place(self._positioned(item)) for item in node.expressions]
-        places = tuple(index for index in found if index is not None)
-        if not places or len(places) < len(found):
+        indices = [self._place(self._positioned(item)) for item in node.expressions]
+        axes = tuple(index for index in indices if index is not None)
+        if not axes or len(axes) < len(indices):
             raise QueryRefused("GROUPING needs keys of GROUP BY", hint="write GROUPING(a) with GROUP BY ROLLUP (a, b)")
-        return post.Number(Fraction(0)) if self.sets is None else post.Grouping(places)
+        return post.Number(Fraction(0)) if self.sets is None else post.Grouping(axes)
 
     def _not_grouped(self, node: exp.Expression) -> QueryRefused:
         if isinstance(node, (exp.Star, exp.Column)):
@@ -340,9 +340,9 @@ class _Binder:
             for out in outputs:
                 if out.name.casefold() == node.name.casefold():
                     return out
-        place = self._place(self._positioned(node))
-        if place is not None:
-            return Output("", key=place)
+        index = self._place(self._positioned(node))
+        if index is not None:
+            return Output("", key=index)
         return Output("", value=self._post(node))
 
     def _whole(self, name: str) -> int | None:
