@@ -59,18 +59,18 @@ def chosen_columns(table: TablePolicy, names: Sequence[str]) -> tuple[ColumnPoli
         raise QueryRefused(f"{table.name} is public: nobody in it is hidden, so its rows can be read as they are")
     if names:
         refuse_unit(table, names)
-        found = tuple(table.column(name) for name in names)
-        if len({column.name for column in found}) < len(found):
+        columns = tuple(table.column(name) for name in names)
+        if len({column.name for column in columns}) < len(columns):
             raise InvalidParameter("a column is named twice")
     else:
-        found = tuple(column for column in table.visible if not table.is_unit(column.name))
-    if not found:
+        columns = tuple(column for column in table.visible if not table.is_unit(column.name))
+    if not columns:
         raise QueryRefused(f"{table.name} has no column that a row could be made of")
-    if len(found) > MOST_COLUMNS:
+    if len(columns) > MOST_COLUMNS:
         raise QueryRefused(
-            f"{table.name} has {len(found)} columns: at most {MOST_COLUMNS} are made", hint="name those you need"
+            f"{table.name} has {len(columns)} columns: at most {MOST_COLUMNS} are made", hint="name those you need"
         )
-    return found
+    return columns
 
 
 def modelled_columns(table: TablePolicy) -> tuple[str, ...]:
@@ -152,17 +152,17 @@ def attribute_of(key: ColumnKey, values: Sequence[object], *, most: int = MOST_C
             f"{column.name} has {len(values):,} cells: at most {most:,} are counted",
             hint="declare a coarser domain, or leave the column out",
         )
-    made = Attribute(column.name, kind, ordered=kind.has_order, nullable=column.null is None)
+    attribute = Attribute(column.name, kind, ordered=kind.has_order, nullable=column.null is None)
     if isinstance(column.domain, (ListDomain, TableDomain)) or kind is ColumnType.BOOLEAN or column.bounds is None:
         listed: tuple[Value, ...] = tuple(values)  # type: ignore[arg-type]  # cells are of the policy's kinds
-        return replace(made, ordered=False, values=listed)
+        return replace(attribute, ordered=False, values=listed)
     step = column.bounds.step
     low, high = int(column.bounds.lower / step), int(column.bounds.upper / step)
     starts = [_steps(value, key, step) for value in values]
     ends = [*starts[1:], high + 1]
     lows = [max(start, low) for start in starts]
     widths = [max(1, min(end, high + 1) - start) for start, end in zip(lows, ends, strict=True)]
-    return replace(made, lows=tuple(lows), widths=tuple(widths), step=step)
+    return replace(attribute, lows=tuple(lows), widths=tuple(widths), step=step)
 
 
 def _steps(value: object, key: ColumnKey, step: Fraction) -> int:

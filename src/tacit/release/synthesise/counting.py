@@ -75,13 +75,13 @@ def plan_counts(
     values = [_public_values(each.values, engine) for each in marginals.keys]
     attributes = tuple(attribute_of(key, each, most=most) for key, each in zip(keys, values, strict=True))
     returned = [encoded(key, _tabled(key, each)) for key, each in zip(marginals.keys, values, strict=True)]
-    places = tuple(_places(attribute, each) for attribute, each in zip(attributes, returned, strict=True))
+    cell_of = tuple(_places(attribute, each) for attribute, each in zip(attributes, returned, strict=True))
     plans = {each: _planned(marginals, each, attributes, typed, most_together) for each in axes}
     sensitivity = max(plan.measurements[0].l1 for plan in plans.values())
     return TablePlan(
         table=declared.name,
         attributes=attributes,
-        places=places,
+        places=cell_of,
         plans=plans,
         sensitivity=sensitivity,
         weight=sensitivity // marginals.rows,
@@ -133,8 +133,8 @@ def _tabled(key: Key, values: Sequence[object]) -> PublicTables:
 
 
 def _places(attribute: Attribute, values: Sequence[object]) -> dict[object, int]:
-    found = {value: index for index, value in enumerate(values)}
-    return found | {None: len(values)} if attribute.nullable else found
+    cells = {value: index for index, value in enumerate(values)}
+    return cells | {None: len(values)} if attribute.nullable else cells
 
 
 @dataclass(slots=True)
@@ -169,7 +169,7 @@ class MarginalCounter:
         cells, known = np.zeros(exact.rows, dtype=np.int64), np.ones(exact.rows, dtype=bool)
         for position, axis in enumerate(axes):
             index = self.plan.places[axis]
-            found = np.array([index.get(value, -1) for value in listed(exact.keys(f"k{position}"))], dtype=np.int64)
-            known &= found >= 0
-            cells = cells * self.plan.sizes[axis] + found
+            codes = np.array([index.get(value, -1) for value in listed(exact.keys(f"k{position}"))], dtype=np.int64)
+            known &= codes >= 0
+            cells = cells * self.plan.sizes[axis] + codes
         return cells[known], exact.integers(measurement.column)[known] * scale

@@ -130,14 +130,14 @@ def made_up_table(name: str, attributes: Sequence[Attribute]) -> SyntheticTable:
 
 def writable(path: Path | str) -> Path:
     """Where a table may be written; refused before anything is paid for."""
-    place = Path(path)
-    if place.suffix.lower() not in FORMATS:
-        raise InvalidParameter(f"{place.name} has no format that is written", hint="name it .parquet or .csv")
-    if place.exists():
-        raise InvalidParameter(f"{place.name} is there already: it is not overwritten", hint="write elsewhere")
-    if not place.absolute().parent.is_dir():
-        raise InvalidParameter(f"{place.name} cannot be written", hint="check that its folder is there")
-    return place
+    file = Path(path)
+    if file.suffix.lower() not in FORMATS:
+        raise InvalidParameter(f"{file.name} has no format that is written", hint="name it .parquet or .csv")
+    if file.exists():
+        raise InvalidParameter(f"{file.name} is there already: it is not overwritten", hint="write elsewhere")
+    if not file.absolute().parent.is_dir():
+        raise InvalidParameter(f"{file.name} cannot be written", hint="check that its folder is there")
+    return file
 
 
 def made_table(name: str, attributes: Sequence[Attribute], cells: IntArray, *, chance: Chance) -> SyntheticTable:
@@ -177,12 +177,12 @@ def _plain(value: object) -> object:
     return value
 
 
-def _sql(place: int, attribute: Attribute) -> str:
+def _sql(index: int, attribute: Attribute) -> str:
     """A column's value from its cell and its step."""
     if attribute.values:
-        return f"v{place}.v"
+        return f"v{index}.v"
     cells = "[" + ", ".join(map(str, attribute.lows)) + "]"
-    unit = f"(list_extract({cells}, CAST(made.c{place} + 1 AS BIGINT)) + made.s{place})"  # beyond the end: NULL
+    unit = f"(list_extract({cells}, CAST(made.c{index} + 1 AS BIGINT)) + made.s{index})"  # beyond the end: NULL
     step = attribute.step
     if attribute.kind is ColumnType.DATE:
         return f"DATE '1970-01-01' + CAST({unit} * {int(step)} AS INTEGER)"

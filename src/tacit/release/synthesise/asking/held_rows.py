@@ -48,10 +48,10 @@ def _coded(table: SyntheticTable, index: int) -> tuple[list[object], IntArray]:
     """A column by the values that are in it, each of them once."""
     codes, steps = table.codes[index], table.steps[index]
     widest = int(steps.max(initial=0)) + 1
-    distinct, places = np.unique(codes * widest + steps, return_inverse=True)
+    distinct, inverse = np.unique(codes * widest + steps, return_inverse=True)
     only = (table.attributes[index],)
     (values,) = SyntheticTable(table.name, only, (distinct // widest,), (distinct % widest,)).lists()
-    return values, places.astype(np.int64)
+    return values, inverse.astype(np.int64)
 
 
 def looked_at(

@@ -65,7 +65,7 @@ class SyntheticAnswers:
         """Which models would answer, and what columns they would give. Free, as the answer is."""
         models = self._models(asked, session)
         held = [rehearsed_rows(_held_name(each.model), each.model.attributes) for each in models.values()]
-        found = self._computed(asked, models, held)
+        computed = self._computed(asked, models, held)
         return Explanation(
             loss=NOTHING,
             unit=self._unit(models),
@@ -76,10 +76,10 @@ class SyntheticAnswers:
             pretty=(),
             plan=_plan(asked, models),
             confidence=_CONFIDENCE,
-            outputs=apart(found.columns),
-            errors=(None,) * len(found.columns),
-            exact=(False,) * len(found.columns),
-            shapes=tuple(computed_shape(kind, noisy=False) for kind in found.types),
+            outputs=apart(computed.columns),
+            errors=(None,) * len(computed.columns),
+            exact=(False,) * len(computed.columns),
+            shapes=tuple(computed_shape(kind, noisy=False) for kind in computed.types),
         )
 
     def ask(self, asked: SyntheticQuestion, *, session: Session) -> Release:
@@ -91,11 +91,11 @@ class SyntheticAnswers:
             drawn[model.table] = min(model.rows, MOST_HELD // len(model.attributes))  # the same rows for all questions
             table = drawn_rows(model, drawn[model.table])
             held.append(held_rows(_held_name(model), table, None if asked.starred else asked.read))
-        found = self._computed(asked, models, held)
+        computed = self._computed(asked, models, held)
         return Release(
-            columns=apart(found.columns),
-            rows=found.rows,
-            errors=tuple((None,) * len(row) for row in found.rows),
+            columns=apart(computed.columns),
+            rows=computed.rows,
+            errors=tuple((None,) * len(row) for row in computed.rows),
             confidence=_CONFIDENCE,
             cost=NOTHING,
             left=None,
@@ -112,7 +112,7 @@ class SyntheticAnswers:
                     for each in models.values()
                 ),
             ),
-            shapes=tuple(computed_shape(kind, noisy=False) for kind in found.types),
+            shapes=tuple(computed_shape(kind, noisy=False) for kind in computed.types),
             keys=(),
         )
 

@@ -61,12 +61,12 @@ def measured_singles(
 ) -> Singles:
     """Every column alone, with a precision that grows with its size: each enters a pair with all the others."""
     shares = shares_of([float(size) for size in sizes], share)
-    found = [meter.measure((axis,), part) for axis, part in enumerate(shares)]
-    precision = [1.0 / (each.counts.size * each.sigma**2) for each in found]
-    total = float(np.average([each.counts.sum() for each in found], weights=precision))
+    measured = [meter.measure((axis,), part) for axis, part in enumerate(shares)]
+    precision = [1.0 / (each.counts.size * each.sigma**2) for each in measured]
+    total = float(np.average([each.counts.sum() for each in measured], weights=precision))
     rows = max(1.0, total)
-    chances = tuple(projected(each.counts / rows) for each in found)
-    sigmas = tuple(each.sigma / rows for each in found)
+    chances = tuple(projected(each.counts / rows) for each in measured)
+    sigmas = tuple(each.sigma / rows for each in measured)
     bins = []
     for chance, sigma, is_ordered in zip(chances, sigmas, ordered, strict=True):
         if is_ordered:
@@ -96,8 +96,8 @@ def measured_pairs(meter: Meter, singles: Singles, *, share: Fraction, settings:
     cells = [float(sizes[a] * sizes[b]) for a, b in pairs]
     shares = shares_of([count ** (2 / 3) for count in cells], share * settings.first)
     first = {pair: meter.measure(pair, part, singles.bins) for pair, part in zip(pairs, shares, strict=True)}
-    found = estimated_pairs(singles, first)
-    wanted = [(sizes[a] * sizes[b] * (sizes[a] + sizes[b]) * found.ranks[a, b]) ** (1 / 3) for a, b in pairs]
+    estimated = estimated_pairs(singles, first)
+    wanted = [(sizes[a] * sizes[b] * (sizes[a] + sizes[b]) * estimated.ranks[a, b]) ** (1 / 3) for a, b in pairs]
     left = share * (1 - settings.first)
     again = shares_of(_filled(wanted, [float(part) for part in shares], float(left)), left)
     second = {
