@@ -187,20 +187,20 @@ def module(rule):
     return sys.modules[f"tacit.sql.rules.{rule}"]
 
 
-def halved_reach(patch):
+def halved_sensitivity(patch):
     def halved(*args, **named):
-        full = bounding.reach(*args, **named)
+        full = bounding.sensitivity_of(*args, **named)
         return Sensitivity(max(1, full.in_group // 2), max(1, full.l1 // 2), max(Fraction(1), full.l2 / 2))
 
-    patch.setattr(planner, "reach", halved)
+    patch.setattr(planner, "sensitivity_of", halved)
 
 
 def forgotten_groups_in_l2(patch):
     def flat(*args, **named):
-        full = bounding.reach(*args, **named)
+        full = bounding.sensitivity_of(*args, **named)
         return Sensitivity(full.in_group, full.in_group, Fraction(full.in_group))
 
-    patch.setattr(planner, "reach", flat)
+    patch.setattr(planner, "sensitivity_of", flat)
 
 
 def no_clamping(patch):
@@ -267,7 +267,7 @@ def a_sum_without_its_bounds(patch):
 
 
 PLANTED: list[Patch] = [
-    halved_reach,
+    halved_sensitivity,
     forgotten_groups_in_l2,
     no_clamping,
     no_sampling_of_groups,
@@ -283,7 +283,7 @@ PLANTED: list[Patch] = [
 ]
 
 
-@pytest.mark.parametrize("planted", [halved_reach, no_sampling_of_rows, no_cap_on_rows])
+@pytest.mark.parametrize("planted", [halved_sensitivity, no_sampling_of_rows, no_cap_on_rows])
 def test_a_planted_wrong_bound_is_caught_over_other_sources(planted, monkeypatch):
     planted(monkeypatch)
     with pytest.raises(Violation, match="seed"):

@@ -185,12 +185,12 @@ def every_order_a_unit(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(parts, "_followed", not_followed)
 
 
-def half_the_reach(patch: pytest.MonkeyPatch) -> None:
+def half_the_sensitivity(patch: pytest.MonkeyPatch) -> None:
     def halved(*args: object, **named: object) -> Sensitivity:
-        full = bounding.reach(*args, **named)  # type: ignore[arg-type]  # as it is called
+        full = bounding.sensitivity_of(*args, **named)  # type: ignore[arg-type]  # as it is called
         return Sensitivity(max(1, full.in_group // 2), max(1, full.l1 // 2), full.l2 / 2)
 
-    patch.setattr(planner, "reach", halved)
+    patch.setattr(planner, "sensitivity_of", halved)
 
 
 UNEQUAL = """
@@ -239,7 +239,7 @@ def test_a_key_of_something_else_says_nothing_of_the_owner(monkeypatch: pytest.M
         check(plain.world.plan(STRANGERS), plain, units=range(1, tpch.TINY.customers + 1))
 
 
-PLANTED = (keys_believed, membership_across_units, every_order_a_unit, half_the_reach)
+PLANTED = (keys_believed, membership_across_units, every_order_a_unit, half_the_sensitivity)
 
 
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.__name__)

@@ -110,7 +110,7 @@ def is_wide_noise(noise: Noise) -> bool:
     return noise.law.is_added and noise.law.size > _NARROW_NOISE
 
 
-def reach(measure: Measure, caps: ContributionBounds, *, total: tuple[int, int] | None) -> Sensitivity:
+def sensitivity_of(measure: Measure, caps: ContributionBounds, *, total: tuple[int, int] | None) -> Sensitivity:
     """How far one unit moves `measure` under these caps, between neighbours that differ by adding or removing it."""
     if _widest_sum(measure, caps) >= _SUM_LIMIT:
         raise QueryRefused(

@@ -27,7 +27,7 @@ from tacit.sql.planning.bounding import (
     is_wide,
     is_wide_noise,
     nominal_size,
-    reach,
+    sensitivity_of,
     unit_total,
     weight_of,
 )
@@ -140,7 +140,7 @@ class _Base:
     caps: ContributionBounds
     measures: tuple[Measure, ...]
     selector: int | None  # the measure by which private keys are chosen
-    reaches: tuple[Sensitivity, ...]
+    sensitivities: tuple[Sensitivity, ...]
     shares: tuple[Fraction, ...]
     places: tuple[int, ...]
     table: str
@@ -154,14 +154,16 @@ def _base_of(bound: BoundQuery, *, gaussian: bool) -> _Base:
     measures = list(bound.measures)
     selector = _selector(bound, measures, caps)
     totals = [unit_total(measure, bound) for measure in measures]
-    reaches = [reach(measure, caps, total=total) for measure, total in zip(measures, totals, strict=True)]
+    sensitivities = [
+        sensitivity_of(measure, caps, total=total) for measure, total in zip(measures, totals, strict=True)
+    ]
     return _Base(
         gaussian,
         caps,
         tuple(measures),
         selector,
-        tuple(reaches),
-        tuple(_shares(bound, measures, reaches, selector=selector, caps=caps, gaussian=gaussian)),
+        tuple(sensitivities),
+        tuple(_shares(bound, measures, sensitivities, selector=selector, caps=caps, gaussian=gaussian)),
         tuple(places_of(measures)),
         table=bound.relation.text,
         where=where_of(bound),
@@ -186,7 +188,7 @@ def _selector(bound: BoundQuery, measures: list[Measure], caps: ContributionBoun
 def _shares(
     bound: BoundQuery,
     measures: Sequence[Measure],
-    reaches: Sequence[Sensitivity],
+    sensitivities: Sequence[Sensitivity],
     *,
     selector: int | None,
     caps: ContributionBounds,
@@ -197,13 +199,14 @@ def _shares(
         return [Fraction(1)]
     size, weight = nominal_size(bound), weight_of(caps)
     scales = [
-        float(r.l2 if gaussian else r.l1) * float(_step(m)) / weight for m, r in zip(measures, reaches, strict=True)
+        float(r.l2 if gaussian else r.l1) * float(_step(m)) / weight
+        for m, r in zip(measures, sensitivities, strict=True)
     ]
     rows = [_row(out.value, measures, scales, size=size) for out in bound.outputs if out.value is not None]
     for index, measure in enumerate(measures):
         if isinstance(measure, (Quantile, Mode, Histogram)) or index == selector:
             row = [0.0] * len(measures)
-            row[index] = 5.0 * reaches[index].l1 / weight / size
+            row[index] = 5.0 * sensitivities[index].l1 / weight / size
             rows.append(row)
     if not rows:
         rows = [[1.0] * len(measures)]
@@ -230,7 +233,7 @@ class _Maker:
         bound, base = self.bound, self.base
         noises = self._noises()
         owner = bound.relation.owner
-        facts = zip(base.measures, base.reaches, noises, base.shares, strict=True)
+        facts = zip(base.measures, base.sensitivities, noises, base.shares, strict=True)
         measurements = tuple(
             Measurement(
                 f"m{i}",
@@ -271,9 +274,9 @@ class _Maker:
     def _noises(self) -> list[Noise]:
         base = self.base
         if base.gaussian:
-            return self._gaussians(base.reaches, base.shares)
+            return self._gaussians(base.sensitivities, base.shares)
         noises: list[Noise] = []
-        for measure, r, share in zip(base.measures, base.reaches, base.shares, strict=True):
+        for measure, r, share in zip(base.measures, base.sensitivities, base.shares, strict=True):
             cost = Loss(self.inner.epsilon * share)
             if isinstance(measure, Quantile):
                 noises.append(Exponential.costing(cost, r.l1 * measure.weight, adjacency=Adjacency.ADD_REMOVE))
@@ -284,10 +287,10 @@ class _Maker:
                 noises.append(Laplace.costing(cost, r.l1))
         return noises
 
-    def _gaussians(self, reaches: Sequence[Sensitivity], shares: Sequence[Fraction]) -> list[Noise]:
+    def _gaussians(self, sensitivities: Sequence[Sensitivity], shares: Sequence[Fraction]) -> list[Noise]:
         private = any(not key.is_public for key in self.bound.keys)
         loss = Loss(self.inner.epsilon, self.inner.delta / 2 if private else self.inner.delta)
-        return list(Gaussian.jointly(loss, [(r.l2, share) for r, share in zip(reaches, shares, strict=True)]))
+        return list(Gaussian.jointly(loss, [(r.l2, share) for r, share in zip(sensitivities, shares, strict=True)]))
 
     def _selection(self, measurements: Sequence[Measurement]) -> Selection | None:
         """A key that one unit alone holds is shown with probability at most delta, over all the keys it may hold."""

@@ -85,7 +85,7 @@ def widened(number: Whole, width: Width) -> Whole:
 
 
 def total(sql: exp.Expression, *, times: int = 1) -> Whole:
-    """A sum that 128 bits hold `times` over: the plan refuses any other (see `bounding.reach`)."""
+    """A sum that 128 bits hold `times` over: the plan refuses any other (see `bounding.sensitivity_of`)."""
     most = (_ROOM[Width.INT128] - 1) // times
     return Whole(sql, -most, most, Width.INT128)
 
