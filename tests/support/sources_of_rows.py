@@ -47,9 +47,19 @@ def _csv_line(row: object, mark: str) -> bytes:
     return mark.join(quoted).encode(errors="surrogatepass")
 
 
-def _csv(file: str, mark: str) -> Callable[[Path, Sequence[object]], None]:
+def _bare_line(row: object, mark: str) -> bytes:
+    """As most programs write it: with quotes in a row that needs them, so that one row brings the file's first."""
+    bare = isinstance(row, Sequence) and not any({mark, '"'} & set(cell or "") or cell == "" for cell in row)
+    if not bare:
+        return _csv_line(row, mark)
+    return mark.join(cell or "" for cell in row).encode(errors="surrogatepass")  # type: ignore[union-attr]
+
+
+def _csv(
+    file: str, mark: str, *, line: Callable[[object, str], bytes] = _csv_line
+) -> Callable[[Path, Sequence[object]], None]:
     def write(base: Path, rows: Sequence[object]) -> None:
-        lines = [mark.join(NAMES).encode(), *(_csv_line(row, mark) for row in rows)]
+        lines = [mark.join(NAMES).encode(), *(line(row, mark) for row in rows)]
         text = b"\n".join(lines) + b"\n"
         (base / file).write_bytes(gzip.compress(text) if file.endswith(".gz") else text)
 
@@ -136,6 +146,7 @@ def _database() -> str:
 
 KINDS = {
     "csv": Kind({"v": "v.csv"}, _csv("v.csv", ","), by_hand=Line),
+    "bare tsv": Kind({"v": "v.tsv"}, _csv("v.tsv", "\t", line=_bare_line), by_hand=Line),
     "tsv": Kind({"v": "v.tsv"}, _csv("v.tsv", "\t"), by_hand=Line),
     "csv.gz": Kind({"v": "v.csv.gz"}, _csv("v.csv.gz", ","), by_hand=Line),
     "jsonl": Kind({"v": "v.jsonl"}, _jsonl, by_hand=Line),
