@@ -66,7 +66,7 @@ def claims_of(policy: Policy, ledger: str) -> list[Claim]:
     location = location if is_server(location) else os.path.realpath(location)
     name = dataset_key(dataset.name)
     places = sorted(places_of(policy), key=lambda each: each.name)
-    return [Claim(each.name, name, ledger, place, each.file, each.seen) for each in places]
+    return [Claim(each.name, name, ledger, location, each.file, each.seen) for each in places]
 
 
 def problems(policy: Policy, ledger: str) -> list[str]:

@@ -40,11 +40,11 @@ class Counter(ABC):
         self._desk: Store | None = None
         self._totals = Totals()
         self._shut: str | None = None  # why nothing is answered any more
-        self._turnstiles = (os.getpid(), GroupCommit(self._serve))
+        self._commits_of = (os.getpid(), GroupCommit(self._serve))
         try:
-            self._turnstile.alone(lambda: self._open(create=create))
+            self._commits.alone(lambda: self._open(create=create))
         except BaseException:
-            self._turnstile.leave()  # nobody closes what was never open
+            self._commits.leave()  # nobody closes what was never open
             raise
         fork.watch(self)
 

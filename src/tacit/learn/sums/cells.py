@@ -96,10 +96,10 @@ class FeatureCells:
         """The cell of each value."""
         if self.values:
             index = {value: position for position, value in enumerate(self.values)}
-            return np.array([_found(index, value) for value in column.tolist()], dtype=np.int32)
+            return np.array([_code_of(index, value) for value in column.tolist()], dtype=np.int32)
         numbers = numbers_of(column, self.name)
-        places = np.searchsorted(np.array([float(edge) for edge in self.edges]), numbers, side="right")
-        return np.where(np.isnan(numbers), len(self.edges) + 1, places).astype(np.int32)
+        indices = np.searchsorted(np.array([float(edge) for edge in self.edges]), numbers, side="right")
+        return np.where(np.isnan(numbers), len(self.edges) + 1, indices).astype(np.int32)
 
 
 def cells_of(declared: object, names: Sequence[str]) -> tuple[FeatureCells, ...]:

@@ -205,14 +205,14 @@ def joined(parts: Sequence[exp.Expression]) -> exp.Expression:
 def _pipe(node: exp.Expression, scope: Scope) -> Operand:
     """The parts one after another; NULL where one is."""
     parts = [as_text(part, scope, of=node) for part in node.flatten() if isinstance(part, exp.Expression)]
-    return _made(joined([held(part).sql for part in parts]), times=sum(part.times for part in parts))
+    return _text_operand(joined([held(part).sql for part in parts]), times=sum(part.times for part in parts))
 
 
 def _concat(node: exp.Expression, scope: Scope) -> Operand:
     """CONCAT(a, b): NULL counts as nothing. Spark's own gives NULL."""
     parts = [as_text(part, scope, of=node) for part in node.expressions]
     texts = [_or_nothing(held(part)) for part in parts]
-    return _made(joined(texts), times=sum(part.times for part in parts))
+    return _text_operand(joined(texts), times=sum(part.times for part in parts))
 
 
 def _or_nothing(part: Operand) -> exp.Expression:
@@ -238,7 +238,7 @@ def _replace(node: exp.Expression, scope: Scope) -> Operand:
     new = _constant(node.args.get("replacement"), scope, of=node, empty=True)
     each = max(1, -(-len(new) // len(old)))
     text = inner if each == 1 else held(inner)
-    return _made(_call("REPLACE", text.sql, literal(old), literal(new)), times=inner.times * each)
+    return _text_operand(_call("REPLACE", text.sql, literal(old), literal(new)), times=inner.times * each)
 
 
 def _translate(node: exp.Expression, scope: Scope) -> Operand:

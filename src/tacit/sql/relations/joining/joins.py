@@ -111,10 +111,10 @@ class Joins:
     def _written(self, condition: exp.Expression | Same) -> list[exp.Expression]:
         return condition.sql(self.owner) if isinstance(condition, Same) else [condition]
 
-    def _step(self, join: exp.Join, place: int) -> Step:
+    def _step(self, join: exp.Join, index: int) -> Step:
         side = self._side(join)
-        conditions, keyed = self._on(join, place, outer=bool(side))
-        self._keeps_owners(place, side, keyed=keyed)
+        conditions, keyed = self._on(join, index, outer=bool(side))
+        self._keeps_owners(index, side, keyed=keyed)
         if side and not conditions:
             raise QueryRefused(f"{side} JOIN needs a condition", hint="add ON …")
         self.missing |= {index} if side in {"LEFT", "FULL"} else set()
