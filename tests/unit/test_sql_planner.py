@@ -217,6 +217,8 @@ def test_one_private_key_makes_a_group_private(keys):
     assert all(plan.selection is not None for plan in made.values())
     assert made["auto"].caps.spread is Spread.SAMPLE
     assert "HAVING SUM(" in made["weigh"].statements[0].canonical  # a key that only units in too many groups have
+    public = clinic(bounding="weigh").plan("DP-SELECT 1 DELTA 1e-6 dept, COUNT(*) FROM visits GROUP BY dept")
+    assert "HAVING SUM(" not in public.statements[0].canonical
 
 
 def test_a_threshold_that_is_one_too_low_would_be_noticed():
