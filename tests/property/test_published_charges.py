@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -13,12 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conformance.charges import overheard
+from support import linked
 from support.places import COLUMNS, people, policy
 from support.sources import Seeded
 from support.synthetic import opened
 from tacit import release
 from tacit.accounting import range_rho, rho_for, zcdp_of, zcdp_to_dp
-from tacit.core import Budget, GaussianEvent, Loss
+from tacit.core import Budget, GaussianEvent, Loss, sqrt_above
 from tacit.curator.jobs import pricing
 from tacit.errors import TacitError
 from tacit.mechanisms import Gaussian
@@ -26,6 +27,8 @@ from tacit.policy import BudgetPolicy, ColumnPolicy, Policy
 from tacit.release import publishing
 from tacit.release.distributions import DistributionRequest
 from tacit.release.hierarchies import HierarchyRequest
+from tacit.release.linked import LinkedRequest
+from tacit.release.linked import request as linked_request
 from tacit.release.maps import HeatmapRequest
 from tacit.release.publishing import Publisher
 from tacit.release.synthesise import SynthesisPlan, SynthesisRequest
@@ -62,22 +65,34 @@ def published(over: Policy, wish: Wish, *, epsilon: object = 1, fresh: bool = Tr
 # ── what is charged ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def is_charged(over: Policy, wish: Wish, epsilon: Fraction, patch: pytest.MonkeyPatch) -> None:
+def as_the_meter_says(meter: Meter) -> Fraction:
+    """How far neighbours are apart in what a meter measures."""
+    return Fraction(meter.sensitivity if meter.l2 is None else meter.l2)
+
+
+def is_charged(
+    over: Policy,
+    wish: Wish,
+    epsilon: Fraction,
+    patch: pytest.MonkeyPatch,
+    *,
+    moved: Callable[[Meter], Fraction] = as_the_meter_says,
+) -> None:
     """The charge is the loss that was typed, and in rho what an accountant says of the noise that was drawn."""
-    far: set[Fraction] = set()
+    far: list[Fraction] = []
     honest = Meter.measure
 
     def listening(self: Meter, *args: Any) -> Any:
-        far.add(Fraction(self.sensitivity if self.l2 is None else self.l2))
+        far.append(moved(self))
         return honest(self, *args)
 
     patch.setattr(Meter, "measure", listening)
     with overheard() as heard:
         published(over, wish, epsilon=epsilon)
     patch.setattr(Meter, "measure", honest)
-    (paid,), (l2,) = heard, far
+    (paid,) = heard
     drawn = Fraction(0)
-    for mechanism in paid.drawn:
+    for mechanism, l2 in zip(paid.drawn, far, strict=True):
         if isinstance(mechanism, Gaussian):
             drawn += zcdp_of(GaussianEvent(l2**2 / (2 * mechanism.sigma**2))).rho
         else:
@@ -168,6 +183,57 @@ def test_there_is_one_way_to_publish():
     root = Path(release.__file__).parent
     paying = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if "payment import" in path.read_text()}
     assert paying == {"publishing.py", "anonymise/recording.py"}
+
+
+LINKED: Wish = (LinkedRequest, {"tables": ("patients", "visits"), "method": "tree"})
+CAP = 3  # visits of a patient that count
+
+
+def moved_by_hand(over: Policy) -> Callable[[Meter], Fraction]:
+    """Of linked tables: a patient is one row and up to `CAP` visits, in whole numbers of 1/1024 of a row."""
+    rows = {"patients": 1, "visits": CAP}
+    return lambda meter: 1024 * rows[meter.exact.plan.table] * sqrt_above(Fraction(over.adjacency.steps))
+
+
+@pytest.mark.parametrize("accounting", ["approximate", "zcdp"])
+@pytest.mark.parametrize("adjacency", ["add/remove", "replace"])
+@pytest.mark.parametrize("epsilon", [Fraction(2, 3), Fraction(4)])
+def test_linked_tables_are_charged_once_what_the_noise_of_all_of_them_costs(
+    tmp_path, monkeypatch, accounting, adjacency, epsilon
+):
+    budget = BudgetPolicy(10_000, "1e-1", default_delta=DELTA, accounting=accounting)
+    over = linked.policy(tmp_path, *linked.clinic(40), max_rows=CAP, adjacency=adjacency, budget=budget)
+    is_charged(over, LINKED, epsilon, monkeypatch, moved=moved_by_hand(over))
+
+
+def the_cap_is_no_factor(patch):
+    """Visits are measured as if a patient had one of them: the noise of a row, not of all that count."""
+    patch.setattr(linked_request, "moved", lambda counted, steps: counted.weight * sqrt_above(Fraction(steps)))
+
+
+def a_replaced_patient_is_one_step(patch):
+    patch.setattr(linked_request, "moved", lambda counted, _: Fraction(counted.sensitivity))
+
+
+def each_table_has_all_of_rho(patch):
+    patch.setattr(linked_request, "shares", lambda _: (Fraction(1), Fraction(1)))
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        the_cap_is_no_factor,
+        a_replaced_patient_is_one_step,
+        each_table_has_all_of_rho,
+        a_tenth_of_rho,
+        a_charge_of_half_the_loss,
+    ],
+)
+def test_a_wrong_charge_planted_in_linked_tables_is_caught(tmp_path, monkeypatch, planted):
+    over = linked.policy(tmp_path, *linked.clinic(40), max_rows=CAP, adjacency="replace")
+    planted(monkeypatch)
+    with pytest.raises(AssertionError):
+        is_charged(over, LINKED, Fraction(2, 3), monkeypatch, moved=moved_by_hand(over))
 
 
 # ── what is kept ─────────────────────────────────────────────────────────────────────────────────────────────────────

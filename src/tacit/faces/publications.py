@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar, overload
 
 from tacit.core import Number
 from tacit.errors import InvalidParameter
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tacit.release.distributions import Distribution
     from tacit.release.general import OnlineWorkload
     from tacit.release.hierarchies import HierarchicalCounts
+    from tacit.release.linked import LinkedModel
     from tacit.release.maps import Heatmap
     from tacit.release.publishing import Publishable, Publisher
     from tacit.release.responses import PerturbedTable
@@ -39,27 +40,59 @@ class Publications(ABC):
     def _published(self, wish: Publishable[T]) -> T:
         """What was wished for, paid for or kept."""
 
+    @overload
     def synthesise(
         self,
         table: str,
         *,
+        epsilon: Number | None = ...,
+        delta: Number | None = ...,
+        columns: Sequence[str] = ...,
+        method: str = ...,
+        fresh: bool = ...,
+        progress: Callable[[float], None] | None = ...,
+    ) -> SyntheticModel: ...
+
+    @overload
+    def synthesise(
+        self,
+        table: list[str] | tuple[str, ...],
+        *,
+        epsilon: Number | None = ...,
+        delta: Number | None = ...,
+        columns: Mapping[str, Sequence[str]] | Sequence[str] = ...,
+        method: str = ...,
+        fresh: bool = ...,
+        progress: Callable[[float], None] | None = ...,
+    ) -> LinkedModel: ...
+
+    def synthesise(
+        self,
+        table: str | list[str] | tuple[str, ...],
+        *,
         epsilon: Number | None = None,
         delta: Number | None = None,
-        columns: Sequence[str] = (),
+        columns: Sequence[str] | Mapping[str, Sequence[str]] = (),
         method: str = "auto",
         fresh: bool = False,
         progress: Callable[[float], None] | None = None,
-    ) -> SyntheticModel:
+    ) -> SyntheticModel | LinkedModel:
         """A model of a table, or of some of its columns: paid for once, then free to draw rows from and to ask.
 
+        A list of tables, one of which all the others are linked to, gives a model of them all: rows whose keys fit. Its
+        `columns` are those of each table, by its name.
         `method` is "auto", "hybrid", "tree", "aim" or "mst". A model of the same columns that is kept, and no noisier,
         is given again, free, unless it must be `fresh`. Raises QueryRefused and BudgetExceeded, at no charge.
         """
+        from tacit.release.linked import LinkedRequest
         from tacit.release.synthesise import SynthesisRequest
 
-        if isinstance(columns, str):
-            raise InvalidParameter("the columns are a list of names", hint='columns=["age", "town"]')
         price = self._priced(epsilon, delta)
+        if not isinstance(table, str):
+            each = _columns_of_each(columns)
+            return self._published(LinkedRequest(tuple(table), *price, each, method, fresh, progress=progress))
+        if isinstance(columns, (str, Mapping)):
+            raise InvalidParameter("the columns are a list of names", hint='columns=["age", "town"]')
         return self._published(SynthesisRequest(table, *price, tuple(columns), method, fresh, progress=progress))
 
     def hierarchy(
@@ -159,3 +192,14 @@ class Publications(ABC):
         wish = WorkloadRequest(table, tuple(columns), price, questions, corrections, threshold)
         publisher, who = self._publishing()
         return open_workload(publisher, wish, who)
+
+
+def _columns_of_each(
+    columns: Sequence[str] | Mapping[str, Sequence[str]],
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Of several tables, the columns of each by its name; refused where they are of no table."""
+    if columns and not isinstance(columns, Mapping):
+        hint = 'columns={"patients": ["age"], "visits": ["ward"]}'
+        raise InvalidParameter("the columns of several tables are those of each, by its name", hint=hint)
+    named = columns.items() if isinstance(columns, Mapping) else ()
+    return tuple((table, tuple(names)) for table, names in named)

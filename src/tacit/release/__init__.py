@@ -7,9 +7,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tacit.release import anonymise, distributions, general, hierarchies, maps, publishing, synthesise
+    from tacit.release import anonymise, distributions, general, hierarchies, linked, maps, publishing, synthesise
 
-__all__ = ["anonymise", "distributions", "general", "hierarchies", "maps", "publishing", "synthesise"]
+__all__ = ["anonymise", "distributions", "general", "hierarchies", "linked", "maps", "publishing", "synthesise"]
 
 
 def __getattr__(name: str) -> ModuleType:

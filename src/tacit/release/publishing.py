@@ -47,6 +47,7 @@ class PricedPlan(Generic[T]):
     read: Callable[[State, Source], T]
     pack: Callable[[T], bytes]
     unpack: Callable[[bytes], T]
+    beside: tuple[str, ...] = ()  # other tables that are counted with it
     other: Event | None = None  # what happens, where that is no Gaussian noise; then rho is what it costs
     kind: Literal["publish", "synthesise"] = "publish"  # in the words of the ledger
     note: str | None = None  # in the list of its entries; else what is published, and of which table
@@ -210,6 +211,8 @@ def _charge(plan: PricedPlan[T], policy: Policy, who: AnalystPolicy, *, key: str
         request_id=request_id,
         note="".join(character for character in note if character.isprintable()),
         asked=Inquiry(
-            questions=(f"{plan.kind.upper()} {price} {plan.said}",), parameters=("{}",), tables=(plan.table,)
+            questions=(f"{plan.kind.upper()} {price} {plan.said}",),
+            parameters=("{}",),
+            tables=(plan.table, *plan.beside),
         ),
     )

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tacit.errors import InvalidParameter
 from tacit.faces.cli.anonymising.making import progress_bar
+from tacit.faces.cli.linked_models import LinkedOutput, by_table, make_linked
 from tacit.faces.cli.publishing import (
     PriceOptions,
     PublishingOptions,
-    Table,
     listed,
     payment,
     priced,
@@ -32,16 +33,25 @@ ABOUT = """Make synthetic rows of a table: a model is fitted to noisy marginals,
 The price is paid once, by the analyst named with --as, or else from the dataset's total: that is the owner's act. The
 same table at no higher a price is then free, unless --fresh. Each column needs a public domain in the policy: listed
 values, a range, or bounds. The report says how far each column is expected from the truth by its noise alone.
+
+Of several tables one is the parent, to which the policy links the others (unit = "patient_id -> patients.id"): its rows
+are made first, then those of the others, each given the row it belongs to, for one price. FILE is then one for each
+table, with its name: clinic.csv becomes clinic-patients.csv and clinic-visits.csv.
 """
 _SHOWN = 12  # pairs in the report
 
 
 def synthesise(  # noqa: PLR0913 - the options of a command
-    table: Table,
+    tables: Annotated[
+        list[str], typer.Argument(metavar="TABLE…", help="A table of the policy; or one, and those linked to it.")
+    ],
     *,
     price: PriceOptions,
     columns: Annotated[
-        str | None, typer.Option("--columns", metavar="A,B,…", help="Only these columns.", show_default=False)
+        str | None,
+        typer.Option(
+            "--columns", metavar="A,B,…", help="Only these columns; of several tables, TABLE.A.", show_default=False
+        ),
     ] = None,
     method: Annotated[
         str, typer.Option("--method", "-m", metavar="NAME", help="auto, hybrid, tree, aim or mst.")
@@ -63,14 +73,22 @@ def synthesise(  # noqa: PLR0913 - the options of a command
 ) -> None:
     """Make synthetic rows of a table: see ABOUT."""
     from tacit.faces.owner import compare, refuse_analyst
+    from tacit.release.linked import LinkedRequest
     from tacit.release.synthesise import SynthesisRequest, plan_synthesis, writable
 
     if exact:
         refuse_analyst(how.analyst, "the exact report")
+    _refuse_to_overwrite(model)
+    if len(tables) > 1:
+        if exact:
+            raise InvalidParameter("the exact report is of one table", hint="leave out --exact, or name one table")
+        named = by_table(listed(columns))
+        linked = LinkedRequest(tuple(tables), price.epsilon, price.delta, named, method, how.fresh)
+        make_linked(linked, LinkedOutput(output, model, rows), how)
+        return
     if output is not None:
         writable(output)
-    _refuse_to_overwrite(model)
-    request = SynthesisRequest(table, price.epsilon, price.delta, listed(columns), method, how.fresh)
+    request = SynthesisRequest(tables[0], price.epsilon, price.delta, listed(columns), method, how.fresh)
     with publishing(how) as (publisher, who):
         if how.explain:
             _show_plan(plan_synthesis(publisher.policy, publisher.engine, request), how.form)
@@ -86,8 +104,6 @@ def synthesise(  # noqa: PLR0913 - the options of a command
 
 
 def _refuse_to_overwrite(model: Path | None) -> None:
-    from tacit.errors import InvalidParameter
-
     if model is not None and model.exists():
         raise InvalidParameter(f"{model.name} is there already: it is not overwritten", hint="write elsewhere")
 
@@ -162,6 +178,7 @@ COMMANDS = (
   tacit synthesise visits --eps 1 --delta 1e-9 -o visits.parquet
   tacit synthesise visits --eps 1 --columns age,ward --as ana -o visits.csv --model visits.model
   tacit synthesise visits --eps 1 --explain
+  tacit synthesise patients visits --eps 1 --delta 1e-9 -o clinic.parquet
 """,
     ),
 )

@@ -95,9 +95,12 @@ def refuse_unit(table: TablePolicy, names: Iterable[str]) -> None:
             )
 
 
-def key_of(table: TablePolicy, column: ColumnPolicy) -> ColumnKey:
-    """The key of a column by its public domain; refused where it has none, with the line to add to the policy."""
-    name = '"' + column.name.replace('"', '""') + '"'
+def key_of(table: TablePolicy, column: ColumnPolicy, *, alias: str = "") -> ColumnKey:
+    """The key of a column by its public domain; refused where it has none, with the line to add to the policy.
+
+    `alias` is what the table goes by where it is joined with others.
+    """
+    name = (f"{alias}." if alias else "") + '"' + column.name.replace('"', '""') + '"'
     kind = column.type
     if kind is None:
         raise QueryRefused(f"{table.name}.{column.name} has a type that tacit cannot count", hint="name other columns")

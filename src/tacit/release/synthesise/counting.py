@@ -46,6 +46,14 @@ class TablePlan:
         return tuple(each.cells for each in self.attributes)
 
 
+@dataclass(frozen=True, slots=True)
+class JoinedKeys:
+    """What stands behind FROM where that is more than the table, and how many keys are its own: they come first."""
+
+    relation: str | None = None
+    own: int | None = None
+
+
 def plan_table(policy: Policy, engine: Engine, table: str, *, columns: Sequence[str] = ()) -> TablePlan:
     """Bind the columns and plan every marginal of one or two of them. Reads public tables alone; charges nothing."""
     typed = resolve_types(policy, engine.schema())
@@ -64,12 +72,16 @@ def plan_counts(
     axes: Sequence[Axes],
     most: int,
     most_together: int = MOST_PAIRED,
+    joined: JoinedKeys | None = None,
 ) -> TablePlan:
     """Bind the keys of a table and plan these marginals of them. `most` is how many values a column may list.
 
-    Those that are counted together have at most `most_together` cells.
+    Those that are counted together have at most `most_together` cells. Where the table is `joined` with others, some
+    keys are theirs.
     """
-    marginals = bind_marginals(declared.name, [key.sql for key in keys], typed, schema=engine.schema())
+    joined = joined or JoinedKeys()
+    asked = [key.sql for key in keys]
+    marginals = bind_marginals(declared.name, asked, typed, schema=engine.schema(), relation=joined.relation)
     if len(marginals.keys) != len(keys):
         raise QueryRefused("two columns are the same", hint="name each once")
     values = [_public_values(each.values, engine) for each in marginals.keys]
@@ -85,7 +97,7 @@ def plan_counts(
         plans=plans,
         sensitivity=sensitivity,
         weight=sensitivity // marginals.rows,
-        rules=rules_of(declared, attributes),
+        rules=rules_of(declared, attributes[: joined.own]),
         rows=declared.rows,
     )
 

@@ -91,6 +91,11 @@ class SyntheticTable:
         import duckdb
 
         held = duckdb.connect(":memory:", config={"threads": 2})
+        self.put_into(held)
+        return held
+
+    def put_into(self, held: duckdb.DuckDBPyConnection) -> None:
+        """Make a table of these rows in a database."""
         place_of = f"cells of {self.name}"  # whatever a table is called, it is not called so
         arrays = {"r": np.arange(len(self), dtype=np.int64)}  # a join keeps no order by itself
         arrays |= {f"c{index}": column for index, column in enumerate(self.codes)}
@@ -107,7 +112,6 @@ class SyntheticTable:
         rows = f"SELECT {shown} FROM {quoted(place_of)} AS made{''.join(joins)} ORDER BY made.r"
         held.execute(f"CREATE TABLE {quoted(self.name)} AS {rows}")
         held.unregister(place_of)
-        return held
 
     def _answers(self) -> list[AnswerColumn]:
         return [AnswerColumn(name, tuple(values)) for name, values in zip(self.columns, self.lists(), strict=True)]

@@ -47,11 +47,16 @@ class Marginals:
         )
 
 
-def bind_marginals(table: str, keys: Sequence[str], policy: Policy, *, schema: Schema) -> Marginals:
-    """Bind the columns, each written as the key it is grouped by. Reads no row; raises QueryRefused."""
-    named = table.replace('"', '""')
+def bind_marginals(
+    table: str, keys: Sequence[str], policy: Policy, *, schema: Schema, relation: str | None = None
+) -> Marginals:
+    """Bind the columns, each written as the key it is grouped by. Reads no row; raises QueryRefused.
+
+    `relation` is what stands behind FROM, where that is more than the table.
+    """
+    named = '"' + table.replace('"', '""') + '"' if relation is None else relation
     sets = ", ".join(f"({key})" for key in keys)
-    bound = bind(parse(f'SELECT COUNT(*) AS n FROM "{named}" GROUP BY GROUPING SETS ({sets})'), policy, schema=schema)
+    bound = bind(parse(f"SELECT COUNT(*) AS n FROM {named} GROUP BY GROUPING SETS ({sets})"), policy, schema=schema)
     rows = 1 if bound.table.unit_column is None else bound.table.max_rows
     if rows is None:
         raise QueryRefused(

@@ -87,19 +87,26 @@ class Pairs:
     ranks: Mapping[Pair, int]
 
 
-def measured_pairs(meter: Meter, singles: Singles, *, share: Fraction, settings: ModelSettings) -> Pairs:
-    """All pairs at a part of the share, and those with a rank at the rest of it."""
+def measured_pairs(
+    meter: Meter,
+    singles: Singles,
+    *,
+    share: Fraction,
+    settings: ModelSettings,
+    wanted: Sequence[Pair] | None = None,
+) -> Pairs:
+    """All pairs, or these, at a part of the share, and those with a rank at the rest of it."""
     sizes = singles.sizes
-    pairs = list(itertools.combinations(range(len(sizes)), 2))
+    pairs = list(itertools.combinations(range(len(sizes)), 2) if wanted is None else wanted)
     if not pairs:
         return Pairs(tuple(b.shrunk(c) for b, c in zip(singles.bins, singles.chances, strict=True)), {}, {}, {}, {})
     cells = [float(sizes[a] * sizes[b]) for a, b in pairs]
     shares = shares_of([count ** (2 / 3) for count in cells], share * settings.first)
     first = {pair: meter.measure(pair, part, singles.bins) for pair, part in zip(pairs, shares, strict=True)}
     estimated = estimated_pairs(singles, first)
-    wanted = [(sizes[a] * sizes[b] * (sizes[a] + sizes[b]) * estimated.ranks[a, b]) ** (1 / 3) for a, b in pairs]
+    aims = [(sizes[a] * sizes[b] * (sizes[a] + sizes[b]) * estimated.ranks[a, b]) ** (1 / 3) for a, b in pairs]
     left = share * (1 - settings.first)
-    again = shares_of(_filled(wanted, [float(part) for part in shares], float(left)), left)
+    again = shares_of(_filled(aims, [float(part) for part in shares], float(left)), left)
     second = {
         pair: averaged(first[pair], meter.measure(pair, part, singles.bins)) if part > 0 else first[pair]
         for pair, part in zip(pairs, again, strict=True)
@@ -224,7 +231,7 @@ def fitted(
     marginals, parameters = fitted_tree(
         tree, pairs.ones, wanted, sigmas=pairs.sigmas, rows=singles.rows, steps=settings.fit_steps
     )
-    errors = {**single_errors(singles), **_pair_errors(pairs, singles)}
+    errors = {**single_errors(singles), **pair_errors(pairs, singles)}
     return Fitted(singles, tree, tuple(marginals), targets, mixture, parameters, errors)
 
 
@@ -241,7 +248,7 @@ def expected_distance(sigma: float, cells: float) -> float:
     return min(1.0, 0.5 * cells * sigma * math.sqrt(2 / math.pi))
 
 
-def _pair_errors(pairs: Pairs, singles: Singles) -> dict[tuple[int, ...], float]:
+def pair_errors(pairs: Pairs, singles: Singles) -> dict[tuple[int, ...], float]:
     """The same of pairs: of the noise, what a matrix of the rank that was found takes up, and both margins' own."""
     errors: dict[tuple[int, ...], float] = {}
     for (a, b), table in pairs.tables.items():
