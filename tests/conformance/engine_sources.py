@@ -1,4 +1,4 @@
-"""How a script of DuckDB's statements becomes a table in each of the other engines."""
+"""How a script of DuckDB's statements becomes tables in each of the other engines."""
 
 from __future__ import annotations
 
@@ -50,9 +50,11 @@ def in_spark(script: Script, *, address: str | None = None) -> Engine:
         for statement in script.statements:
             owner.execute(statement)
         texts = "REPLACE (CAST(id AS VARCHAR) AS id)" if "id UUID" in script.statements[0] else ""  # no type of Spark's
-        owner.execute(f"COPY (SELECT * {texts} FROM t) TO '{directory}/t.parquet' (FORMAT parquet)")
+        files = {table.name: f"{directory}/{table.name}.parquet" for table in script.policy.tables}
+        for table, file in files.items():
+            owner.execute(f"COPY (SELECT * {texts} FROM {table}) TO '{file}' (FORMAT parquet)")
     os.environ["SPARK_REMOTE"] = address or sail.server()
-    dataset = Dataset("d", {"t": f"{directory}/t.parquet"}, engine="spark")
+    dataset = Dataset("d", files, engine="spark")
     return open_spark(dataset, script.policy.tables, limits=UNLIMITED)
 
 
@@ -64,7 +66,7 @@ def in_sqlite(script: Script) -> Engine:
     with duckdb.connect() as owner:
         for statement in script.statements:
             owner.execute(statement)
-        copy_into(path, owner, t="SELECT * FROM t")
+        copy_into(path, owner, **{table.name: f"SELECT * FROM {table.name}" for table in script.policy.tables})
     return open_sqlite(Dataset("d", str(path), engine="sqlite"), script.policy.tables, limits=UNLIMITED)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
@@ -23,7 +24,7 @@ from tacit.policy import (
     TablePolicy,
     policy_text,
 )
-from tacit.release.linked import LinkedModel, LinkedRequest, file_of, plan_linked
+from tacit.release.linked import LinkedModel, LinkedPlan, LinkedRequest, file_of, plan_linked
 
 BOTH = ("patients", "visits")
 PILLS = TablePolicy(
@@ -227,6 +228,43 @@ def test_a_request_made_twice_is_paid_once(tmp_path: Path) -> None:
         first, second = (door.publish(wish, declared.analyst("ana")) for _ in range(2))
     assert (first.cost, second.cost) == (Loss(1, "1e-6"), Loss(0))
     assert first.value.to_bytes() == second.value.to_bytes()
+
+
+WISHES: tuple[dict[str, object], ...] = (
+    {},
+    {"columns": (("visits", ("ward",)),)},
+    {"columns": (("visits", ("age", "ward")),)},
+    {"columns": (("patients", ("sex",)),)},
+    {"method": "mst"},
+    {"columns": (("VISITS", ("WARD", "Age")),)},  # the same as all of them
+)
+
+
+def differing(base: Path, wishes: Sequence[dict[str, object]] = WISHES) -> tuple[list[int], list[int]]:
+    """Which wishes are given something else than a new release with the same noise, and which found one there."""
+    kept, fresh = base / "kept", base / "fresh"
+    for folder in (kept, fresh):
+        folder.mkdir()
+    old, new = (policy(folder, *clinic(30)) for folder in (kept, fresh))
+    others, reused = [], []
+    for index, more in enumerate(wishes):
+        wish = LinkedRequest(BOTH, 1, "1e-6", **more)  # type: ignore[arg-type]
+        with publisher(old, Seeded(3)) as door:
+            found = door.publish(wish, old.analyst("ana"))
+        wanted = made(new, epsilon=1, **more)
+        reused += [index] * found.reused
+        others += [index] * (found.value.to_bytes() != wanted.to_bytes())
+    return others, reused
+
+
+def test_a_kept_release_is_what_a_new_one_would_be(tmp_path: Path) -> None:
+    assert differing(tmp_path) == ([], [5])
+
+
+def test_a_key_that_forgets_the_columns_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LinkedPlan, "shape", property(lambda _: ""))
+    monkeypatch.setattr(LinkedPlan, "said", property(lambda _: ""))
+    assert differing(tmp_path, WISHES[:2])[0] == [1]
 
 
 @pytest.mark.parametrize(
