@@ -206,6 +206,17 @@ def test_linked_tables_are_charged_once_what_the_noise_of_all_of_them_costs(
     is_charged(over, LINKED, epsilon, monkeypatch, moved=moved_by_hand(over))
 
 
+def test_the_record_says_which_tables_were_linked(tmp_path):
+    with overheard() as heard:
+        published(linked.policy(tmp_path, *linked.clinic(40)), LINKED, epsilon="1/2")
+    (charge,) = (paid.charge for paid in heard)
+    made = '"sex", "age" FROM "patients"; "ward", "age" FROM "visits" USING TREE'
+    said = f"PUBLISH 0.5 DELTA 0.000001 SYNTHESISE LINKED {made}"
+    assert (charge.kind, *charge.asked.questions) == ("publish", said)
+    assert charge.note == "publish the linked synthetic tables of patients"
+    assert charge.asked.tables == ("patients", "visits")
+
+
 def the_cap_is_no_factor(patch):
     """Visits are measured as if a patient had one of them: the noise of a row, not of all that count."""
     patch.setattr(linked_request, "moved", lambda counted, steps: counted.weight * sqrt_above(Fraction(steps)))
