@@ -194,7 +194,8 @@ def test_what_makes_no_sense_is_refused_and_costs_nothing(
     ("declared", "what"),
     [
         ({"public_totals": "region"}, "need replacement"),
-        ({"public_totals": "*", "adjacency": "replace", "unit": "who", "max_rows": 3}, "has several of them"),
+        ({"public_totals": "*", "adjacency": "replace", "unit": "who", "max_rows": 3}, "may have several of them"),
+        ({"public_totals": "*", "adjacency": "replace", "unit": "who", "max_rows": 1}, "may have several of them"),
         ({"places": (*PLACES, "t1,r2,n")}, "lies in two places"),
         ({"places": (*PLACES, "t9,,n")}, "lies nowhere"),
         ({"budget": BudgetPolicy(5)}, "pure"),

@@ -98,10 +98,11 @@ def test_a_public_number_of_rows_is_exact_and_else_it_is_noisy(tmp_path: Path) -
     assert {model_of(declaring(made, None), "0.05").rows for _ in range(3)} != {1_000}
 
 
-def test_a_public_number_of_rows_needs_replacement_and_units_of_one_row(tmp_path: Path) -> None:
+def test_a_public_number_of_rows_needs_replacement_and_rows_for_units(tmp_path: Path) -> None:
     for made, what in (
         (policy(tmp_path, rows(9), unit="row"), "need replacement"),
-        (policy(tmp_path, rows(9), adjacency="replace"), "has several of them"),
+        (policy(tmp_path, rows(9), adjacency="replace"), "may have several of them, or none"),
+        (policy(tmp_path, rows(9), adjacency="replace", max_rows=1), "may have several of them, or none"),
     ):
         declared = declaring(made, "*")
         with publisher(declared) as door:

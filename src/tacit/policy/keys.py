@@ -164,7 +164,7 @@ TABLE = (
         "text",
         "none",
         'numbers of rows that leave exactly, outside any epsilon: "*" is that of the table, a level of a hierarchy '
-        'those of its places. Needs adjacency = "replace"',
+        'those of its places. Needs adjacency = "replace" and unit = "row"',
     ),
     PolicyKey(
         "cut",

@@ -182,17 +182,21 @@ def gaussian_price(policy: Policy, epsilon: Number, delta: Number | None, *, wha
     return Loss(asked, chosen_delta)
 
 
-def check_public_totals(table: TablePolicy, policy: Policy, *, sensitivity: int) -> None:
-    """Refuse totals that are to leave exactly where neighbours could not agree in them, before anything is paid."""
+def check_public_totals(table: TablePolicy, policy: Policy) -> None:
+    """Refuse totals that are to leave exactly where neighbours could not agree in them, before anything is paid.
+
+    Who replaces somebody brings as many rows only where the unit is the row. Where a column tells units apart, max_rows
+    limits how many rows of one there are, and nothing says that there is one: it may have rows in other tables alone.
+    """
     if policy.adjacency is not Adjacency.REPLACE:
         raise QueryRefused(
             "public_totals need replacement: with one more person, or one less, they would not be the same",
             hint='set adjacency = "replace" in [dataset], or take public_totals out',
         )
-    if sensitivity != 1:
+    if table.unit_column is not None:
         raise QueryRefused(
-            f"public_totals count rows, and a unit of {table.name} has several of them",
-            hint='they need unit = "row", or max_rows = 1',
+            f"public_totals count rows, and a unit of {table.name} may have several of them, or none",
+            hint=f'they need unit = "row": take public_totals out of [tables.{table.name}]',
         )
 
 

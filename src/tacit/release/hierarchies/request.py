@@ -135,7 +135,7 @@ def _held(declared: TablePolicy, policy: Policy, tree: PlaceTree, counted: Table
     names = [fold(level) for level in tree.levels]
     if said != EVERYTHING and fold(said) not in names[1:]:
         return None
-    check_public_totals(declared, policy, sensitivity=counted.sensitivity)
+    check_public_totals(declared, policy)
     if len(counted.attributes) > 1:
         needs("scipy", extra=EXTRA)  # before anything is paid
     return 0 if said == EVERYTHING else names.index(fold(said), 1)

@@ -127,7 +127,7 @@ def plan_synthesis(policy: Policy, engine: Engine, request: SynthesisRequest) ->
     declared = policy.table(counted.table)
     public = None
     if declared.public_totals is not None:
-        check_public_totals(declared, policy, sensitivity=counted.sensitivity)
+        check_public_totals(declared, policy)
         public = plan_all_rows(resolve_types(policy, engine.schema()), engine, declared.name)
     return SynthesisPlan(counted, loss, rho, method, request.method, settings, steps, policy.version, public)
 
