@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+import tacit
 from conformance.charges import Moves, Paid, columns_of, is_charged, overheard, priced
 from conformance.sql_clinic import clinic
 from conformance.sql_world import World
@@ -397,3 +400,34 @@ def test_a_batch_that_forgets_a_piece_is_caught(unplanned, lost, monkeypatch):
     price = priced(paid, [Moves(1)] * len({id(drawn) for drawn in paid.drawn}), steps=1)
     with pytest.raises(AssertionError):
         is_charged(paid, price, typed=Loss(epsilon), keys_delta=Fraction(0))
+
+
+# ── nothing is paid for that no test pins ────────────────────────────────────────────────────────────────────────────
+
+PINNED = {  # who pays, or prices what is published, and the test that holds what is charged to what was drawn
+    "curator/answering.py": "property/test_charges.py",
+    "curator/calibrate.py": "property/test_charges.py",
+    "learn/curated/fitting.py": "property/test_fit_charges.py",
+    "release/publishing.py": "property/test_published_charges.py",
+    "release/distributions/request.py": "property/test_published_charges.py",
+    "release/hierarchies/request.py": "property/test_published_charges.py",
+    "release/maps/request.py": "property/test_published_charges.py",
+    "release/synthesise/request.py": "property/test_published_charges.py",
+    "release/linked/request.py": "property/test_published_charges.py",
+    "release/responses/request.py": "unit/test_responses.py",
+    "release/general/workload.py": "unit/test_workload.py",
+    "release/anonymise/recording.py": None,  # on record, at no price: no private release
+    "faces/owner/changing.py": None,  # on record, at no price: nothing is read
+}
+PAYS = re.compile(r"payment import|PricedPlan\(")
+
+
+def test_whoever_pays_is_held_to_what_it_draws():
+    root = Path(tacit.__file__).parent
+    paying = {str(path.relative_to(root)) for path in root.rglob("*.py") if PAYS.search(path.read_text())}
+    assert paying == set(PINNED)
+    for module, test in PINNED.items():
+        if test is None:
+            assert "loss=Loss(0)" in (root / module).read_text()
+        else:
+            assert "charge" in (Path(__file__).parents[1] / test).read_text()
