@@ -93,7 +93,7 @@ def possible(plan: Plan, noisy: Noisy) -> Noisy:
 
 
 def keys_among(outputs: Sequence[Output]) -> tuple[int, ...]:
-    """The indices of those that are keys."""
+    """The indices of the columns that are keys."""
     return tuple(index for index, out in enumerate(outputs) if out.key is not None)
 
 

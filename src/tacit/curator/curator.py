@@ -76,7 +76,7 @@ class AnswersRows(Protocol):
         """The rows; of what is left, nothing is said yet."""
 
     def explain(self, asked: AsksRows, *, session: Session) -> Explanation:
-        """What they would cost, free of charge."""
+        """The explanation of what questions would cost; free of charge."""
 
 
 def _rows_or_released(query: Query) -> AsksRows | None:

@@ -74,7 +74,7 @@ def _one(job: Job, answered: Answered) -> Release:
 
 
 def _computed(shown: Release, computed: tuple[AnswerTable, tuple[str, ...]]) -> Release:
-    """The same with the rows that are computed."""
+    """The answer with the rows that are computed from it."""
     table, notes = computed
     return replace(
         shown,
@@ -128,7 +128,7 @@ def _charged_with(job: Job, statement: int, answered: Answered) -> tuple[Job, in
 
 
 def _all_of(charged: Job, job: Job) -> str:
-    """What a price is of."""
+    """The words for what a price is of."""
     if charged is job:
         return "the whole batch"
     return f"{len(charged.statements)} of {len(job.statements)} questions"

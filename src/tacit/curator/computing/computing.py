@@ -47,7 +47,7 @@ class AnsweredQuestion:
 
     @property
     def member(self) -> Member:
-        """What answers it; of grouping sets, the first."""
+        """The answer behind a question; of grouping sets, that of the first."""
         return self.parts[0].member
 
 
@@ -242,7 +242,7 @@ def _table(
 
 
 def shapes_of(traces: Sequence[Trace]) -> tuple[ColumnShape, ...]:
-    """What each column that is computed will hold."""
+    """The kind of value that each computed column will hold."""
     return tuple(computed_shape(trace.type, noisy=not trace.clean) for trace in traces)
 
 
@@ -293,7 +293,7 @@ def all_answers(questions: Sequence[AnsweredQuestion]) -> AnswerTable:
 
 
 def apart(names: Sequence[str]) -> tuple[str, ...]:
-    """The names of columns, each of them once."""
+    """The names of columns, made different from each other."""
     seen: dict[str, int] = {}
     parts = []
     for name in names:

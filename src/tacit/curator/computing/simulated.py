@@ -23,7 +23,7 @@ class Simulated:
 
     @classmethod
     def none(cls, computed: Computed, traces: Sequence[Trace]) -> Simulated:
-        """Nothing was simulated."""
+        """A result in which nothing was simulated."""
         noisy = [trace.name for trace in traces if not trace.clean and trace.cell is None]
         notes = (_UNSTATED.format(names=", ".join(noisy)),) if noisy else ()
         return cls(tuple([None] * len(computed.rows) for _ in computed.columns), notes)

@@ -137,7 +137,7 @@ class Explanation:
 
 
 def running(statements: Sequence[str]) -> list[str]:
-    """The SQL that will run, beside its word."""
+    """The SQL that will run, each statement beside the word for it."""
     lines = []
     for text in statements:
         first, *rest = text.split("\n")
@@ -171,7 +171,7 @@ def nominal_notes(plans: Sequence[Plan]) -> tuple[str, ...]:
 
 
 def explain(plan: Plan, dialect: str) -> Explanation:
-    """What `plan` will do."""
+    """The explanation of what `plan` will do."""
     notes = [*plan.notes, *nominal_notes([plan]), *accuracy_notes(plan)]
     if plan.bias:
         beside = LEFT_OUT if plan.rows_left_out else ""
@@ -205,7 +205,7 @@ def describe(measurement: Measurement) -> str:
 
 
 def selection_text(plan: Plan) -> str | None:
-    """How a private key qualifies."""
+    """The sentence that says how a private key qualifies."""
     if plan.selection is None:
         return None
     step = plan.measurements[plan.selection.measurement].step
@@ -224,7 +224,7 @@ def _threshold_notes(plan: Plan) -> list[str]:
 
 
 def bounding_text(plan: Plan) -> str:
-    """How much of one unit counts."""
+    """The sentence that says how much of one unit counts."""
     if plan.unit.is_row:
         return "each row once"
     if plan.caps.spread is Spread.WEIGH_ROWS:

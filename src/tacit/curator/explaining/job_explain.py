@@ -50,7 +50,7 @@ def explain_job(job: Job, *, dialect: str, columns: Sequence[Trace] | None = Non
 
 
 def explain_batch(job: Job, questions: Sequence[str], *, dialect: str) -> Explanation:
-    """What several questions at one price will do."""
+    """The explanation of several questions at one price."""
     maker = _maker(job)
     pairs = zip(job.statements, questions, strict=True)
     texts = [name for asked, text in pairs for name in _names(job, asked, " ".join(text.split()))]

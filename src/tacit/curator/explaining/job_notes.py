@@ -64,7 +64,7 @@ def workload_notes(joint: Joint) -> tuple[str, ...]:
 
 
 def sets_notes(job: Job) -> tuple[str, ...]:
-    """The same of all sets of a statement."""
+    """The notes that hold of all grouping sets of a statement."""
     notes = [note for piece in job.pieces for note in (*piece.plan.notes, *accuracy_notes(piece.plan))]
     notes += strategies(job)
     if any(isinstance(piece, Joint) for piece in job.pieces):
@@ -113,7 +113,7 @@ def _whose(job: Job, piece: int) -> str:
 
 
 def units(job: Job) -> str:
-    """Whose presence the answers hide."""
+    """The units whose presence the answers hide."""
     return "; ".join(dict.fromkeys(str(piece.plan.unit) for piece in job.pieces))
 
 

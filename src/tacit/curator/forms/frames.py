@@ -54,7 +54,7 @@ def polars_frame(columns: Sequence[AnswerColumn]) -> Any:
 
 
 def _kinds(values: Sequence[object]) -> set[type]:
-    """The kinds of what is there."""
+    """The kinds of the values that are not missing."""
     return {type(value) for value in values if value is not None}
 
 

@@ -250,7 +250,7 @@ def _lies(marks: Sequence[PlottedValue]) -> bool:
 
 
 def _size(drawn: dict[int, list[PlottedValue]], *, lying: bool) -> tuple[float, float]:
-    """Inches: lying bars need height for each of them."""
+    """Width and height in inches: lying bars need height for each of them."""
     if not lying:
         return 7.0, 0.8 + 3.0 * len(drawn)
     marks = next(iter(drawn.values()))

@@ -148,14 +148,14 @@ class Release:
         return frame
 
     def to_polars(self) -> polars.DataFrame:
-        """The same for polars."""
+        """A polars frame with the columns that `to_pandas` has."""
         from tacit.curator.forms.frames import polars_frame
 
         frame: polars.DataFrame = polars_frame(self._columns())
         return frame
 
     def to_arrow(self) -> pyarrow.Table:
-        """The same for Arrow."""
+        """An Arrow table with the columns that `to_pandas` has."""
         from tacit.curator.forms.frames import arrow_table
 
         return arrow_table(self._columns())
@@ -198,7 +198,7 @@ class Release:
         return f"{self.text_table(most=_SHOWN)}\n{self._below()}"
 
     def _below(self) -> str:
-        """What it cost, and the notes."""
+        """The lines below the table: the cost, and the notes."""
         return "\n".join(map(in_one_line, [self.footer(), *(f"note: {note}" for note in self.notes)]))
 
     def _repr_html_(self) -> str:
@@ -215,12 +215,12 @@ class Release:
 
 
 def left_fields(left: Budget | None) -> dict[str, str] | None:
-    """What is left, as exact text."""
+    """The budget that is left, as exact text."""
     return None if left is None else {"epsilon": decimal_text(left.epsilon), "delta": decimal_text(left.delta)}
 
 
 def covering(what: str, *confidences: Fraction) -> str:
-    """What the error bars cover, and how often."""
+    """The words for what the error bars cover, and how often."""
     levels = " or ".join(dict.fromkeys(f"{float(level) * 100:.10g}%" for level in confidences))
     return f"± covers {what}, {levels} of the time"
 

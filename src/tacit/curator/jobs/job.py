@@ -63,7 +63,7 @@ class Job:
 
     @cached_property
     def queries(self) -> tuple[Query, ...]:
-        """What was asked, in the analyst's own statements."""
+        """The analyst's statements, as they were parsed."""
         return tuple(statement.query for statement in self.statements)
 
     @cached_property

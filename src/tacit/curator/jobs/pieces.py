@@ -75,12 +75,12 @@ class Joint:
 
     @property
     def noise(self) -> StrategyNoise:
-        """That of the first measurement."""
+        """The noise of the first measurement."""
         return self.noises[0]
 
     @property
     def strategy(self) -> Strategy:
-        """What is measured in place of the questions."""
+        """The strategy: what is measured in place of the questions."""
         return self.noises[0].strategy
 
 
@@ -125,7 +125,7 @@ class Maker:
 
     @property
     def bounds(self) -> list[BoundQuery]:
-        """The questions."""
+        """The questions that are planned."""
         return [planner.bound for planner in self.planners]
 
     def pieces(self) -> Pieces:
@@ -306,7 +306,7 @@ def _components(indices: Sequence[int], names_of: Mapping[int, frozenset[str]]) 
 
 
 def _same_names(indices: Sequence[int], names_of: Mapping[int, frozenset[str]]) -> list[list[int]]:
-    """Questions that name the same columns."""
+    """Groups of questions that name the same columns."""
     by_names: dict[frozenset[str], list[int]] = {}
     for index in indices:
         by_names.setdefault(names_of[index], []).append(index)

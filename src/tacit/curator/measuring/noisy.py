@@ -86,7 +86,7 @@ class Noisy:
         return replace(self, keys=tuple(self.keys[index] for index in kept), columns=columns)
 
     def to_bytes(self) -> bytes:
-        """For the ledger's shelf."""
+        """The numbers as the ledger keeps them."""
         columns = [
             {
                 "signature": column.signature,
@@ -104,7 +104,7 @@ class Noisy:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Noisy:
-        """From the ledger's shelf."""
+        """The numbers that were kept so."""
         plain = json.loads(data)
         columns = tuple(
             NoisyColumn(

@@ -19,7 +19,7 @@ def ranks(values: Sequence[object]) -> list[Rank]:
 
 
 def rank(value: object) -> Rank:
-    """What a value on its own is sorted by."""
+    """The key by which a value on its own is sorted."""
     if value is None:
         return (0, 0)
     if isinstance(value, bool):

@@ -55,7 +55,7 @@ class AnswerReader:
         self._read: dict[tuple[int, int], Noisy] = {}
 
     def noisy(self, kept: KeptAnswer) -> Noisy:
-        """The numbers of one."""
+        """The noisy numbers of one member."""
         name = kept.seq, kept.member
         if name not in self._read:
             self._read = dict([*self._read.items()][-_READ:])

@@ -30,7 +30,7 @@ class Rest:
 
     @property
     def questions(self) -> int:
-        """How many there are."""
+        """The number of questions."""
         return len(self.statements)
 
 

@@ -141,7 +141,7 @@ def _matching(question: Served, kept: KeptAnswer, answers: AnswerReader) -> Serv
 
 
 def said(served: Sequence[ServedAnswer], job: Job) -> str:
-    """How a job's answers were got."""
+    """The words for how a job's answers were got."""
     hows = list(dict.fromkeys(each.how for each in served))
     if job.is_batch:
         return "the same questions" if hows == [SAME] else "earlier answers"
@@ -166,7 +166,7 @@ def shelf_of(policy: Policy, analyst: str, version: str) -> Shelf:
 
 
 def age_note(at: float, *, watched: bool) -> str:
-    """How old an answer is that is given again."""
+    """The note that says how old an answer is that is given again."""
     seconds = max(0, round(time.time() - at))
     for name, size in (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1)):
         if seconds >= size or size == 1:

@@ -39,7 +39,7 @@ def cells_meeting(condition: str, attribute: Attribute, *, engine: AnswerEngine 
 
 
 def rows_meeting(condition: str, table: SyntheticTable, *, engine: AnswerEngine = SHARED) -> NDArray[np.bool_]:
-    """Of each row whether it meets a condition."""
+    """Whether each row meets a condition."""
     return _met(condition, held_rows(_TABLE, table), engine)
 
 

@@ -175,7 +175,7 @@ class SyntheticModel:
 
     @classmethod
     def from_bytes(cls, data: bytes, *, entry: str = "") -> SyntheticModel:
-        """The model that was packed so."""
+        """The model that `to_bytes` packed."""
         about, arrays = unpacked(data, what=_WHAT, form=FORMAT)
         try:
             mixture = None

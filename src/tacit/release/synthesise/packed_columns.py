@@ -36,7 +36,7 @@ def plain_value(value: object) -> object:
 
 
 def read_attribute(plain: dict[str, Any]) -> Attribute:
-    """The column that was held so."""
+    """The column that `plain_attribute` wrote."""
     return Attribute(
         name=plain["name"],
         kind=ColumnType(plain["kind"]),
@@ -50,7 +50,7 @@ def read_attribute(plain: dict[str, Any]) -> Attribute:
 
 
 def read_value(plain: Any) -> Any:
-    """The value that was held so."""
+    """The value that `plain_value` wrote."""
     if isinstance(plain, dict):
         ((kind, text),) = plain.items()
         readers: dict[str, Callable[[str], Any]] = {

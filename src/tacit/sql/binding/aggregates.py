@@ -66,7 +66,7 @@ class Measures:
         return [post.substitute(output, renumbered | moved) for output in outputs]
 
     def note(self, text: str) -> None:
-        """Something the reader of the answer must know."""
+        """Remember something that the reader of the answer must know."""
         if text not in self.notes:
             self.notes.append(text)
 

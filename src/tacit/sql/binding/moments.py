@@ -65,12 +65,12 @@ class _Pair:
     count: post.Post
 
     def mean(self, side: _Side) -> post.Post:
-        """Of the centred values."""
+        """The average of the centred values."""
         total = self.call.total(side.grid, label=f"SUM({side.label} − midpoint)")
         return post.Quotient(total, self.count, least=Fraction(1))
 
     def average(self, side: _Side) -> post.Post:
-        """Of the values themselves."""
+        """The average of the values themselves."""
         return post.Clamped(post.Sum(self.mean(side), post.Number(side.middle)), *side.ends)
 
     def moment(self, one: _Side, other: _Side) -> post.Post:

@@ -31,7 +31,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A measured column, by its place in the plan."""
+    """A measured column, by its index in the plan."""
 
     measure: int
 

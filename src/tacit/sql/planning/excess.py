@@ -81,7 +81,7 @@ def with_bias(plan: Plan, bound: BoundQuery, *, whole: Loss) -> Plan:
 
 
 def _notes(bound: BoundQuery) -> list[str]:
-    """Up to where ± covers what clamping does."""
+    """The notes that say up to where ± covers what clamping does."""
     if bound.wider is None:
         return ["± does not cover what clamping does"] if _clamps(bound) else []
     columns = {column.name: column for column in bound.table.columns}

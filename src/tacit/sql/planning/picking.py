@@ -46,7 +46,7 @@ class Where:
 
     @property
     def text(self) -> str:
-        """The same for the same conditions, in whatever order."""
+        """A text that is the same for the same conditions, in whatever order."""
         return "\x1f".join(sorted(self.texts))
 
 

@@ -310,7 +310,7 @@ class _Maker:
 
 @lru_cache(maxsize=256)
 def _split(rows: tuple[tuple[float, ...], ...], power: float) -> tuple[Fraction, ...]:
-    """The grouping sets of a statement often share theirs."""
+    """The split of a price among measurements; grouping sets of a statement often share it."""
     return tuple(split(np.array(rows), power))
 
 
