@@ -23,5 +23,5 @@ def test_exactly_as_many_answers_are_released_as_the_budget_covers(tmp_path: Pat
 
 
 def test_the_race_catches_a_ledger_that_looks_before_it_leaps(tmp_path: Path) -> None:
-    turns = (race(tmp_path / f"{turn}.sqlite", epsilon="0.01", twin="look-then-leap") for turn in range(5))
+    turns = (raced(tmp_path / f"{turn}.sqlite", epsilon="0.01", twin="look-then-leap") for turn in range(5))
     assert any(released > 100 for released in turns)

@@ -38,7 +38,7 @@ def test_the_package_has_no_source_of_noise_but_the_systems() -> None:
 
 def test_bits_that_repeat_are_used_where_released_numbers_are_redrawn_and_nowhere_else() -> None:
     naming = {_name(path) for path in MODULES if "RepeatableBits" in path.read_text()}
-    released = {"release/synthesise/model.py", "release/responses/perturbed.py"}
+    released = {"release/synthesise/model.py", "release/linked/model.py", "release/responses/perturbed.py"}
     assert naming == {"noise/redrawing.py", "curator/computing/computing.py", *released}
     redrawing = (PACKAGE / "curator/computing/computing.py").read_text()
     assert "curator.measuring" not in redrawing

@@ -49,7 +49,22 @@ def test_what_no_answer_could_show_is_refused_and_costs_nothing(tmp_path, asked)
     assert curator.balance("ana").analyst.spent.epsilon == 0
 
 
-@pytest.mark.parametrize("asked", ["SUM(age * 1e140)", "STDDEV(age * 1e70)", "MEDIAN(age * 1e-140)", "AVG(fee / 1e70)"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "SUM(age * 1e200)",
+        "SUM(age * 1e-190)",
+        "AVG(age * 1e200)",
+        "AVG(age * 1e-190)",
+        "MEDIAN(age * 1e-200)",
+        "MAX(age * 1e200)",
+        "STDDEV(age * 1e100)",
+        "STDDEV(age * 1e-90)",
+        "VARIANCE(age * 1e100)",
+        "COVAR_POP(age * 1e100, age * 1e100)",
+        "MODE(age * 1e200)",
+    ],
+)
 def test_what_a_double_holds_is_answered(tmp_path, asked):
     ((found,),) = people().curator(tmp_path).ask(f"DP-SELECT 100 {asked} FROM people", session=ANA).rows
     assert abs(float(found)) < float("inf")

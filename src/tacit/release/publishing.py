@@ -20,6 +20,11 @@ from tacit.ledger import Answer, Charge, Inquiry, Keep, KeptAnswer, Ledger
 from tacit.noise import SYSTEM, Source
 from tacit.policy import Accounting, AnalystPolicy, Policy, TablePolicy
 
+__all__ = [
+    "OWNER", "Keeping", "PricedPlan", "Publication", "Publishable", "Publisher", "check_public_totals",
+    "gaussian_price", "owner_of",
+]  # fmt: skip
+
 T = TypeVar("T")
 OWNER = "curator"  # who is charged where the owner publishes: nobody's own budget, the dataset's total
 

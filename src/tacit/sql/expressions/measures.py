@@ -15,7 +15,7 @@ from tacit.sql.expressions.names.scope import Value
 from tacit.sql.expressions.numeric.bins import Bins
 from tacit.sql.expressions.numeric.grid import Grid
 
-_LARGEST_STEP = Fraction(10**150)  # of what is answered: sums, and the product of two, are doubles still
+_LARGEST_STEP = Fraction(10**200)  # of what is answered: its sums, and the noise on them, are doubles still
 
 
 class Counted(Enum):
@@ -119,7 +119,7 @@ def _can_be_told(step: Fraction | None) -> None:
     """Refuse what no answer could show: it would fail when it is divided for display, after the charge."""
     if step is not None and not 1 / _LARGEST_STEP <= step <= _LARGEST_STEP:
         raise QueryRefused(
-            "a number is too large or too small to be told: it, or its square, counts in steps beyond 1e150",
+            "a number is too large or too small to be told: it, or its square, counts in steps beyond 1e200",
             hint="leave out the large or small constants, and multiply the answer",
         )
 
