@@ -50,10 +50,10 @@ def trade_off(published: Sequence[Published]) -> str:
     """What each publication is worth, from left to right, and upwards how much the best attack gains from it."""
     height, left, right, top, bottom = 340, 56, WIDTH - 24, 20, 290
     least = min(0.9, *(one.utility for one in published))
-    low = max(0.0, least - 0.05)
+    low = max(0.0, math.floor(10 * least - 0.2) / 10)  # a tenth, so that the marks are round numbers
 
     def x(utility: float) -> float:
-        return left + (utility - low) / (1 - low) * (right - left - 150)
+        return left + (utility - low) / (1 - low) * (right - left - _NAME - 12)
 
     def y(gain: float) -> float:
         return bottom - gain * (bottom - top)
@@ -70,18 +70,34 @@ def trade_off(published: Sequence[Published]) -> str:
         if room is not None:
             parts.append(_line(x(one.utility), y(0), x(one.utility), y(room), kind="room"))
             parts.append(_line(x(one.utility) - 7, y(room), x(one.utility) + 7, y(room), kind="ceiling"))
-    taken: list[tuple[float, float]] = []
-    for one in drawn:
+    points = [(x(one.utility), y(_gain(one))) for one in drawn]
+    names = _names_apart(points)
+    for (across, up), (beside, at) in zip(points, names, strict=True):
+        if abs(at - 4 - up) > 1:  # a name that had to move is tied to its point
+            parts.append(_line(across, up, beside - 3, at - 4, kind="error"))
+    for one, (across, up), (beside, at) in zip(drawn, points, names, strict=True):
         kind = "found" if one.worst is not None else "private"
-        at = y(_gain(one)) + 4
-        while any(abs(at - other) < _NAMES_APART and abs(x(one.utility) - beside) < _NAME for beside, other in taken):
-            at -= _NAMES_APART
-        taken.append((x(one.utility), at))
-        parts.append(f'<circle class="{kind}" cx="{x(one.utility):.1f}" cy="{y(_gain(one)):.1f}" r="6"/>')
-        parts.append(_text(x(one.utility) + 12, at, one.name, anchor="start", kind="label"))
+        parts.append(f'<circle class="{kind}" cx="{across:.1f}" cy="{up:.1f}" r="6"/>')
+        parts.append(_text(beside, at, one.name, anchor="start", kind="label"))
     axis = "what it is worth: the share of its tables that is right"
     parts.append(_text((left + right) / 2, height - 8, axis, anchor="middle", kind="axis"))
     return _svg(parts, height, label="what is gained by attacks against what a publication is worth")
+
+
+def _names_apart(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Where the name of each point begins: beside it, or as far above as it takes to meet no name and no point."""
+    taken: list[tuple[float, float]] = []
+    for across, up in points:
+        left = across + 12
+        at = up + 4
+        while any(abs(at - other) < _NAMES_APART and abs(left - beside) < _NAME for beside, other in taken) or any(
+            abs(at - 4 - high) < _NAMES_APART / 2 + 4 and left - 6 < point < left + _NAME
+            for point, high in points
+            if (point, high) != (across, up)
+        ):
+            at -= _NAMES_APART
+        taken.append((left, at))
+    return taken
 
 
 def roc(curve: MembershipCurve) -> str:
