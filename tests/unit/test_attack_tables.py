@@ -29,7 +29,7 @@ from tacit.attack.odds import risk_in_words
 from tacit.attack.publications import PublishedRows, as_they_are, k_anonymous, noisy_tables, utility
 from tacit.attack.results import against_chance, against_controls, ceiling, fisher
 from tacit.core import Loss
-from tacit.errors import InvalidParameter
+from tacit.errors import InvalidParameter, TacitError
 
 
 @pytest.fixture(scope="module")
@@ -334,11 +334,21 @@ def test_too_few_people_are_no_verdict():
         (["height"], "illness", "lacks the column 'height'"),
         (["age"], "salary", "lacks the column 'salary'"),
         ([], "illness", "no column is known"),
+        (["age", "Illness"], "illness", "'illness' is named twice"),
+        (["age", "AGE"], "illness", "'age' is named twice"),
     ],
 )
 def test_a_column_that_is_missing_is_named(town, known, secret, message):
     with pytest.raises(InvalidParameter, match=message):
         open_people(town, known, secret=secret)
+
+
+def test_what_cannot_be_made_diverse_is_said_in_the_owners_words(tmp_path):
+    (tmp_path / "odd.csv").write_text('"post""code",the illness\n' + "1000,flu\n" * 90)
+    people = open_people(tmp_path / "odd.csv", ['post"code'], secret="the illness")
+    with pytest.raises(TacitError, match="on the illness cannot be reached"):
+        k_anonymous(people, 5, share=0.5)
+    assert k_anonymous(people, 5).secrets.sum() == people.rows
 
 
 def test_a_table_that_is_too_small_says_how_many_it_needs(tmp_path):

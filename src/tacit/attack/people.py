@@ -77,8 +77,13 @@ def open_people(
                 "no column is known of people: nobody can be looked for", hint="name some: --qi age,sex"
             )
         names = [there[name.casefold()] for name in (*known, secret)]
-        quoted = ['"' + name.replace('"', '""') + '"' for name in names]
-        listed = ", ".join(f"CAST({name} AS VARCHAR) AS c{index}" for index, name in enumerate(quoted))
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise InvalidParameter(
+                f"the column {twice!r} is named twice: what is known is not looked for",
+                hint="name each known column once, and a secret that is none of them",
+            )
+        listed = ", ".join(f"CAST({quoted(name)} AS VARCHAR) AS c{index}" for index, name in enumerate(names))
         cells = relation.project(listed).fetchnumpy()
     attributes = [_attribute(name, cells[f"c{index}"]) for index, name in enumerate(names)]
     rows = attributes[0].codes.size
@@ -87,6 +92,11 @@ def open_people(
     order = shuffled(rows, source)
     held = max(NEEDED // 3, min(rows // 10, 10 * TRIED))
     return People(tuple(attributes[:-1]), attributes[-1], order[held:], order[:held])
+
+
+def quoted(name: str) -> str:
+    """The name of a column as SQL takes it, whatever it holds."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def shuffled(count: int, source: Source = SYSTEM) -> Codes:
@@ -102,9 +112,9 @@ def read_relation(table: object, connection: duckdb.DuckDBPyConnection) -> duckd
         path = Path(table)
         if not path.is_file():
             raise InvalidParameter(f"there is no file {path.name!r}")
-        quoted = "'" + str(path).replace("'", "''") + "'"
+        place = "'" + str(path).replace("'", "''") + "'"
         try:
-            return connection.sql("FROM " + _READERS.get(path.suffix.lower(), "{}").format(quoted))
+            return connection.sql("FROM " + _READERS.get(path.suffix.lower(), "{}").format(place))
         except duckdb.Error:
             raise InvalidParameter(f"{path.name} cannot be read", hint="Parquet, CSV and JSON can") from None
     try:

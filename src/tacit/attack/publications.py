@@ -14,7 +14,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.attack.people import Codes, KnownColumn, People
+from tacit.attack.people import Codes, KnownColumn, People, quoted
 from tacit.core import Loss
 from tacit.curator import Curator, Release, Session
 from tacit.engines import Engine, open_engine
@@ -98,12 +98,23 @@ def k_anonymous(
     chosen = list(range(len(people.known))) if by is None else list(by)
     with duckdb.connect() as connection:
         relation = _members(connection, people)
-        names = [f"q{index}" for index in chosen]
+        names = {
+            index: people.known[index].name for index in chosen
+        }  # as the owner calls them: what is refused says so
+        secret = people.secret.name
         anonymous = anonymise(
-            relation, names, sensitive="s", k=k, alpha=share, method=method, unit="row", suppression=0.05
+            relation,
+            list(names.values()),
+            sensitive=secret,
+            k=k,
+            alpha=share,
+            method=method,
+            unit="row",
+            suppression=0.05,
         ).relation()
+        listed = [*((f"q{index}", name) for index, name in names.items()), ("s", secret)]
         cells = anonymous.project(
-            ", ".join(f'CAST("{name}" AS VARCHAR) AS "{name}"' for name in (*names, "s"))
+            ", ".join(f'CAST({quoted(name)} AS VARCHAR) AS "{column}"' for column, name in listed)
         ).fetchnumpy()
     labels, codes = [], []
     for index in range(len(people.known)):
@@ -156,14 +167,14 @@ def _covering(cells: Sequence[str], known: KnownColumn) -> NDArray[np.bool_]:
 def _members(connection: duckdb.DuckDBPyConnection, people: People) -> duckdb.DuckDBPyRelation:
     """The members' rows as a table: numbers as numbers, so that they may be put into ranges."""
     columns = {}
-    for name, attribute in [*((f"q{i}", a) for i, a in enumerate(people.known)), ("s", people.secret)]:
+    for attribute in (*people.known, people.secret):
         values = np.array(attribute.values, dtype=object)
-        numbers = attribute.numbers if name != "s" else None
+        numbers = attribute.numbers if attribute is not people.secret else None
         if numbers is not None:
             whole = np.array_equal(numbers, np.trunc(numbers))
             values = numbers.astype(np.int64) if whole else numbers
-        columns[name] = values[attribute.codes[people.members]]
-    connection.execute("CREATE TABLE members (" + ", ".join(f'"{n}" {_kind(c)}' for n, c in columns.items()) + ")")
+        columns[quoted(attribute.name)] = values[attribute.codes[people.members]]
+    connection.execute("CREATE TABLE members (" + ", ".join(f"{n} {_kind(c)}" for n, c in columns.items()) + ")")
     listed = ", ".join(f"unnest(?) AS {name}" for name in columns)
     connection.execute(f"INSERT INTO members SELECT {listed}", [column.tolist() for column in columns.values()])
     return connection.table("members")
