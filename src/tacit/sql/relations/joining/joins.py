@@ -322,7 +322,9 @@ class Joins:
             lacking = one.part.alias if not one.part.keys else other.part.alias
             hint = f"list a key in the subquery {lacking}, and compare it with the same key"
         else:
-            hint = f'if both are the same people, say so in the policy: unit = "… -> {one.part.owner}"'
+            owner = one.part.owner  # never None here: both parts are private
+            link = "" if owner is None else f'[tables.{owner.table}] unit = "{owner.column} -> {other.part.owner}"'
+            hint = f"if both are the same people, say so in the policy: {link}"
         return QueryRefused(
             f"a joined row would belong to two units: to {_path(one)}, and to {_path(other)}", hint=hint
         )
