@@ -79,11 +79,12 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     "accounting": (
         (
             "accounting/composition.py",
-            "accounting/filters.py",
+            "accounting/filters/sums.py",
             "accounting/event_loss.py",
             "accounting/zcdp.py",
             "accounting/grains.py",
-            "accounting/grain_filter.py",
+            "accounting/filters/grains.py",
+            "accounting/filters/alternatives.py",
             "accounting/groups.py",
         ),
         (

@@ -251,7 +251,7 @@ def test_fields_that_are_none_are_refused_at_no_charge(served, ana, fields, said
 )
 def test_budgets_of_every_kind_burn_down(tmp_path, accounting, unit):
     policy = build(tmp_path, people=40)
-    kind = f'epsilon = 10\naccounting = "{accounting}"' + ("\ngrain = 0.05" if accounting == "pld" else "")
+    kind = f'epsilon = 10\naccounting = "{accounting}"' + ("\ngrain = 0.1" if accounting == "pld" else "")
     policy.write_text(policy.read_text().replace("epsilon = 10", kind, 1))
     with serving(open_hub(policy)) as served, person(served, "ana") as ana:
         ana.ask(FRESH)

@@ -8,8 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.accounting import ApproximateFilter, GrainFilter, PureFilter, ZcdpFilter, zcdp_of
-from tacit.core import ApproximateEvent, Budget, Event, GaussianEvent, Grains, LaplaceEvent, Loss, PureEvent, Zcdp
+from tacit.accounting import AnyFilter, ApproximateFilter, GrainFilter, PureFilter, ZcdpFilter, zcdp_of
+from tacit.core import (
+    AnyOf,
+    ApproximateEvent,
+    Budget,
+    Event,
+    GaussianEvent,
+    Grains,
+    LaplaceEvent,
+    Limit,
+    Loss,
+    PureEvent,
+    Zcdp,
+)
 from tacit.errors import BudgetExceeded
 from tacit.ledger import Spent
 
@@ -23,13 +35,15 @@ EVENTS = st.one_of(
 )  # fmt: skip
 
 
-def charged(spent: Spent, loss: Loss, zcdp: Zcdp | None, *, cap: Budget | Zcdp | Grains) -> Spent | None:
+def charged(spent: Spent, loss: Loss, zcdp: Zcdp | None, *, cap: Limit | AnyOf) -> Spent | None:
     """What a ledger does: the next total, or none where it does not fit."""
     after = spent.plus(loss, zcdp)
     return after if after.within(cap) else None
 
 
-def filtered(limits: PureFilter | ApproximateFilter | ZcdpFilter | GrainFilter, event: Event) -> object | None:
+def filtered(
+    limits: PureFilter | ApproximateFilter | ZcdpFilter | GrainFilter | AnyFilter, event: Event
+) -> object | None:
     try:
         return limits.charge(event)
     except BudgetExceeded:
@@ -94,6 +108,45 @@ def test_a_budget_in_grains_is_the_grain_filter(losses, count, delta):
             spent, limits = after, then
             assert spent.in_grains(cap.grain) == limits.spent
             assert spent.left(cap) == limits.left
+
+
+@given(st.lists(LOSSES, max_size=20), st.integers(0, 20), DELTAS)
+@settings(deadline=None)
+def test_alternatives_are_the_filter_of_any(losses, count, delta):
+    agree_on_alternatives(losses, Grains(Fraction(1, 4), count, delta), Zcdp(Fraction(count, 10), delta), Budget(count))
+
+
+def agree_on_alternatives(losses: list[Loss], grains: Grains, zcdp: Zcdp, plain: Budget) -> None:
+    cap, spent = AnyOf((grains, zcdp, plain)), Spent(grain=grains.grain)
+    limits = AnyFilter((GrainFilter(grains), ZcdpFilter(zcdp), ApproximateFilter(plain)))
+    for loss in losses:
+        event = ApproximateEvent(loss)
+        after, then = charged(spent, loss, zcdp_of(event), cap=cap), filtered(limits, event)
+        assert (after is None) == (then is None)
+        if after is not None:
+            spent, limits = after, then
+            assert {type(each.budget) for each in limits.filters} == {
+                type(limit) for limit in cap.limits if spent.within(limit)
+            }
+            assert spent.within(spent.roomiest(cap))
+
+
+def only_the_first(self: Spent, cap: Limit | AnyOf) -> bool:
+    return within(self, cap.limits[0] if isinstance(cap, AnyOf) else cap)
+
+
+def whichever(self: Spent, cap: Limit | AnyOf) -> bool:
+    return isinstance(cap, AnyOf) or within(self, cap)
+
+
+within = Spent.within
+
+
+@pytest.mark.parametrize("planted", [only_the_first, whichever])
+def test_a_planted_choice_among_alternatives_is_caught(planted, monkeypatch):
+    monkeypatch.setattr(Spent, "within", planted)
+    with pytest.raises(AssertionError):
+        agree_on_alternatives([Loss(1)] * 5, Grains("1/4", 2), Zcdp("0.1"), Budget(2))
 
 
 def all_but_delta(self: Spent, cap: Budget | Zcdp) -> bool:

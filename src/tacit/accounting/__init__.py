@@ -15,8 +15,10 @@ from tacit.accounting.adversary import (
 from tacit.accounting.amplification import amplify
 from tacit.accounting.composition import compose_advanced, compose_basic, compose_parallel
 from tacit.accounting.event_loss import loss_of
-from tacit.accounting.filters import ApproximateFilter, PureFilter, ZcdpFilter
-from tacit.accounting.grain_filter import GrainFilter
+from tacit.accounting.filters.alternatives import AnyFilter, best_limits
+from tacit.accounting.filters.grains import GrainFilter
+from tacit.accounting.filters.renyi import RenyiFilter
+from tacit.accounting.filters.sums import ApproximateFilter, PureFilter, ZcdpFilter
 from tacit.accounting.grains import epsilon_within, grains_for, grains_within
 from tacit.accounting.groups import group_loss, group_rho, replace_loss
 from tacit.accounting.loss_distribution import compose_numerically, numerical_delta
@@ -24,7 +26,6 @@ from tacit.accounting.odometers import BasicOdometer, NumericalOdometer, ZcdpOdo
 from tacit.accounting.optimal import compose_optimal, optimal_delta
 from tacit.accounting.renyi import ORDERS, RenyiCurve, curve_of
 from tacit.accounting.renyi_conversion import renyi_delta, renyi_to_dp
-from tacit.accounting.renyi_filter import RenyiFilter
 from tacit.accounting.shuffle import shuffle
 from tacit.accounting.zcdp import loss_to_zcdp, pure_rho, range_rho, zcdp_of
 from tacit.accounting.zcdp_conversion import rho_for, zcdp_delta, zcdp_to_dp
@@ -32,6 +33,7 @@ from tacit.core import Zcdp as Zcdp  # its home; here for those who know it from
 
 __all__ = [
     "ORDERS",
+    "AnyFilter",
     "ApproximateFilter",
     "BasicOdometer",
     "Belief",
@@ -46,6 +48,7 @@ __all__ = [
     "answers_to_average",
     "answers_to_believe",
     "best_guess",
+    "best_limits",
     "compose_advanced",
     "compose_basic",
     "compose_numerically",

@@ -8,7 +8,7 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from tacit.accounting.event_loss import loss_of, tally
-from tacit.accounting.filters import summed
+from tacit.accounting.filters.sums import summed
 from tacit.accounting.loss_distribution import compose_numerically
 from tacit.accounting.zcdp import zcdp_of
 from tacit.accounting.zcdp_conversion import zcdp_to_dp

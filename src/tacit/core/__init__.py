@@ -1,6 +1,7 @@
 """The immutable vocabulary every other room speaks: no I/O, no third party."""
 
 from tacit.core.adjacency import Adjacency
+from tacit.core.any_of import AnyOf, Limit
 from tacit.core.bounds import Bounds
 from tacit.core.event import (
     ApproximateEvent,
@@ -22,6 +23,7 @@ from tacit.core.zcdp import Zcdp
 __all__ = [
     "NOTHING",
     "Adjacency",
+    "AnyOf",
     "ApproximateEvent",
     "BoundedRangeEvent",
     "Bounds",
@@ -32,6 +34,7 @@ __all__ = [
     "GaussianEvent",
     "Grains",
     "LaplaceEvent",
+    "Limit",
     "Loss",
     "Number",
     "PrivacyUnit",

@@ -17,7 +17,7 @@ from tacit.curator.explaining.job_notes import known_notes
 from tacit.curator.forms.batch_release import BatchRelease
 from tacit.curator.forms.release import Release
 from tacit.curator.given import settled_entries, stored
-from tacit.curator.jobs.caps import as_budget, caps
+from tacit.curator.jobs.caps import caps, most_left
 from tacit.curator.jobs.inquiry import Replayed, asked_again, is_batch
 from tacit.curator.jobs.job import Job
 from tacit.curator.jobs.job_plan import (
@@ -338,8 +338,8 @@ class Curator:
     def _left(self, analyst: AnalystPolicy, balance: Balance | None = None) -> Budget | None:
         """What the analyst can still spend: the least of every cap that binds; as the last charge left it, if known."""
         balance = balance or self.balance(analyst.name)
-        limits = [line.left for line in (balance.total, balance.analyst, *(line for _, line in balance.groups))]
-        budgets = [as_budget(limit, self.policy) for limit in limits if limit is not None]
+        lines = (balance.total, balance.analyst, *(line for _, line in balance.groups))
+        budgets = [left for line in lines if (left := most_left(line, self.policy)) is not None]
         if not budgets:
             return None
         return Budget(min(b.epsilon for b in budgets), min(b.delta for b in budgets))

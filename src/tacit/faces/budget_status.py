@@ -6,32 +6,35 @@ from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
 
-from tacit.core import Budget, decimal_text
-from tacit.ledger import AccountLine, Balance, Cap, Grains, Zcdp
-from tacit.ledger.amounts import shown
+from tacit.core import Budget, Limit, decimal_text
+from tacit.ledger import AccountLine, Balance, Grains, Zcdp
+from tacit.ledger.amounts import amount, shown
 
 Amounts = dict[str, str]  # {"epsilon": "0.5", "delta": "0"}, exact; "rho" or "grains" where the policy counts so
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """One account: the total, an analyst's or a group's. `cap` and `left` are None where nothing caps it."""
+    """One account: the total, an analyst's or a group's. `cap` and `left` are None where nothing caps it.
+
+    Of a cap in several currencies it shows the one of which the largest share is left.
+    """
 
     name: str
     kind: str
-    spent: Cap
-    cap: Cap | None
-    left: Cap | None
+    spent: Limit
+    cap: Limit | None
+    left: Limit | None
 
     @classmethod
     def of(cls, name: str, kind: str, *, line: AccountLine) -> Account:
         """An account from a line of the ledger's balance, in the currency of its cap."""
-        spent: Cap = Budget(line.spent.epsilon, line.spent.delta)
-        if isinstance(line.cap, Zcdp):
-            spent = Zcdp(line.spent.rho if line.spent.rho is not None else line.cap.rho, line.spent.slack)
-        if isinstance(line.cap, Grains):
-            spent = line.spent.in_grains(line.cap.grain)
-        return cls(name, kind, spent, line.cap, line.left)
+        spent: Limit = Budget(line.spent.epsilon, line.spent.delta)
+        if isinstance(line.limit, Zcdp):
+            spent = Zcdp(line.spent.rho if line.spent.rho is not None else line.limit.rho, line.spent.slack)
+        if isinstance(line.limit, Grains):
+            spent = line.spent.in_grains(line.limit.grain)
+        return cls(name, kind, spent, line.limit, line.left)
 
     def to_dict(self) -> dict[str, object]:
         """Plain values; amounts are exact, as text."""
@@ -40,6 +43,12 @@ class Account:
             "left": None if self.left is None else plain(self.left),
             "cap": None if self.cap is None else plain(self.cap),
         }
+
+    def share_left(self) -> Fraction:
+        """How much of its cap is left, between 0 and 1; all where nothing caps it."""
+        if self.cap is None or self.left is None:
+            return Fraction(1)
+        return amount(self.left) / amount(self.cap) if amount(self.cap) else Fraction(0)
 
     def row(self) -> tuple[str, str, str, str]:
         """Whose, spent, left, of: as a person reads them."""
@@ -63,15 +72,21 @@ class BudgetStatus:
         return (self.total, *self.analysts, *self.groups)
 
     @property
-    def left(self) -> Cap | None:
-        """What can still be spent: the least of every cap."""
-        lefts = [account.left for account in self.accounts if account.left is not None]
-        if all(isinstance(left, Budget) for left in lefts):
-            return Budget(min(epsilon(left) for left in lefts), min(left.delta for left in lefts))
-        grained = [left for left in lefts if isinstance(left, Grains)]
-        if grained:
-            return Grains(grained[0].grain, min(left.count for left in grained), min(left.delta for left in grained))
-        return Zcdp(min(epsilon(left) for left in lefts), min(left.delta for left in lefts))
+    def left(self) -> Limit | None:
+        """What can still be spent: the least of every cap, where they count alike; else the account with least left."""
+        limited = [account for account in self.accounts if account.left is not None]
+        lefts = [account.left for account in limited if account.left is not None]
+        if len({type(left) for left in lefts}) > 1:
+            return min(limited, key=Account.share_left).left
+        delta = min((left.delta for left in lefts), default=Fraction(0))
+        match min(lefts, key=amount, default=None):
+            case Grains(grain, count):
+                return Grains(grain, count, delta)
+            case Zcdp(rho):
+                return Zcdp(rho, delta)
+            case Budget(epsilon):
+                return Budget(epsilon, delta)
+        return None
 
     def to_dict(self) -> dict[str, object]:
         """Plain values, as `tacit budget --format json` prints them."""
@@ -108,24 +123,17 @@ def budget_status(dataset: str, balances: dict[str, Balance]) -> BudgetStatus:
     )
 
 
-def epsilon(amount: Cap) -> Fraction:
-    """The part that is not delta."""
-    if isinstance(amount, Grains):
-        return Fraction(amount.count)
-    return amount.rho if isinstance(amount, Zcdp) else amount.epsilon
-
-
-def plain(amount: Cap) -> Amounts:
+def plain(limit: Limit) -> Amounts:
     """Exact amounts as text."""
-    first = {Zcdp: "rho", Grains: "grains"}.get(type(amount), "epsilon")
-    grain = {"grain": decimal_text(amount.grain)} if isinstance(amount, Grains) else {}
-    return {first: decimal_text(epsilon(amount)), **grain, "delta": decimal_text(amount.delta)}
+    first = {Zcdp: "rho", Grains: "grains"}.get(type(limit), "epsilon")
+    grain = {"grain": decimal_text(limit.grain)} if isinstance(limit, Grains) else {}
+    return {first: decimal_text(amount(limit)), **grain, "delta": decimal_text(limit.delta)}
 
 
-def _shown(amount: Cap | None) -> str:
-    if amount is None:
+def _shown(limit: Limit | None) -> str:
+    if limit is None:
         return ""
-    first = f"{'ρ' if isinstance(amount, Zcdp) else 'ε'} = {shown(epsilon(amount))}"
-    if isinstance(amount, Grains):
-        first = f"{amount.count:,} grain{'' if amount.count == 1 else 's'}"
-    return first if amount.delta == 0 else f"{first}, δ = {shown(amount.delta)}"
+    first = f"{'ρ' if isinstance(limit, Zcdp) else 'ε'} = {shown(amount(limit))}"
+    if isinstance(limit, Grains):
+        first = f"{limit.count:,} grain{'' if limit.count == 1 else 's'}"
+    return first if limit.delta == 0 else f"{first}, δ = {shown(limit.delta)}"

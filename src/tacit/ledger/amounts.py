@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tacit.accounting import grains_for
-from tacit.core import Budget, Grains, Loss, Zcdp, decimal_text
+from tacit.core import AnyOf, Budget, Grains, Limit, Loss, Zcdp, decimal_text
 from tacit.core.running_sum import GRID, added
 from tacit.errors import InvalidParameter, LedgerError
 
-Cap = Budget | Zcdp | Grains
+Cap = Limit | AnyOf
 _NOTHING = Fraction(0)
 _LARGEST = GRID * GRID
 
@@ -47,14 +47,27 @@ class Spent:
         return Grains(grain, self.grains, min(Fraction(1), self.delta))
 
     def within(self, cap: Cap) -> bool:
-        """Whether no part of `cap` is exceeded."""
+        """Whether no part of `cap` is exceeded; of alternatives, whether there is one that is not."""
+        if isinstance(cap, AnyOf):
+            return any(self.within(limit) for limit in cap.limits)
         if isinstance(cap, Budget):
             return self.epsilon <= cap.epsilon and self.delta <= cap.delta
         if isinstance(cap, Grains):
             return self.in_grains(cap.grain).within(cap)
         return self.rho is not None and self.rho <= cap.rho and self.slack <= cap.delta
 
-    def left(self, cap: Cap) -> Cap:
+    def roomiest(self, cap: Cap) -> Limit:
+        """The cap; of alternatives, the one of which the largest share is left, the first of equals."""
+        if not isinstance(cap, AnyOf):
+            return cap
+        return max(cap.limits, key=self._share_left)
+
+    def _share_left(self, limit: Limit) -> Fraction:
+        if not self.within(limit):
+            return Fraction(-1)
+        return amount(self.left(limit)) / amount(limit) if amount(limit) else Fraction(0)
+
+    def left(self, cap: Limit) -> Limit:
         """What `cap` still allows, never below zero."""
         if isinstance(cap, Budget):
             return Budget(max(_NOTHING, cap.epsilon - self.epsilon), max(_NOTHING, cap.delta - self.delta))
@@ -95,7 +108,14 @@ def shown(value: Fraction) -> str:
     return text if len(text) <= 24 else f"about {float(value):.6g}"
 
 
-def shown_amounts(amounts: Loss | Cap, *, delta: bool) -> str:
+def amount(limit: Limit) -> Fraction:
+    """The part of a limit that is not delta, in its own currency."""
+    if isinstance(limit, Grains):
+        return Fraction(limit.count)
+    return limit.rho if isinstance(limit, Zcdp) else limit.epsilon
+
+
+def shown_amounts(amounts: Loss | Limit, *, delta: bool) -> str:
     """For people: what is asked, or left."""
     if isinstance(amounts, Grains):
         text = str(Grains(amounts.grain, amounts.count))

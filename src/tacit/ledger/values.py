@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
-from tacit.core import NOTHING, Grains, Loss, Zcdp
+from tacit.core import NOTHING, AnyOf, Grains, Limit, Loss, Zcdp
 from tacit.core.running_sum import bounded
 from tacit.errors import InvalidParameter, QueryRefused
 from tacit.ledger.amounts import Cap, Spent, storable
@@ -106,7 +106,7 @@ class Charge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetLimits:
-    """The limits a charge must keep, all of them. In (ε, δ), in (ρ, δ), or in grains: in the cap's currency."""
+    """The limits a charge must keep, all of them. In (ε, δ), in (ρ, δ), in grains, or in any one of these."""
 
     total: Cap
     analyst: Cap | None  # None: only the total and the groups bind this analyst
@@ -117,7 +117,8 @@ class BudgetLimits:
         if self.window is not None and self.window < 1:
             raise InvalidParameter(f"a refresh window must be at least one second: got {self.window}")
         for cap in (self.total, self.analyst, *(cap for _, cap in self.groups)):
-            if isinstance(cap, (Zcdp, Grains)) and cap.delta == 1:
+            limits = cap.limits if isinstance(cap, AnyOf) else (cap,)
+            if any(isinstance(limit, (Zcdp, Grains)) and limit.delta == 1 for limit in limits):
                 raise InvalidParameter("a delta of 1 promises nothing: it must be below 1")
 
 
@@ -213,9 +214,22 @@ class AccountLine:
     cap: Cap | None
 
     @property
-    def left(self) -> Cap | None:
-        """What the cap still allows; None where there is no cap."""
-        return None if self.cap is None else self.spent.left(self.cap)
+    def limit(self) -> Limit | None:
+        """The cap in one currency: of alternatives, the one of which most is left. None where there is no cap."""
+        return None if self.cap is None else self.spent.roomiest(self.cap)
+
+    @property
+    def left(self) -> Limit | None:
+        """What that limit still allows."""
+        return None if self.limit is None else self.spent.left(self.limit)
+
+    @property
+    def lefts(self) -> tuple[Limit, ...]:
+        """What the cap still allows; of alternatives, what each does that is not exceeded."""
+        if not isinstance(self.cap, AnyOf):
+            return () if self.left is None else (self.left,)
+        kept = [limit for limit in self.cap.limits if self.spent.within(limit)]
+        return tuple(self.spent.left(limit) for limit in kept or self.cap.limits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

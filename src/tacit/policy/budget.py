@@ -22,7 +22,7 @@ class Accounting(Enum):
     PURE = "pure"  # epsilons add; no delta anywhere
     APPROXIMATE = "approximate"  # epsilons add, deltas add
     ZCDP = "zcdp"  # rho adds; the total is read as (epsilon, delta)
-    PLD = "pld"  # whole grains add; their number is that of the best numerical composition
+    PLD = "pld"  # grains, rho and epsilon are counted; whichever reaches furthest decides
 
     def __str__(self) -> str:
         return self.value

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from tacit.accounting import epsilon_within, grains_within, rho_for, zcdp_to_dp
-from tacit.core import Budget
-from tacit.ledger import BudgetLimits, Cap, Grains, Zcdp
+import math
+from fractions import Fraction
+
+from tacit.accounting import best_limits, epsilon_within, rho_for, zcdp_to_dp
+from tacit.core import Budget, Limit
+from tacit.ledger import AccountLine, BudgetLimits, Cap, Grains, Zcdp
 from tacit.policy import Accounting, AnalystPolicy, Policy
 
 
@@ -20,16 +23,21 @@ def caps(policy: Policy, analyst: AnalystPolicy) -> BudgetLimits:
 
 
 def _cap(policy: Policy, limit: Budget) -> Cap:
-    """Under zCDP, and in grains, half of delta converts the sum; the other half pays for deltas of the questions."""
+    """Under zCDP half of delta converts the sum; the other half pays for deltas of the questions."""
     half, grain = limit.delta / 2, policy.budget.grain
     if policy.budget.accounting is Accounting.PLD and grain is not None:
-        return Grains(grain, grains_within(Budget(limit.epsilon, half), grain), half)
+        return best_limits(limit, grain)
     if policy.budget.accounting is not Accounting.ZCDP:
         return limit
     return Zcdp(rho_for(Budget(limit.epsilon, half)), half)
 
 
-def as_budget(limit: Cap, policy: Policy) -> Budget:
+def most_left(line: AccountLine, policy: Policy) -> Budget | None:
+    """What one more question may cost, in epsilon and delta; None where nothing caps the account."""
+    return max((as_budget(left, policy) for left in line.lefts), key=lambda left: left.epsilon, default=None)
+
+
+def as_budget(limit: Limit, policy: Policy) -> Budget:
     """What is left, in epsilon and delta: of a concentrated budget, what one question that took it all would cost."""
     if isinstance(limit, Budget):
         return limit
@@ -37,4 +45,6 @@ def as_budget(limit: Cap, policy: Policy) -> Budget:
         return Budget(epsilon_within(limit), limit.delta)
     if limit.rho == 0:
         return Budget(0, limit.delta)
+    if policy.budget.accounting is Accounting.PLD:  # where questions are priced by their epsilon: ρ = ε²/2
+        return Budget(Fraction(math.isqrt(math.floor(2 * limit.rho * 10**6)), 10**3), limit.delta)
     return Budget(zcdp_to_dp(limit.rho, policy.budget.delta / 2).epsilon, limit.delta)

@@ -13,11 +13,11 @@ from tacit.core import Loss
 from tacit.curator.jobs.caps import caps
 from tacit.curator.payment import Payment, pay
 from tacit.errors import InvalidParameter, LedgerError, RequestConflict
-from tacit.faces.budget_status import epsilon
 from tacit.faces.owner import ledger_admin
 from tacit.faces.owner.examining import examine_text
 from tacit.faces.owner.writing import write_over
 from tacit.ledger import Answer, Charge, open_books
+from tacit.ledger.amounts import amount
 from tacit.ledger.values import LONGEST_NAME
 from tacit.policy import AnalystPolicy, Policy
 from tacit.policy.write import header, toml_value
@@ -61,7 +61,7 @@ def consequences(before: Policy, after: Policy) -> Iterator[str]:
     gone = [analyst.name for analyst in before.analysts if analyst.name not in names]
     yield from (f"{name} can ask nothing more; what they were charged stays charged" for name in gone)
     for account in ledger_admin.budget_of(after, None).accounts:
-        if account.cap is not None and 0 < epsilon(account.cap) <= epsilon(account.spent):
+        if account.cap is not None and 0 < amount(account.cap) <= amount(account.spent):
             whose, spent, _, cap = account.row()
             yield f"{whose} has spent {spent} of {cap}: no more questions are charged to it"
 

@@ -8,14 +8,13 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
 
-from tacit.core import Budget, Grains, Loss, Zcdp
+from tacit.core import Budget, Grains, Limit, Loss, Zcdp
 from tacit.curator import Explanation, Receipt, Release
 from tacit.curator.explaining.explain import Priced
 from tacit.curator.forms.batch_release import BatchRelease
 from tacit.curator.forms.shape import ColumnShape
 from tacit.faces.budget_status import Account, BudgetStatus
 from tacit.faces.catalogue import Catalogue, CatalogueColumn, CatalogueTable
-from tacit.ledger import Cap
 
 Told = Mapping[str, Any]
 
@@ -119,7 +118,7 @@ def _account(name: str, kind: str, told: Told) -> Account:
     return Account(name, kind, spent if spent is not None else Budget(0), cap, left)
 
 
-def _amount(told: Told) -> Cap:
+def _amount(told: Told) -> Limit:
     if "grains" in told:
         return Grains(Fraction(told["grain"]), int(told["grains"]), Fraction(told["delta"]))
     if "rho" in told:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Literal
 
 from tacit.accounting import grains_for
-from tacit.core import Grains, Loss, Zcdp
+from tacit.core import AnyOf, Grains, Loss, Zcdp
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerError
 from tacit.ledger.amounts import Cap, Spent, from_text, shown_amounts, to_text
 from tacit.ledger.entries.chain import Field
@@ -89,7 +89,7 @@ def store(connection: Connection, changes: Changes) -> None:
 
 def read(view: View, key: Key, *, span: int | None, cap: Cap | None = None) -> Spent:
     """What an account has spent, of a renewing one in the window that holds the view's time; in grains if `cap` is."""
-    grain = cap.grain if isinstance(cap, Grains) else None
+    grain = _counted_in(cap)
     spent = _stored(view, key, span=span, grain=grain)
     if spent.grain == grain:
         return spent
@@ -98,6 +98,12 @@ def read(view: View, key: Key, *, span: int | None, cap: Cap | None = None) -> S
     since = window_start(view.at, span)
     in_grains = view.totals.grains.spent(view.connection, view.head, key, grain=grain, since=since)
     return replace(spent, grain=grain, grains=in_grains)
+
+
+def _counted_in(cap: Cap | None) -> Fraction | None:
+    """The size of the grains in which a cap, or one of its alternatives, counts; None where none does."""
+    limits = cap.limits if isinstance(cap, AnyOf) else (cap,)
+    return next((limit.grain for limit in limits if isinstance(limit, Grains)), None)
 
 
 def _stored(view: View, key: Key, *, span: int | None, grain: Fraction | None) -> Spent:
@@ -193,16 +199,17 @@ def _span(caps: BudgetLimits) -> int | None:
 def _exceeded(key: Key, charge: Charge, *, cap: Cap, spent: Spent) -> BudgetExceeded:
     dataset, scope, name = key
     whose = {"total": "total budget", "analyst": f"budget of {name!r}", "group": f"budget of the group {name!r}"}[scope]
-    asked: Loss | Zcdp | Grains | None = charge.zcdp if isinstance(cap, Zcdp) else charge.loss
-    if isinstance(cap, Grains):
-        asked = grains_for(charge.loss, cap.grain)
-    if asked is None or (isinstance(cap, Zcdp) and spent.rho is None):
+    limit = spent.roomiest(cap)
+    asked: Loss | Zcdp | Grains | None = charge.zcdp if isinstance(limit, Zcdp) else charge.loss
+    if isinstance(limit, Grains):
+        asked = grains_for(charge.loss, limit.grain)
+    if asked is None or (isinstance(limit, Zcdp) and spent.rho is None):
         return BudgetExceeded(
             f"the {whose} for {dataset!r} is counted in zCDP: a charge without a zCDP price cannot be paid from it",
             hint="let the policy account by (ε, δ), or ask with Gaussian noise",
         )
     delta = asked.delta > 0
-    left = shown_amounts(spent.left(cap), delta=delta)
+    left = shown_amounts(spent.left(limit), delta=delta)
     return BudgetExceeded(
         f"the {whose} for {dataset!r} does not cover this question:"
         f" {shown_amounts(asked, delta=delta)} was asked, {left} is left",

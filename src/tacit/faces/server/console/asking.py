@@ -10,12 +10,12 @@ from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
-from tacit.core import Loss, decimal_text
+from tacit.core import Budget, Loss, decimal_text
 from tacit.curator import Explanation, Release
 from tacit.curator.forms.batch_release import BatchRelease
 from tacit.curator.forms.release import covering
 from tacit.errors import BudgetExceeded, QueryRefused, TacitError
-from tacit.faces.budget_status import BudgetStatus, epsilon
+from tacit.faces.budget_status import BudgetStatus
 from tacit.faces.completions import candidates
 from tacit.faces.server.console.figures import AnswerFigure, figures
 from tacit.faces.server.console.given_answers import AnsweredForm
@@ -23,6 +23,7 @@ from tacit.faces.server.console.guard import Console, Visit, moved, status_of
 from tacit.faces.server.console.pages import HEADERS
 from tacit.faces.server.console.question_form import QuestionForm
 from tacit.faces.server.console.visitors import random_text
+from tacit.policy import Accounting
 
 MOST_ROWS = 200  # of a table on a page; downloads have all of them
 LOOKED_THROUGH = 2_000  # entries of an analyst, among which an answer is looked for
@@ -88,7 +89,7 @@ async def price(console: Console, visit: Visit) -> Response:
         status = await asyncio.to_thread(console.hub.balance, visit.visitor.name)
     except TacitError as error:
         return console.pages.part("_price.html", explained=None, error=error)
-    return console.pages.part("_price.html", error=None, **_expected(explained, status))
+    return console.pages.part("_price.html", error=None, **_expected(console, explained, status=status))
 
 
 async def answer(console: Console, visit: Visit) -> Response:
@@ -162,7 +163,7 @@ async def _editor(console: Console, visit: Visit, form: QuestionForm, **content:
     said = {"form": form, "error": None, "explained": None, "answers": (), "place": "", **content}
     explained = said.pop("explained")
     if isinstance(explained, Explanation):
-        said |= _expected(explained, status)
+        said |= _expected(console, explained, status=status)
     return console.page(
         "ask.html",
         visitor=visit.visitor,
@@ -177,13 +178,13 @@ async def _editor(console: Console, visit: Visit, form: QuestionForm, **content:
     )
 
 
-def _expected(explained: Explanation, status: BudgetStatus) -> dict[str, Any]:
+def _expected(console: Console, explained: Explanation, *, status: BudgetStatus) -> dict[str, Any]:
     return {
         "explained": explained,
         "columns": list(_columns(explained)),
         "covering": covering(explained.covers, explained.confidence),
         "left": status.left,
-        "is_too_dear": status.left is not None and _is_too_dear(explained.loss, status),
+        "is_too_dear": _counts_in_epsilon(console) and _is_too_dear(explained.loss, status),
     }
 
 
@@ -196,10 +197,15 @@ def _columns(explained: Explanation) -> Iterator[ExpectedColumn]:
         yield ExpectedColumn(*column)
 
 
+def _counts_in_epsilon(console: Console) -> bool:
+    """Whether epsilons alone decide; what other currencies say is said when it is asked."""
+    return console.hub.policy.budget.accounting in {Accounting.PURE, Accounting.APPROXIMATE}
+
+
 def _is_too_dear(loss: Loss, status: BudgetStatus) -> bool:
-    """Whether some account in epsilon does not cover it; what other currencies say is said when it is asked."""
-    lefts = (account.left for account in status.accounts if account.left is not None)
-    return any(loss.epsilon > epsilon(left) for left in lefts if type(left).__name__ == "Budget")
+    """Whether some account does not cover it."""
+    lefts = (account.left for account in status.accounts)
+    return any(loss.epsilon > left.epsilon for left in lefts if isinstance(left, Budget))
 
 
 def _first_price(console: Console) -> str:

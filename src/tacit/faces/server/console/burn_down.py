@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from fractions import Fraction
 
 from tacit.accounting import grains_for
-from tacit.core import Loss
-from tacit.faces.budget_status import Account, epsilon
+from tacit.core import Limit, Loss
+from tacit.faces.budget_status import Account
 from tacit.faces.server.console.figures import AxisMark, round_marks
-from tacit.ledger import Cap, Entry, Grains, Zcdp
+from tacit.ledger import Entry, Grains, Zcdp
+from tacit.ledger.amounts import amount
 
 _LEAST = 10.0  # seconds that the axis spans at least
 _MARKS = 4
@@ -38,7 +39,7 @@ def burn_down(entries: Sequence[Entry], account: Account, *, now: float) -> Burn
     """
     if account.cap is None:
         return None
-    cap, spent = epsilon(account.cap), epsilon(account.spent)
+    cap, spent = amount(account.cap), amount(account.spent)
     charges = sorted((e.at, price) for e in entries if e.act == "charge" and (price := _price(e, account.cap)))
     if not charges or cap <= 0:
         return None
@@ -59,7 +60,7 @@ def burn_down(entries: Sequence[Entry], account: Account, *, now: float) -> Burn
     return BurnDown(line, f"0,100 {line} 100,100", _times(begin, span), marks, end, _UNITS.get(type(account.cap), "ε"))
 
 
-def _price(entry: Entry, cap: Cap) -> Fraction:
+def _price(entry: Entry, cap: Limit) -> Fraction:
     """What a charge took off an account with this cap."""
     if isinstance(cap, Zcdp):
         return entry.rho or Fraction(0)

@@ -14,14 +14,14 @@ from fractions import Fraction
 from starlette.responses import Response
 
 from tacit.errors import Overloaded
-from tacit.faces.budget_status import Account, BudgetStatus, epsilon
+from tacit.faces.budget_status import Account, BudgetStatus
 from tacit.faces.entries import entry_row
 from tacit.faces.owner import ledger_admin
 from tacit.faces.server.console.burn_down import BurnDown, burn_down
 from tacit.faces.server.console.figures import placed_bars
 from tacit.faces.server.console.guard import Console, Visit
 from tacit.ledger import Entry, Verdict
-from tacit.ledger.amounts import shown
+from tacit.ledger.amounts import amount, shown
 
 DRAWN = 5_000  # entries that the pictures are made of
 PAGE = 50
@@ -44,8 +44,8 @@ class AccountBar:
         """The bar of an account, and how much of its cap is spent."""
         whose, spent, left, cap = account.row()
         share = None
-        if account.cap is not None and epsilon(account.cap):
-            share = float(epsilon(account.spent) / epsilon(account.cap))
+        if account.cap is not None and amount(account.cap):
+            share = float(amount(account.spent) / amount(account.cap))
         return cls(whose, spent, left, cap, share)
 
 

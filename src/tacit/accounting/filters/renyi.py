@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from tacit.accounting.filters import refusal, shown
+from tacit.accounting.filters.sums import refusal, shown
 from tacit.accounting.renyi import FILTER_ORDERS, RenyiCurve, curve_of, flat_curve
 from tacit.core import Budget, Event
 from tacit.core.concentrated import conversion_cost

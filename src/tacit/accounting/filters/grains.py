@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tacit.accounting.event_loss import has_loss, loss_of
-from tacit.accounting.filters import refusal
+from tacit.accounting.filters.sums import refusal
 from tacit.accounting.grains import grains_for, grains_within
 from tacit.core import Budget, Event, Grains, Loss, Number, positive
 from tacit.errors import InvalidParameter

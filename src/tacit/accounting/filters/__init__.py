@@ -1,0 +1,1 @@
+"""Filters: budgets that refuse the event which would exceed them, whoever chooses it and however."""
