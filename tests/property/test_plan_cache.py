@@ -33,9 +33,12 @@ CONDITIONS = {
     "insured": (),
     "seen >= ?": (dt.date(2024, 2, 3), dt.date(2024, 2, 4), "2024-02-03", 1),
     "age IN (?, 30)": NUMERIC,
+    "age = ANY(?)": (*NUMERIC, [1], [1, 40], (1, 40), ["1"], [True], [1.5], "{1}"),
+    "dept <> ALL(?)": (["CS"], ["CS", "Bio"], "{CS}", "{CS,Bio}", [None], ["CS, Bio"]),
 }
 PRICES = ("DP-SELECT 1 DELTA 1e-6", "DP-SELECT 1/3 DELTA 1e-6", "SELECT", "DP-SELECT WITHIN 20", "EXPLAIN DP-SELECT 1")
 ALIKE = (1, 1.0, True, "1", Decimal(1), Decimal("1.0"), Fraction(1), None, "None", "True", 0, 0.0, -0.0, False, "")
+ALIKE += ([1], [1.0], [True], ["1"], (1,), [1, 1], ["1", "1"], ["1, 1"], [], [None], "[1]")
 
 
 def asked(rng: random.Random) -> tuple[str, list[object], Session]:
@@ -51,7 +54,7 @@ def asked(rng: random.Random) -> tuple[str, list[object], Session]:
 def siblings(rng: random.Random) -> list[tuple[str, list[object], Session]]:
     """One question four times: with other values, and in a session of another price."""
     text, parameters, session = asked(rng)
-    condition = next(one for one in reversed(CONDITIONS) if one in text)
+    condition = next(one for one in reversed(CONDITIONS) if f"WHERE {one}" in text or not one)
     others = [rng.choice(CONDITIONS[condition]) for _ in parameters]
     dearer = Session(session.analyst, (session.epsilon or 1) * Fraction(3, 2), session.delta)
     return [(text, values, who) for values in (parameters, others) for who in (session, dearer)]
@@ -141,7 +144,8 @@ class Loud(str):
         [Loud("x")],
         [np.float64(1)],
         [b"x"],
-        [[1]],
+        [[[1]]],
+        [[np.int64(1)]],
         [object()],
         [dt.datetime(2024, 1, 1, tzinfo=type("Zone", (dt.tzinfo,), {"utcoffset": lambda *_: dt.timedelta(0)})())],
         iter([1]),

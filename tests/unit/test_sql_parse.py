@@ -113,9 +113,15 @@ def test_explain_is_a_wish_and_costs_a_word():
     assert not parse(f"DP-SELECT 1 {BODY}").explain
 
 
-@pytest.mark.parametrize("more", ["ANALYZE", "analyze", "VERBOSE", "(ANALYZE)", "(FORMAT json)"])
+@pytest.mark.parametrize("more", ["ANALYZE", "analyze", "(ANALYZE)", "(FORMAT json, ANALYZE true)"])
 def test_explain_that_would_run_is_refused(more):
     with pytest.raises(QueryRefused, match="EXPLAIN ANALYZE is refused"):
+        parse(f"EXPLAIN {more} DP-SELECT 1 {BODY}")
+
+
+@pytest.mark.parametrize("more", ["VERBOSE", "(FORMAT json)", "(COSTS off"])
+def test_explain_has_one_form(more):
+    with pytest.raises(QueryRefused, match="EXPLAIN with options is refused"):
         parse(f"EXPLAIN {more} DP-SELECT 1 {BODY}")
 
 

@@ -52,9 +52,11 @@ def _known_by(parameters: Parameters) -> tuple[object, ...] | None:
         return None
     known = []
     for name, value in named:
-        if type(name) is not str or not (type(value) in _EXACT or _is_plain_time(value)):
+        items = value if type(value) in {list, tuple} else (value,)  # ANY(?) takes a list
+        if type(name) is not str or not all(type(item) in _EXACT or _is_plain_time(item) for item in items):
             return None
-        known.append((name, type(value).__name__, repr(value)))
+        shown = repr(value) if items is not value else tuple((type(item).__name__, repr(item)) for item in items)
+        known.append((name, type(value).__name__, shown))
     return tuple(known)
 
 

@@ -47,6 +47,11 @@ def _parameters(given: Parameters) -> object:
 
 
 def _value(value: object) -> object:
+    """A constant, or a list of them for ANY(?)."""
+    return [_constant(item) for item in value] if isinstance(value, (list, tuple)) else _constant(value)
+
+
+def _constant(value: object) -> object:
     if isinstance(value, datetime):
         return {"timestamp": value.isoformat()}
     if isinstance(value, date):

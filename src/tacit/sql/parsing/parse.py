@@ -16,6 +16,7 @@ from tacit.errors import InvalidParameter, QueryRefused, QuerySyntaxError
 from tacit.policy.reading.names import RESERVED, is_reserved
 from tacit.sql.expressions.names.typed import tokens_of, trees_of
 from tacit.sql.parsing.clock import in_seconds
+from tacit.sql.parsing.lists import with_lists
 from tacit.sql.parsing.named_windows import written_out
 from tacit.sql.parsing.pivots import without_pivots
 from tacit.sql.parsing.price import PriceTag, google_options, written_price
@@ -29,7 +30,7 @@ MAX_DEPTH = 60
 Parameters = Sequence[object] | Mapping[str, object]
 
 _EXPLAIN = re.compile(r"\s*EXPLAIN\b", re.IGNORECASE)
-_EXPLAIN_MORE = re.compile(r"\s*(ANALYZE|VERBOSE|\()", re.IGNORECASE)
+_EXPLAIN_MORE = re.compile(r"\s*(ANALYZE\b|ANALYSE\b|VERBOSE\b|\([^()]*\)?)", re.IGNORECASE)
 _FORM = "write DP-SELECT 0.5 COUNT(*) FROM table, or EXPLAIN DP-SELECT … to see its price first"
 _NAMES = {TokenType.VAR, TokenType.IDENTIFIER}
 _BEFORE_TOP = {TokenType.SELECT, TokenType.DISTINCT, TokenType.NUMBER}  # the last one is a price
@@ -40,8 +41,9 @@ def parse(text: str, parameters: Parameters = ()) -> Query:
     _check_size(text)
     explain = _EXPLAIN.match(text)
     if explain:
-        if _EXPLAIN_MORE.match(text, explain.end()):
-            raise QueryRefused("EXPLAIN ANALYZE is refused: it would run the query", hint="write EXPLAIN DP-SELECT …")
+        more = _EXPLAIN_MORE.match(text, explain.end())
+        if more:
+            raise _explained_otherwise(more[1])
         text = " " * explain.end() + text[explain.end() :]  # positions in messages stay right
     tokens, perturbed = without_response(_tokens(text))
     cursor = Cursor(tokens)
@@ -55,6 +57,7 @@ def parse(text: str, parameters: Parameters = ()) -> Query:
     if tag.parameters_used and any(token.token_type is TokenType.PLACEHOLDER for token in clause):
         raise QueryRefused("? stands in WITH and in the price: which comes first?", hint="name them, as in :name")
     select = dated(_select(cursor.rest_as_select(tag.parameters_used, clause=clause), text), datetime.now(UTC))
+    select = with_lists(select, named)
     return Query(
         select=select,
         price=tag.price,
@@ -73,6 +76,13 @@ def parse(text: str, parameters: Parameters = ()) -> Query:
 def says_explain(text: str) -> bool:
     """Whether the text asks for an explanation and not for an answer."""
     return isinstance(text, str) and _EXPLAIN.match(text) is not None
+
+
+def _explained_otherwise(options: str) -> QueryRefused:
+    """EXPLAIN has one form: what would run the question, or write of it otherwise, is refused by its own name."""
+    if "ANALY" in options.upper():
+        return QueryRefused("EXPLAIN ANALYZE is refused: it would run the query", hint="write EXPLAIN DP-SELECT …")
+    return QueryRefused("EXPLAIN with options is refused: there is one explanation", hint="write EXPLAIN DP-SELECT …")
 
 
 def _check_size(text: str) -> None:
@@ -133,7 +143,7 @@ def _named(parameters: Parameters) -> dict[str, object]:
         raise InvalidParameter(f"the parameters are a {kind}: give a list", hint='query(sql, ["CS"])')
     else:
         named = {str(index): value for index, value in enumerate(parameters, start=1)}
-    for value in named.values():
+    for value in (item for each in named.values() for item in (each if isinstance(each, (list, tuple)) else (each,))):
         if isinstance(value, (int, Fraction)) and value and not 10**-MAX_EXPONENT < abs(value) < 10**MAX_EXPONENT:
             raise InvalidParameter(
                 "a parameter is too large or too small a number", hint=f"exponents are within ±{MAX_EXPONENT}"

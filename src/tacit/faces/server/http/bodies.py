@@ -104,6 +104,11 @@ def _parameters(body: Mapping[str, object]) -> Parameters:
 
 
 def _value(value: object) -> object:
+    """A constant, or a list of them for ANY(?)."""
+    return [_constant(item) for item in value] if isinstance(value, list) else _constant(value)
+
+
+def _constant(value: object) -> object:
     """Text, numbers, truth values and null as they are; `{"date": "2024-01-31"}` and `{"timestamp": "…"}` beside."""
     if isinstance(value, dict) and len(value) == 1:
         [(kind, text)] = value.items()
@@ -114,7 +119,8 @@ def _value(value: object) -> object:
                 raise InvalidParameter(f"a parameter is no {kind}", hint='write it as "2024-01-31"') from None
     if isinstance(value, dict | list):
         raise InvalidParameter(
-            "a parameter is a list or an object", hint='give text, a number, a truth value, null, or {"date": "…"}'
+            "a parameter is an object, or a list of lists",
+            hint='give text, a number, a truth value, null, {"date": "…"}, or a list of these for ANY(?)',
         )
     return value
 

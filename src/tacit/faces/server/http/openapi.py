@@ -40,10 +40,11 @@ def _closed(required: Sequence[str], **properties: Schema) -> Schema:
 
 
 _LEFT: Schema = {"anyOf": [_object(("epsilon", "delta"), epsilon=_AMOUNT, delta=_AMOUNT), {"type": "null"}]}
+_VALUES: Schema = {"anyOf": [_VALUE, {"type": "array", "items": _VALUE}]}
 _PARAMETERS: Schema = {
     "anyOf": [
-        {"type": "array", "items": _VALUE},
-        {"type": "object", "additionalProperties": _VALUE},
+        {"type": "array", "items": _VALUES},
+        {"type": "object", "additionalProperties": _VALUES},
         {"type": "null"},
     ]
 }

@@ -142,7 +142,16 @@ def samples(types: Sequence[int], texts: Mapping[int, str]) -> list[object]:
     `texts` has, by index, a value of the public domain of the column that a parameter is held against: a text of no
     domain would be refused there.
     """
-    return [_SAMPLES.get(oid, texts.get(index, "")) for index, oid in enumerate(types)]
+    return [
+        [_sample(oids.ELEMENTS[oid], texts.get(index, ""))]
+        if oid in oids.ELEMENTS
+        else _sample(oid, texts.get(index, ""))
+        for index, oid in enumerate(types)
+    ]
+
+
+def _sample(oid: int, text: str) -> object:
+    return _SAMPLES.get(oid, text)
 
 
 def with_statement(prepared: PreparedStatement, statement: Lexed) -> PreparedStatement:

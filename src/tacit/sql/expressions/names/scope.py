@@ -240,7 +240,8 @@ def _parameter_value(value: object, name: str) -> Value:
     if isinstance(value, (int, float, Decimal, Fraction)):
         return _whole(rational(value, f"the parameter {name}"))
     raise InvalidParameter(
-        f"the parameter {name} is a {type(value).__name__}: give text, a number, a date or a truth value"
+        f"the parameter {name} is a {type(value).__name__}: give text, a number, a date or a truth value",
+        hint="a list stands after ANY: dept = ANY(?)" if isinstance(value, (list, tuple)) else "",
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tacit.faces.server.wire.language.lexer import Lexed, Lexeme, Token
 from tacit.faces.server.wire.values import oids
 
-_TEXTS = {oids.TEXT, oids.VARCHAR, oids.BPCHAR}
+_TEXTS = {oids.TEXT, oids.VARCHAR, oids.BPCHAR, oids.TEXT_ARRAY, oids.VARCHAR_ARRAY, oids.BPCHAR_ARRAY}
 _COMPARES = ("=", "<", ">", "<=", ">=", "<>", "!=", "like", "ilike")
 _LONGER = {"precision", "varying", "without", "with", "time", "zone"}  # words that go on a type's name
 
@@ -36,7 +36,7 @@ def _rewritten(statement: Lexed, schema: str) -> str:
 
 
 def _is_idle(token: Token, oid: int) -> bool:
-    """Whether a cast changes nothing: of a parameter, whose type it names, or of a string to text."""
+    """Whether a cast changes nothing: of a parameter, whose type it names, or of a string to text or texts."""
     return token.kind is Lexeme.PARAMETER or (token.kind is Lexeme.STRING and oid in _TEXTS)
 
 
@@ -56,7 +56,8 @@ def cast_after(tokens: Sequence[Token], index: int) -> tuple[int, int] | None:
         closing = next((i for i in range(last + 1, len(tokens)) if tokens[i].says(")")), None)
         last = last if closing is None else closing
     if _is_sign(tokens, last + 1, "["):
-        return None
+        array = oids.ARRAYS.get(oid) if _is_sign(tokens, last + 2, "]") else None
+        return None if array is None else (array, tokens[last + 2].end)
     return oid, tokens[last].end
 
 
@@ -97,6 +98,8 @@ def parameter_types(statement: Lexed, given: Sequence[int], columns: Mapping[str
             number = int(token.value) - 1
             cast = cast_after(tokens, index)
             types[number] = types[number] or (cast[0] if cast else _compared(tokens, index, columns))
+            if types[number] in {0, oids.UNKNOWN} and _is_list(tokens, index):
+                types[number] = oids.TEXT_ARRAY
     return tuple(oid or oids.TEXT for oid in types)
 
 
@@ -108,7 +111,13 @@ def _compared(tokens: Sequence[Token], index: int, columns: Mapping[str, str]) -
     if before.says("select") and index > 2 and tokens[index - 2].says("-"):  # DP-SELECT $1
         return oids.FLOAT8
     beside = _beside(tokens, index)
-    return 0 if beside is None else _column(beside, columns)
+    oid = 0 if beside is None else _column(beside, columns)
+    return oids.ARRAYS.get(oid, oid) if _is_list(tokens, index) else oid
+
+
+def _is_list(tokens: Sequence[Token], index: int) -> bool:
+    """Whether a parameter stands for a list: `= ANY ($1)`."""
+    return index > 1 and _is_sign(tokens, index - 1, "(") and tokens[index - 2].says("any", "all", "some")
 
 
 def parameter_columns(statement: Lexed) -> dict[int, str]:
@@ -124,6 +133,8 @@ def parameter_columns(statement: Lexed) -> dict[int, str]:
 
 def _beside(tokens: Sequence[Token], index: int) -> Token | None:
     """What a parameter is held against."""
+    if index > 3 and _is_list(tokens, index) and tokens[index - 3].says(*_COMPARES):
+        return tokens[index - 4]
     if index > 1 and tokens[index - 1].says(*_COMPARES):
         return tokens[index - 2]
     if index + 2 < len(tokens) and tokens[index + 1].says(*_COMPARES):

@@ -9,11 +9,13 @@ from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
 
+from tacit.errors import QueryRefused
 from tacit.faces.server.wire.faults import WireFault
 from tacit.faces.server.wire.framing import CutOff, Fields
 from tacit.faces.server.wire.values import oids
 from tacit.faces.server.wire.values.codecs import EPOCH, EPOCH_DAYS
 from tacit.faces.server.wire.values.numerics import numeric_value
+from tacit.sql.parsing.lists import read_list
 
 _TRUTHS = {"t": True, "true": True, "y": True, "yes": True, "on": True, "1": True}
 _TRUTHS |= {"f": False, "false": False, "n": False, "no": False, "off": False, "0": False}
@@ -83,6 +85,20 @@ def _bool_binary(content: bytes) -> bool:
     return bool(value)
 
 
+def _array_text(oid: int) -> Callable[[bytes], object]:
+    """Reads a list of one type, as PostgreSQL writes it in text."""
+    read = _TEXT.get(oids.ELEMENTS[oid], _text)
+
+    def listed(content: bytes) -> list[object]:
+        try:
+            items = read_list(_text(content))
+        except QueryRefused as error:
+            raise ValueError(error.message) from None
+        return [None if item is None else read(item.encode()) for item in items]
+
+    return listed
+
+
 def _array_binary(content: bytes) -> list[object]:
     fields = Fields(content)
     dimensions, _, element = fields.int32(), fields.int32(), fields.int32()
@@ -108,6 +124,7 @@ _TEXT: dict[int, Callable[[bytes], object]] = {
     oids.TIMESTAMPTZ: _moment,
     **dict.fromkeys(_NUMBERS, _number),
 }
+_TEXT |= {oid: _array_text(oid) for oid in oids.ELEMENTS}
 _BINARY: dict[int, Callable[[bytes], object]] = {
     oids.BOOL: _bool_binary,
     oids.NUMERIC: numeric_value,
