@@ -105,6 +105,9 @@ SERVER = (
         "idle", "span of time", '"10m"', "an HTTP connection or a conversation that says nothing for so long is closed"
     ),
     PolicyKey(
+        "connection_idle", "span of time", '"8h"', "a PostgreSQL connection that asks nothing for so long is closed"
+    ),
+    PolicyKey(
         "patience",
         "span of time",
         '"30s"',

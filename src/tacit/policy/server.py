@@ -16,6 +16,7 @@ from tacit.policy.reading.readers import count, duration, hold, optional, text
 from tacit.policy.reading.types import kind_name
 
 IDLE = timedelta(minutes=10)
+CONNECTION_IDLE = timedelta(hours=8)
 PATIENCE = timedelta(seconds=30)
 DRAIN = timedelta(seconds=30)
 _MOST_WORKERS = 256
@@ -46,6 +47,7 @@ class ServerPolicy:
     survey_rate: int
     connection_epsilon: Fraction | None
     idle: timedelta
+    connection_idle: timedelta
     patience: timedelta
     drain: timedelta
 
@@ -68,6 +70,7 @@ class ServerPolicy:
         survey_rate: int = 60,
         connection_epsilon: Number | None = None,
         idle: timedelta | str = IDLE,
+        connection_idle: timedelta | str = CONNECTION_IDLE,
         patience: timedelta | str = PATIENCE,
         drain: timedelta | str = DRAIN,
     ) -> None:
@@ -91,6 +94,7 @@ class ServerPolicy:
             survey_rate=survey_rate,
             connection_epsilon=connection_epsilon,
             idle=idle,
+            connection_idle=connection_idle,
             patience=patience,
             drain=drain,
         )
@@ -158,6 +162,7 @@ _READERS = {
     "survey_rate": _survey_rate,
     "connection_epsilon": optional(read_epsilon),
     "idle": duration,
+    "connection_idle": duration,
     "patience": duration,
     "drain": duration,
 }

@@ -138,7 +138,8 @@ async def _open_wire(hub: Hub, doors: Doors, tls: ssl.SSLContext | None) -> Any:
     cap = hub.policy.server.connection_epsilon
     limit = {} if cap is None else {"cap": cap}
     wire = importlib.import_module(WIRE)
-    entrance = wire.Entrance(hub.policy.server.patience.total_seconds())
+    server = hub.policy.server
+    entrance = wire.Entrance(server.patience.total_seconds(), idle=server.connection_idle.total_seconds())
     return await wire.serve_wire(hub, host=doors.host, port=doors.pg_port, tls=tls, entrance=entrance, **limit)
 
 

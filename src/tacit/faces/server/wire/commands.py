@@ -12,6 +12,7 @@ from tacit.faces.server.wire.language.lexer import Lexed, Lexeme, Token
 from tacit.faces.server.wire.language.routing import Route
 from tacit.faces.server.wire.outcome import Outcome, table
 from tacit.faces.server.wire.portals import Bound, PreparedStatement, with_statement
+from tacit.faces.server.wire.questions import warning
 from tacit.faces.server.wire.settings import FORWARDED, REPORTED
 from tacit.faces.server.wire.values import oids
 
@@ -30,13 +31,31 @@ async def _set(executor: Executor, prepared: PreparedStatement, bound: Bound) ->
         raise WireFault("42501", "another role is refused", hint="connect under another name")
     if tokens[0].says("time"):
         tokens = [Token(Lexeme.WORD, "timezone", 0, 0), *tokens[2:]]
+    elif tokens[0].says("names"):
+        tokens = [Token(Lexeme.WORD, "client_encoding", 0, 0), *tokens[1:]]
     name, rest = _setting_name(tokens)
     if rest and rest[0].says("=", "to"):
         rest = rest[1:]
     value = None if len(rest) == 1 and rest[0].says("default") else _setting_value(rest)
-    if local and executor.transaction.local is None:
-        executor.transaction.local = dict(executor.settings.values)
-    return await _changed(executor, name, value, tag="SET")
+    if local and not executor.transaction.has_end:
+        executor.settings.get(name)  # a name that is none is told so
+        return Outcome("SET", notices=(warning("25P01", "SET LOCAL can only be used in transaction blocks"),))
+    known, transaction = executor.settings.known(name), executor.transaction
+    if local:
+        transaction.local.setdefault(known, executor.settings.values.get(known))
+    else:
+        transaction.local.pop(known, None)
+    return await _changed(executor, known, value, tag="SET")
+
+
+async def restored(executor: Executor, values: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    """Have settings go back to what they were, also where others know of them; what the client is to be told."""
+    before = {name: executor.settings.get(name) for name in {*REPORTED, *FORWARDED}}
+    executor.settings.values = dict(values)
+    changed = {name: now for name, old in before.items() if (now := executor.settings.get(name)) != old}
+    for name in FORWARDED & changed.keys():
+        await executor.catalogue.put(name, changed[name])
+    return tuple((name, value) for name, value in changed.items() if name in REPORTED)
 
 
 async def _changed(executor: Executor, name: str, value: str | None, *, tag: str) -> Outcome:
@@ -88,11 +107,7 @@ async def _reset(executor: Executor, prepared: PreparedStatement, bound: Bound) 
 
 
 async def _reset_all(executor: Executor, tag: str) -> Outcome:
-    names = [name for name in executor.settings.values if name in REPORTED]
-    executor.settings.values.clear()
-    for name in FORWARDED:
-        await executor.catalogue.put(name, executor.settings.get(name))
-    return Outcome(tag, reports=tuple((name, executor.settings.get(name)) for name in names))
+    return Outcome(tag, reports=await restored(executor, {}))
 
 
 async def _begin(executor: Executor, prepared: PreparedStatement, bound: Bound) -> Outcome:
@@ -104,11 +119,10 @@ async def _commit(executor: Executor, prepared: PreparedStatement, bound: Bound)
     transaction = executor.transaction
     if transaction.status == "E":
         return await _undone(executor)
-    if transaction.local is not None:
-        executor.settings.values = transaction.local
+    reports = await restored(executor, transaction.without_local(executor.settings.values))
     transaction.end()
     executor.shelf.end_transaction()
-    return Outcome("COMMIT")
+    return Outcome("COMMIT", reports=reports)
 
 
 async def _rollback(executor: Executor, prepared: PreparedStatement, bound: Bound) -> Outcome:
@@ -121,21 +135,21 @@ async def _rollback(executor: Executor, prepared: PreparedStatement, bound: Boun
 
 async def _undone(executor: Executor) -> Outcome:
     """Settings go back; what was charged stays charged."""
-    if executor.transaction.before is not None:
-        executor.settings.values = executor.transaction.before
+    before = executor.transaction.before
+    reports = () if before is None else await restored(executor, before)
     executor.transaction.end()
     executor.shelf.end_transaction()
-    return Outcome("ROLLBACK", reports=tuple((name, executor.settings.get(name)) for name in ("TimeZone",)))
+    return Outcome("ROLLBACK", reports=reports)
 
 
 async def _back_to(executor: Executor, name: str) -> Outcome:
     transaction = executor.transaction
     transaction.need("ROLLBACK TO SAVEPOINT")
     savepoint = transaction.savepoint(name)
-    executor.settings.values = dict(transaction.savepoints[savepoint][1])
+    reports = await restored(executor, transaction.savepoints[savepoint][1])
     transaction.savepoints = transaction.savepoints[: savepoint + 1]
     transaction.status = "T" if transaction.is_open else "I"
-    return Outcome("ROLLBACK")
+    return Outcome("ROLLBACK", reports=reports)
 
 
 async def _savepoint(executor: Executor, prepared: PreparedStatement, bound: Bound) -> Outcome:

@@ -12,6 +12,7 @@ from tacit.faces.server.wire import extended, simple
 from tacit.faces.server.wire.executor import Executor
 from tacit.faces.server.wire.faults import Passed, WireFault, of_error, tell
 from tacit.faces.server.wire.framing import CutOff, Inbox, Message, Outbox, text
+from tacit.faces.server.wire.seats import Seat
 
 T = TypeVar("T")
 _IGNORED = {b"d", b"c", b"f"}  # data of a copy that was refused
@@ -52,8 +53,8 @@ class Cancellation:
 class WireConnection:
     """The protocol's state: after an error in the extended protocol all is skipped until Sync."""
 
-    def __init__(self, inbox: Inbox, outbox: Outbox, executor: Executor) -> None:
-        self.inbox, self.outbox, self.executor = inbox, outbox, executor
+    def __init__(self, inbox: Inbox, outbox: Outbox, executor: Executor, seat: Seat) -> None:
+        self.inbox, self.outbox, self.executor, self.seat = inbox, outbox, executor, seat
         self._skipping = False
 
     async def serve(self) -> None:
@@ -61,12 +62,27 @@ class WireConnection:
         self.ready()
         await self.outbox.flush()
         while True:
-            message = await self.inbox.message()
+            message = await self._next()
             if message.kind == b"X":
                 return
             if self._skipping and message.kind != b"S":
                 continue
             await self._answer(message)
+
+    async def _next(self) -> Message:
+        """The next message. Who sends none for too long is told so, and the connection ends."""
+        if self.inbox.pending:
+            return await self.inbox.message()
+        in_block = self.executor.transaction.is_open
+        self.seat.rest()
+        try:
+            async with asyncio.timeout(self.executor.settings.patience(in_block=in_block)):
+                return await self.inbox.message()
+        except TimeoutError:
+            sqlstate, which = ("25P03", "idle-in-transaction") if in_block else ("57P05", "idle-session")
+            raise WireFault(sqlstate, f"terminating connection due to {which} timeout", fatal=True) from None
+        finally:
+            self.seat.work()
 
     async def _answer(self, message: Message) -> None:
         try:
@@ -115,6 +131,9 @@ async def run(connection: WireConnection) -> None:
     """Serve a connection to its end, whatever it is."""
     try:
         await connection.serve()
+    except WireFault as fault:
+        tell(connection.outbox, fault)
+        await connection.outbox.flush()
     except CutOff as cut:
         if cut.why:
             tell(connection.outbox, WireFault("08P01", cut.why, fatal=True))

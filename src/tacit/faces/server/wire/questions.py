@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -12,7 +13,7 @@ from tacit.curator import Explanation, Release, Session
 from tacit.curator.forms.shape import ColumnShape
 from tacit.errors import BudgetExceeded, EngineError, QueryRefused, TacitError
 from tacit.faces.catalogue import Catalogue
-from tacit.faces.server.wire.faults import UNCHARGED
+from tacit.faces.server.wire.faults import UNCHARGED, WireFault
 from tacit.faces.server.wire.framing import error_body
 from tacit.faces.server.wire.language.lexer import Lexed
 from tacit.faces.server.wire.language.routing import says_its_price
@@ -88,7 +89,14 @@ class Questions:
         plain = not says_its_price(statement) and _is_plain(statement, text, values)
         epsilon = self._reserve() if plain else Fraction(0)
         try:
-            answer = await self.waits(self.hub.ask(self._session(), text, values))
+            async with asyncio.timeout(self.settings.statement_timeout):
+                answer = await self.waits(self.hub.ask(self._session(), text, values))
+        except TimeoutError:
+            raise WireFault(
+                "57014",
+                "canceling statement due to statement timeout",
+                hint="a question that was begun stays charged; SET statement_timeout to more",
+            ) from None
         except TacitError as error:
             if isinstance(error, UNCHARGED):
                 self.spent -= epsilon
@@ -165,6 +173,11 @@ def notice(said: str, *, detail: str = "") -> bytes:
     """A NoticeResponse, whole."""
     fields = {"S": "NOTICE", "V": "NOTICE", "C": "00000", "M": said, "D": detail}
     return message(b"N", error_body(fields))
+
+
+def warning(sqlstate: str, said: str) -> bytes:
+    """The same, of something that has no effect."""
+    return message(b"N", error_body({"S": "WARNING", "V": "WARNING", "C": sqlstate, "M": said}))
 
 
 def _takes_default(query: Query) -> bool:

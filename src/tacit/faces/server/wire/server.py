@@ -10,7 +10,6 @@ import re
 import socket
 import ssl
 import struct
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -30,11 +29,14 @@ from tacit.faces.server.wire.executor import Executor
 from tacit.faces.server.wire.faults import WireFault, of_error, tell
 from tacit.faces.server.wire.framing import CutOff, Inbox, Outbox
 from tacit.faces.server.wire.questions import AsksCurator, Questions
+from tacit.faces.server.wire.seats import Seat, Seats
 from tacit.faces.server.wire.settings import REPORTED, Settings
 from tacit.faces.server.wire.startup import Cancel, KnowsAccounts, Start, authenticate, first_packet
 from tacit.noise import SYSTEM
 
-_AT_ONCE = 200  # connections of people who are known; further ones are told so
+_AT_ONCE = 200  # connections of people who are known
+_IDLE = 8 * 3600.0  # seconds in which a connection must ask something
+_KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 30, "TCP_KEEPCNT": 4}  # a machine that is gone is noticed in minutes
 _PATIENCE = 30.0  # seconds in which it must be known who somebody is
 _CAP = Fraction(1)
 _LAST_WORDS = 2.0  # seconds
@@ -51,11 +53,12 @@ class WireHub(AsksCurator, Protocol):
 
 @dataclass(slots=True)
 class Entrance:
-    """How connections come in: where they wait, for how long, and how many there may be of those who are known."""
+    """How connections come in: where and how long they wait, how many there may be, and how long they may be idle."""
 
     patience: float = _PATIENCE
     at_once: int = _AT_ONCE
     room: WaitingRoom = field(default_factory=WaitingRoom)
+    idle: float = _IDLE
 
 
 @dataclass(slots=True)
@@ -69,8 +72,11 @@ class WireServer:
     attempts: Attempts = field(default_factory=Attempts)
     entrance: Entrance = field(default_factory=Entrance)
     _open: dict[int, tuple[int, Cancellation]] = field(default_factory=dict)
-    _connected: Counter[str] = field(default_factory=Counter)  # connections of each analyst
+    _seats: Seats = field(default_factory=Seats)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._seats = Seats(self.entrance.at_once)
 
     async def accept(self, inbox: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection to its end."""
@@ -79,6 +85,7 @@ class WireServer:
         task = asyncio.current_task()
         self._tasks |= {task} if task is not None else set()
         outbox = Outbox(writer)
+        _keep_alive(writer)
         try:
             await self._serve(inbox, writer, outbox)
         except (CutOff, asyncio.CancelledError):  # the client left, or the server ends
@@ -97,18 +104,22 @@ class WireServer:
         if met is None:
             return
         start, analyst = met
-        self._check_room(analyst)
+        task = asyncio.current_task()
+        seat = self._seats.take(analyst, lambda: _end(task))
         key = int.from_bytes(SYSTEM.draw(4).tobytes()) >> 1 or 1, int.from_bytes(SYSTEM.draw(4).tobytes())
         cancellation = Cancellation()
         while key[0] in self._open:
             key = key[0] + 1, key[1]
         self._open[key[0]] = key[1], cancellation
-        self._connected[analyst] += 1
         try:
-            await self._let_in(inbox, outbox, start, analyst=analyst, cancellation=cancellation, key=key)
+            await self._let_in(inbox, outbox, start, seat=seat, cancellation=cancellation, key=key)
+        except asyncio.CancelledError:
+            if not seat.ended:
+                raise
+            raise WireFault("57P05", "terminating connection: it was idle, and others needed its place") from None
         finally:
             del self._open[key[0]]
-            self._connected[analyst] -= 1
+            self._seats.leave(seat)
 
     async def _meet(self, inbox: Inbox, writer: asyncio.StreamWriter, outbox: Outbox) -> tuple[Start, str] | None:
         """Who it is and what they said; None where they wanted something cancelled. All of it has one deadline."""
@@ -126,15 +137,6 @@ class WireServer:
                     return start, await self._known(inbox, outbox, start, address=address)
             except TimeoutError:
                 raise CutOff from None
-
-    def _check_room(self, analyst: str) -> None:
-        """Refuse a connection too many, of all or of one analyst: nobody takes the last places alone."""
-        if len(self._open) >= self.entrance.at_once:
-            raise WireFault("53300", "sorry, too many clients already", hint="close some connections")
-        most = max(1, self.entrance.at_once // 2)
-        if self._connected[analyst] >= most:
-            why = f"too many connections of {analyst}: {most} are the most of one analyst"
-            raise WireFault("53300", why, hint="close some connections")
 
     async def _known(self, inbox: Inbox, outbox: Outbox, start: Start, *, address: str) -> str:
         """The analyst who it is. Whoever fails too often is not listened to for a while."""
@@ -155,11 +157,12 @@ class WireServer:
         outbox: Outbox,
         start: Start,
         *,
-        analyst: str,
+        seat: Seat,
         cancellation: Cancellation,
         key: tuple[int, int],
     ) -> None:
-        settings = Settings(self.cap, analyst)
+        analyst = seat.analyst
+        settings = Settings(self.cap, analyst, idle=self.entrance.idle)
         _take_settings(settings, start)
         async with self.catalogues.door(self.hub.catalogue, analyst, settings) as catalogue:
             questions = Questions(self.hub, analyst, settings, cancellation.waits)
@@ -167,7 +170,7 @@ class WireServer:
             for name in REPORTED:
                 report(outbox, name, settings.get(name))
             outbox.put(b"K", struct.pack("!II", *key))
-            await run(WireConnection(inbox, outbox, executor))
+            await run(WireConnection(inbox, outbox, executor, seat))
 
     def _cancel(self, wish: Cancel) -> None:
         """Cancel what a connection is at, if its secret is known."""
@@ -186,6 +189,15 @@ class WireServer:
 def _end(task: asyncio.Task[None] | None) -> None:
     if task is not None:
         task.cancel()
+
+
+def _keep_alive(writer: asyncio.StreamWriter) -> None:
+    """Have the operating system ask now and then whether the client's machine is there."""
+    connection = writer.get_extra_info("socket")
+    with suppress(OSError, AttributeError):
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in _KEEPALIVE.items():
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 def _address(writer: asyncio.StreamWriter) -> str:

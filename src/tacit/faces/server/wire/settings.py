@@ -9,6 +9,8 @@ from fractions import Fraction
 from tacit.core import decimal_text, positive
 from tacit.errors import InvalidParameter
 from tacit.faces.server.wire.faults import WireFault
+from tacit.faces.server.wire.hints import HINTS
+from tacit.faces.server.wire.spans import seconds, spelled
 
 VERSION = "14.20"
 VERSION_NUMBER = "140020"
@@ -37,6 +39,7 @@ _QUIET = {
     "enable_seqscan": "on",
     "extra_float_digits": "1",
     "idle_in_transaction_session_timeout": "0",
+    "idle_session_timeout": "0",
     "jit": "off",
     "lc_collate": "C",
     "lc_ctype": "C",
@@ -53,6 +56,7 @@ _QUIET = {
     "transaction_deferrable": "off",
     "transaction_isolation": "read committed",
     "transaction_read_only": "on",
+    "transaction_timeout": "0",
     "max_index_keys": "32",
     "tacit.epsilon": "",
     "tacit.cap": "",
@@ -62,8 +66,10 @@ _FIXED = {"server_version", "server_version_num", "server_encoding", "is_superus
 _FIXED |= {"integer_datetimes", "in_hot_standby", "max_identifier_length", "max_index_keys", "lc_collate", "lc_ctype"}
 _TRUTHS = {"on": "on", "true": "on", "yes": "on", "1": "on", "t": "on"}
 _TRUTHS |= {"off": "off", "false": "off", "no": "off", "0": "off", "f": "off"}
-FORWARDED = {"search_path"}  # what changes how the catalogue answers
+FORWARDED = {"search_path", "tacit.epsilon", "tacit.cap", "tacit.errors"}  # what the catalogue answers by, or is asked
 _LONGEST = 1_000
+_SPANS = {"statement_timeout", "lock_timeout", "transaction_timeout"}
+_SPANS |= {"idle_session_timeout", "idle_in_transaction_session_timeout"}
 
 
 @dataclass(slots=True)
@@ -74,22 +80,27 @@ class Settings:
     user: str = ""
     values: dict[str, str] = field(default_factory=dict)
     started: dict[str, str] = field(default_factory=dict)  # what the start-up packet asked for: RESET returns to it
+    idle: float = 0  # seconds that a connection may be idle at most, whatever it says; 0: any time
 
-    def get(self, name: str) -> str:
-        """The value of a setting. Raises WireFault for a name that is none."""
+    def known(self, name: str) -> str:
+        """A setting's name as it is reported. Raises WireFault for one that is none."""
         known = _NAMES.get(name.lower())
         if known is None:
             raise _unknown(name)
+        return known
+
+    def get(self, name: str) -> str:
+        """The value of a setting. Raises WireFault for a name that is none."""
+        known = self.known(name)
         if known == "session_authorization":
             return self.user
         default = decimal_text(self.cap) if known == "tacit.cap" else _DEFAULTS[known]
+        default = spelled(self.idle) if known == "idle_session_timeout" else default
         return self.values.get(known, self.started.get(known, default))
 
     def set(self, name: str, value: str | None) -> str:
         """Change a setting, or with None go back to how it began; returns its name as it is reported."""
-        known = _NAMES.get(name.lower())
-        if known is None:
-            raise _unknown(name)
+        known = self.known(name)
         if value is None:
             self.values.pop(known, None)
         elif known in _FIXED and value != self.get(known):
@@ -115,6 +126,17 @@ class Settings:
         return positive(self.get("tacit.cap"), "tacit.cap")
 
     @property
+    def statement_timeout(self) -> float | None:
+        """The seconds that a question may be waited for; None: any time."""
+        return seconds(self.get("statement_timeout")) or None
+
+    def patience(self, *, in_block: bool) -> float | None:
+        """The seconds that the connection may be idle, in a transaction block or outside; None: any time."""
+        names = ("idle_session_timeout", "idle_in_transaction_session_timeout")[: 1 + in_block]
+        spans = [self.idle, *(seconds(self.get(name)) for name in names)]
+        return min((span for span in spans if span), default=None)
+
+    @property
     def errors(self) -> bool:
         """Whether noisy columns are followed by the ends of their intervals."""
         return self.get("tacit.errors") == "on"
@@ -125,7 +147,7 @@ class Settings:
         return self.get("client_min_messages").lower() not in {"warning", "error", "fatal", "panic"}
 
 
-_DEFAULTS = REPORTED | _QUIET
+_DEFAULTS = HINTS | REPORTED | _QUIET
 _NAMES = {name.lower(): name for name in _DEFAULTS} | {"timezone": "TimeZone", "time zone": "TimeZone"}
 
 
@@ -139,6 +161,8 @@ def _checked(name: str, value: str) -> str:
         raise _invalid(name, value)
     if name in {"tacit.epsilon", "tacit.cap"} and value:
         return _price(name, value)
+    if name in _SPANS:
+        return _span(name, value)
     if name in {"tacit.errors", "default_transaction_read_only", "standard_conforming_strings"}:
         truth = _TRUTHS.get(value.lower())
         if truth is None or (name == "standard_conforming_strings" and truth == "off"):
@@ -153,6 +177,13 @@ def _checked(name: str, value: str) -> str:
             raise WireFault("22023", f"the date style {value[:40]} is not spoken here", hint="ISO is")
         return "ISO, MDY"
     return value
+
+
+def _span(name: str, value: str) -> str:
+    try:
+        return spelled(seconds(value))
+    except ValueError:
+        raise _invalid(name, value) from None
 
 
 def _price(name: str, value: str) -> str:

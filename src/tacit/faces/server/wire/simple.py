@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tacit.errors import TacitError
+from tacit.faces.server.wire.commands import restored
 from tacit.faces.server.wire.executor import Executor
 from tacit.faces.server.wire.faults import Passed, WireFault, of_error, tell
 from tacit.faces.server.wire.framing import Fields, Outbox, text
@@ -36,6 +37,16 @@ async def query(executor: Executor, outbox: Outbox, body: bytes) -> None:
         executor.transaction.implied = False
         if not executor.transaction.is_open:
             executor.shelf.end_transaction()
+            await _without_local(executor, outbox)
+
+
+async def _without_local(executor: Executor, outbox: Outbox) -> None:
+    """End what SET LOCAL set in a message of several statements, where no block is left open."""
+    transaction = executor.transaction
+    if transaction.local:
+        values, transaction.local = transaction.without_local(executor.settings.values), {}
+        for name, value in await restored(executor, values):
+            outbox.put(b"S", text(name) + text(value))
 
 
 def checked(written: str) -> list[Lexed]:

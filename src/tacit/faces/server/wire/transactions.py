@@ -17,7 +17,7 @@ class Transaction:
     status: str = "I"
     savepoints: list[tuple[str, dict[str, str]]] = field(default_factory=list)  # and the settings when they were set
     before: dict[str, str] | None = None  # the settings when it began
-    local: dict[str, str] | None = None  # the settings without those of SET LOCAL, if there was one
+    local: dict[str, str | None] = field(default_factory=dict)  # what settings were before SET LOCAL; None: not set
     implied: bool = False  # several statements in one message are a transaction
 
     @property
@@ -42,11 +42,21 @@ class Transaction:
 
     def end(self) -> None:
         """End the block, and forget its savepoints and settings."""
-        self.status, self.savepoints, self.before, self.local = "I", [], None, None
+        self.status, self.savepoints, self.before, self.local = "I", [], None, {}
+
+    @property
+    def has_end(self) -> bool:
+        """Whether what runs now is part of a transaction of several statements: a block, or one message of them."""
+        return self.is_open or self.implied
+
+    def without_local(self, settings: dict[str, str]) -> dict[str, str]:
+        """The settings, with those of SET LOCAL as they were before."""
+        kept = {name: value for name, value in settings.items() if name not in self.local}
+        return kept | {name: value for name, value in self.local.items() if value is not None}
 
     def need(self, what: str) -> None:
         """Some statements are for blocks only."""
-        if not self.is_open and not self.implied:
+        if not self.has_end:
             raise WireFault("25P01", f"{what} can only be used in transaction blocks")
 
     def savepoint(self, name: str) -> int:

@@ -12,7 +12,7 @@ from tacit.faces.log_file import log
 from tacit.faces.server.wire.catalog.fixed import FixedCatalogue
 from tacit.faces.server.wire.catalog.twin import Twin
 from tacit.faces.server.wire.executor import AnswersCatalogue
-from tacit.faces.server.wire.settings import Settings
+from tacit.faces.server.wire.settings import FORWARDED, Settings
 
 
 class Catalogues:
@@ -46,7 +46,8 @@ class Catalogues:
             return
         sidecar = self._held[1].sidecar()
         try:
-            await sidecar.put("search_path", settings.get("search_path"))
+            for name in FORWARDED:
+                await sidecar.put(name, settings.get(name))
             yield sidecar
         finally:
             await sidecar.close()

@@ -30,6 +30,11 @@ _ANSWERED = (
         for arguments in ("oid, text", "text, text")
     ),
 )
+# what clients set by a function; anything else would lift the limits of the role, or look as if it had been set here
+_SETTABLE = (
+    "jit", "search_path", "application_name", "client_min_messages", "timezone", "datestyle", "intervalstyle",
+    "extra_float_digits", "bytea_output",
+)  # fmt: skip
 # what would read a table by its name in a text, hold others up, write to the disk, or end their sessions
 _REVOKED = (
     r"query\_to\_%", r"table\_to\_%", r"cursor\_to\_%", r"schema\_to\_%", r"database\_to\_%", "ts_stat", "ts_rewrite",
@@ -44,6 +49,7 @@ def setup(catalogue: Catalogue) -> Iterator[str]:
     internal = "LANGUAGE internal STABLE STRICT AS 'show_config_by_name'"
     yield f"CREATE FUNCTION pg_catalog.tacit_setting(text) RETURNS text {internal}"
     yield from (f"CREATE OR REPLACE FUNCTION pg_catalog.{each}" for each in _ANSWERED)
+    yield from _guarded_settings()
     for pattern in _REVOKED:
         yield (
             "DO $$ DECLARE f regprocedure; BEGIN FOR f IN SELECT oid FROM pg_proc WHERE proname LIKE "
@@ -53,6 +59,26 @@ def setup(catalogue: Catalogue) -> Iterator[str]:
         yield from _table(table)
     yield "REVOKE CREATE ON SCHEMA public FROM PUBLIC"
     yield f"REVOKE TEMPORARY ON DATABASE {quoted(catalogue.dataset)} FROM PUBLIC"
+
+
+def _guarded_settings() -> Iterator[str]:
+    """`set_config` for settings that limit nothing: the rest is refused, and so is what the connection itself keeps."""
+    arguments = "(text, text, boolean) RETURNS text"
+    yield f"CREATE FUNCTION pg_catalog.tacit_set{arguments} LANGUAGE internal AS 'set_config_by_name'"
+    yield "REVOKE EXECUTE ON FUNCTION pg_catalog.tacit_set FROM PUBLIC"
+    yield "REVOKE UPDATE ON pg_catalog.pg_settings FROM PUBLIC"  # a rule of it sets what is written there
+    names = ", ".join(map(_literal, _SETTABLE))
+    yield (
+        f"CREATE FUNCTION pg_catalog.tacit_config{arguments} LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN "
+        f"IF lower($1) IN ({names}) THEN RETURN pg_catalog.tacit_set($1, $2, $3); END IF; "
+        "RAISE insufficient_privilege USING MESSAGE = format('permission denied to set parameter \"%s\"', $1), "
+        "HINT = 'write it as SET name = value'; END $$"
+    )
+    # the planner puts the body in the place of the call; each argument stands in it once, so it always can
+    yield (
+        f"CREATE OR REPLACE FUNCTION pg_catalog.set_config{arguments} LANGUAGE sql "
+        "AS $$ SELECT pg_catalog.tacit_config($1, $2, $3) $$"
+    )
 
 
 def roles() -> Iterator[str]:

@@ -94,8 +94,10 @@ class Sidecar:
                 await streams[1].wait_closed()
 
     async def _set(self, name: str, value: str) -> None:
-        escaped = [part.replace("'", "''").replace("\\", "") for part in (name, value)]
-        await self._asked(message(b"Q", text(f"SELECT set_config('{escaped[0]}', '{escaped[1]}', false)")))
+        parts = value.split(",") if name == "search_path" else [value]  # the one that is a list of names
+        plain = (part.strip(' "').replace("'", "''").replace("\\", "") for part in parts)
+        listed = ", ".join(f"'{part}'" for part in plain)
+        await self._asked(message(b"Q", text(f"SET {name} = {listed}")))
 
     async def _asked(self, sent: bytes) -> Outcome:
         return _outcome(await self._replies(sent))
