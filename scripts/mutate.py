@@ -3,6 +3,7 @@
     python scripts/mutate.py ledger                          every fault of a room
     python scripts/mutate.py --sample 40 sql                 forty of them, the same ones for the same --seed
     python scripts/mutate.py --files 'curator/pay*' --lines 40-60
+    python scripts/mutate.py sql --files 'sql/rules/*' 'sql/planning/bounding.py'
     python scripts/mutate.py --resume faults.jsonl           write each verdict down, and go on where it ends
 
 A fault is a comparison or a condition turned, a number one off, a sign, a `not`, a call, a guard or a part of a tuple
@@ -330,7 +331,7 @@ def main() -> int:
     """Plant, run, report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rooms", nargs="*", choices=[[], *ROOMS], help=f"of {', '.join(ROOMS)}; all, if none is named")
-    parser.add_argument("--files", default="*", help="a pattern: only these files, as curator/jobs/*.py")
+    parser.add_argument("--files", nargs="+", default=["*"], help="patterns: only these files, as curator/jobs/*.py")
     parser.add_argument("--lines", help="only these lines, as 40-60 or 44")
     parser.add_argument("--tests", nargs="*", help="these tests in place of the room's")
     parser.add_argument("--constants", action="store_true", help="faults outside of functions too, which is slow")
@@ -354,7 +355,7 @@ def _room(room: str, asked: argparse.Namespace) -> dict[str, str]:
         fault
         for pattern in patterns
         for path in sorted(SOURCES.glob(pattern))
-        if fnmatch.fnmatch(str(path.relative_to(SOURCES)), asked.files)
+        if any(fnmatch.fnmatch(str(path.relative_to(SOURCES)), files) for files in asked.files)
         for fault in faults(path)
         if fault.line in lines and (fault.within is not None or asked.constants)
     ]

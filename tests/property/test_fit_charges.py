@@ -35,6 +35,7 @@ from tacit.learn.classifiers.logistic import Stage
 from tacit.learn.curated import fitting
 from tacit.learn.curated.fitting import TableLearner
 from tacit.learn.curated.plans import FitRequest
+from tacit.learn.saving import save_model
 from tacit.learn.sums.studies import Declared
 from tacit.ledger import SqliteLedger
 from tacit.sql.workloads import binned
@@ -112,6 +113,12 @@ def fitted(path: Path, name: str) -> Any:
     return model
 
 
+def saved(model: Any, folder: Path) -> bytes:
+    """All that there is of a model, as it is kept."""
+    save_model(model, folder / "model")
+    return (folder / "model").read_bytes()
+
+
 def share_moved(folder: Path, name: str, adjacency: str, unit: str, accounting: str) -> Fraction:
     """What the unit that moves the most moves, in rho, as a share of what was charged."""
     bounds = "" if unit == "row" else "max_rows = 3"
@@ -124,7 +131,8 @@ def share_moved(folder: Path, name: str, adjacency: str, unit: str, accounting: 
         with overheard() as heard:
             steps = told(lambda policy=first: models.append(fitted(policy, name)))
         (paid,) = heard
-        again = retold(steps, lambda policy=second: fitted(policy, name))
+        again = retold(steps, lambda policy=second: models.append(fitted(policy, name)))
+        assert saved(models[-1], folder) == saved(models[-2], folder)  # made of noisy numbers, and of nothing else
         most = max(most, rho_between(steps, again))
         assert paid.charge.loss == PRICE
         assert paid.charge.zcdp == zcdp_of(models[-1].event_)
@@ -188,3 +196,16 @@ def test_a_planted_wrong_charge_is_caught(tmp_path, monkeypatch, name, planted, 
     planted(monkeypatch)
     with pytest.raises(AssertionError):
         test_no_unit_moves_more_than_is_charged(tmp_path, name, *case)
+
+
+def test_a_model_that_keeps_an_exact_number_is_caught(tmp_path, monkeypatch):
+    """Of a ridge model, how many rows there are."""
+    whole = TableLearner.fit
+
+    def looking(self, model, request, analyst):
+        whole(self, model, request, analyst)
+        model.exact_ = int(self.engine.execute("SELECT COUNT(*) AS n FROM visits").integers("n")[0])
+
+    monkeypatch.setattr(TableLearner, "fit", looking)
+    with pytest.raises(AssertionError):
+        test_no_unit_moves_more_than_is_charged(tmp_path, "ridge", *CASES[0])

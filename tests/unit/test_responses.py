@@ -104,6 +104,18 @@ def test_what_makes_no_sense_is_refused_and_costs_nothing(db: tacit.Database, sq
     assert spent(db) == 0
 
 
+@pytest.mark.parametrize("epsilon", ["1e-5", "1e-9", "1e-18", "1e-60", "1e-290"])
+def test_a_price_that_needs_more_made_up_rows_than_a_machine_holds_is_refused_and_costs_nothing(
+    db: tacit.Database, epsilon: str
+) -> None:
+    """They are drawn in memory: for ε = 1e-6 there would be two hundred million."""
+    for say in (db.query, db.explain):
+        with pytest.raises(QueryRefused, match="rows that nobody is behind"):
+            say(f"DP-SELECT {epsilon} DELTA 1e-9 town FROM t {USING}")
+    assert spent(db) == 0
+    assert db.query(f"DP-SELECT 1e-3 DELTA 1e-9 COUNT(*) FROM t WHERE ok {USING}").cost.epsilon == Fraction(1, 1000)
+
+
 def test_in_a_batch_it_is_refused(db: tacit.Database) -> None:
     with pytest.raises(QueryRefused, match="USING RANDOMISED RESPONSE is refused here"):
         db.batch([f"SELECT COUNT(*) FROM t WHERE ok {USING}"], epsilon=1)

@@ -27,7 +27,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.core import Adjacency, ApproximateEvent, Event, Loss, Number, PureEvent, positive, probability
+from tacit.core import (
+    Adjacency,
+    ApproximateEvent,
+    Event,
+    Loss,
+    Number,
+    PureEvent,
+    decimal_text,
+    positive,
+    probability,
+)
 from tacit.core.digests import digest
 from tacit.curator.jobs.pricing import check_limit, concentrated
 from tacit.engines import Engine, State
@@ -42,6 +52,7 @@ from tacit.release.synthesise.counting import MarginalCounter, TablePlan, all_ro
 from tacit.sql import Plan
 
 MOST_TOGETHER = 1 << 62  # cells of all columns together: a number of 64 bits
+MOST_MADE_UP = 1_000_000  # rows, in the mean: they are drawn in memory, as many as a small ε needs
 _FOR_SIZE = Fraction(1, 10)  # of ε, for how many rows there are, where that is not public
 
 
@@ -105,8 +116,9 @@ def response_plan(counted: TablePlan, loss: Loss, *, rows: Plan | None) -> Respo
     padding = 0
     if size_epsilon:
         told = float(each_has * telling)
-        padding = math.ceil((told - math.log(loss.delta)) / float(size_epsilon) * (1 + 1e-9)) + 1
-        Laplace(1 / size_epsilon)  # a scale that nobody could draw is refused before it is paid
+        needed = (told - math.log(loss.delta)) / float(size_epsilon) * (1 + 1e-9)
+        _refuse_too_many(needed, loss)  # before it is paid; its scale can then be drawn
+        padding = math.ceil(needed) + 1
     return ResponsePlan(counted, loss, lies, size_epsilon, padding, rows)
 
 
@@ -179,6 +191,15 @@ def _refuse_units(table: TablePolicy) -> None:
         raise QueryRefused(
             f"randomised response hides one row, and a unit of {table.name} may have several",
             hint="leave USING RANDOMISED RESPONSE out: synthetic rows hide a whole unit",
+        )
+
+
+def _refuse_too_many(made_up: float, loss: Loss) -> None:
+    if made_up > MOST_MADE_UP:
+        raise QueryRefused(
+            f"ε = {decimal_text(loss.epsilon)} would need about {made_up:,.0f} rows that nobody is behind, to hide how "
+            f"many there are: at most {MOST_MADE_UP:,} are made up",
+            hint="ask with a larger epsilon or delta",
         )
 
 
