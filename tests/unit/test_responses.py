@@ -22,10 +22,10 @@ from tacit.mechanisms import Laplace
 from tacit.noise import IntArray
 from tacit.policy import BudgetPolicy, ColumnPolicy, ColumnType, Policy
 from tacit.release.publishing import Publisher
-from tacit.release.responses import PerturbedTable, ResponseRequest
-from tacit.release.responses.request import ResponsePlan, response_plan, told_rows
+from tacit.release.responses import PerturbedTable, ResponseRequest, request
+from tacit.release.responses.request import ResponsePlan, response_plan, told_rows, too_many
 from tacit.release.synthesise.columns import Attribute
-from tacit.release.synthesise.counting import TablePlan
+from tacit.release.synthesise.counting import MarginalCounter, TablePlan
 from tacit.sql import Plan
 
 USING = "USING RANDOMISED RESPONSE"
@@ -186,7 +186,7 @@ def attribute(name: str, cells: int) -> Attribute:
 def planned(sizes: tuple[int, ...], loss: Loss, *, public: bool = False) -> ResponsePlan:
     attributes = tuple(attribute(f"c{index}", size) for index, size in enumerate(sizes))
     counted = TablePlan("t", attributes, ({},) * len(sizes), {}, 1, 1, (), None)
-    return response_plan(counted, loss, rows=cast("Plan", object()) if public else None)
+    return response_plan(counted, loss, rows=cast("Plan", object()), public=public)
 
 
 def test_all_that_is_told_adds_up_to_the_price() -> None:
@@ -197,7 +197,7 @@ def test_all_that_is_told_adds_up_to_the_price() -> None:
             for size, lie in zip(sizes, plan.lies, strict=True):
                 if size > 1:
                     told += Fraction(math.log((1 - lie) * (size - 1) / lie))
-            assert told + plan.size_epsilon <= loss.epsilon * Fraction(1 + 10**-12)
+            assert told + plan.size_epsilon + plan.limit_epsilon <= loss.epsilon * Fraction(1 + 10**-12)
             q = math.exp(-float(plan.size_epsilon))
             unhidden = float(plan.padding) * math.log(q) - math.log1p(q) + float(told)
             assert unhidden <= math.log(loss.delta), "e^ε₁ P(no row is made up) is within delta"
@@ -276,3 +276,58 @@ def test_an_audit_catches_lies_that_are_too_rare_and_rows_that_are_not_hidden() 
     bare = replace(added, size_epsilon=Fraction(0))  # nothing is made up
     assert audit(draws(bare, ([6, 0], [6]), 2), draws=4_000, delta=1e-3, claimed=2, false_alarm=1e-6).violates
     assert Laplace(1 / added.size_epsilon).variance > 10
+
+
+# ── more rows than memory ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("public", [True, False])
+def test_too_many_rows_are_not_told_and_that_is_paid_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, public: bool
+) -> None:
+    monkeypatch.setattr(request, "MOST_TOLD", 200)
+    with tacit.open(by_row(tmp_path, rows(3_000), public=public), analyst="ana") as db:
+        read: list[object] = []
+        monkeypatch.setattr(MarginalCounter, "counted", lambda *_: read.append(None))
+        for sql in (f"DP-SELECT 20 town, age FROM t {USING}", f"DP-SELECT 20 age, town FROM t LIMIT 1 {USING}"):
+            with pytest.raises(QueryRefused, match="too many rows to tell each of them: at most 100 are told of 2 col"):
+                db.query(sql)
+        with pytest.raises(QueryRefused, match="too many rows"):
+            db.responses("t", ("town", "age"), epsilon=20)
+        assert (spent(db), read) == (20, []), "no row was read, and what is kept says so again for nothing"
+
+
+def test_a_public_number_of_rows_is_compared_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request, "MOST_TOLD", 100)
+    for number in (50, 51):
+        with tacit.open(by_row(tmp_path, rows(number), public=True), analyst="ana") as db:
+            asked = f"DP-SELECT 1 FRESH town, age FROM t {USING}"
+            if number == 50:
+                assert len(db.query(asked)) == 50
+            else:
+                with pytest.raises(QueryRefused, match="at most 50"):
+                    db.query(asked)
+
+
+def test_a_table_that_is_declared_too_large_is_refused_and_costs_nothing(tmp_path: Path) -> None:
+    declared = by_row(tmp_path, rows(9))
+    large = replace(declared, tables=tuple(replace(table, rows=5_000_001) for table in declared.tables))
+    with tacit.open(large, analyst="ana") as db:
+        with pytest.raises(QueryRefused, match="at most 5,000,000 are told of 2 columns"):
+            db.query(f"DP-SELECT 1 town, age FROM t {USING}")
+        assert spent(db) == 0
+        assert db.query(f"DP-SELECT 1 town FROM t {USING}").cost.epsilon == 1
+
+
+def at_the_limit(plan: ResponsePlan):  # type: ignore[no-untyped-def]
+    source = Seeded(8)
+    return lambda side, times: [(int(too_many(plan, plan.most + side, source)),) for _ in range(times)]
+
+
+def test_whether_rows_are_too_many_tells_of_one_row_no_more_than_its_part_of_the_price() -> None:
+    """One row at the limit and one more: false alarm 1e-6."""
+    plan = planned(SIZES, Loss(100, "1e-3"))
+    found = audit(at_the_limit(plan), draws=4_000, claimed=float(plan.limit_epsilon), false_alarm=1e-6)
+    assert not found.violates, found.event
+    exact = replace(plan, limit_epsilon=Fraction(0))
+    assert audit(at_the_limit(exact), draws=4_000, claimed=1, false_alarm=1e-6).violates, "a bare comparison is found"

@@ -168,7 +168,8 @@ class Publications(ABC):
         """
         from tacit.release.responses import ResponseRequest
 
-        return self._published(ResponseRequest(table, tuple(columns), *self._priced(epsilon, delta), fresh))
+        wish = ResponseRequest(table, tuple(columns), *self._priced(epsilon, delta), fresh)
+        return self._published(wish).refuse_untold()
 
     def workload(
         self,

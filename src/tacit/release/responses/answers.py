@@ -70,12 +70,13 @@ class ResponseAnswers:
         attributes = self._rehearsed(asked, request)
         plan = self.publisher.plan(request)
         paid = self.publisher.publish(request, self.publisher.policy.analyst(session.analyst))
+        table = paid.value.refuse_untold()
         columns, shapes = _outputs(asked, attributes)
         notes = _notes(asked, plan.loss.is_pure)
         if asked.rows is None:
-            rows, errors = self._counts(asked, paid.value)
+            rows, errors = self._counts(asked, table)
         else:
-            rows, errors, more = self._rows(asked, paid.value)
+            rows, errors, more = self._rows(asked, table)
             notes = (*notes, *more)
         return Release(
             columns=columns,
@@ -85,8 +86,8 @@ class ResponseAnswers:
             cost=paid.cost,
             left=None,
             reused="the same responses" if paid.reused else None,
-            notes=(*notes, _lies(paid.value)),
-            receipt=self._receipt(asked, plan, paid.value, paid.entry),
+            notes=(*notes, _lies(table)),
+            receipt=self._receipt(asked, plan, table, paid.entry),
             shapes=shapes,
         )
 

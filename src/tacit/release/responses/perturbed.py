@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core import Loss, decimal_text
-from tacit.errors import InvalidParameter
+from tacit.errors import InvalidParameter, QueryRefused
 from tacit.mechanisms import KaryResponse
 from tacit.noise import IntArray
 from tacit.noise.redrawing import RepeatableBits
@@ -49,6 +49,13 @@ class PerturbedTable:
     padding: int  # rows that are made up, in the mean
     padding_variance: float
     loss: Loss
+    limit: int | None = None  # of rows, where there were more of them, as far as noise lets tell: then none is here
+
+    def refuse_untold(self) -> PerturbedTable:
+        """The responses themselves; refused where there were too many rows to tell any."""
+        if self.limit is not None:
+            raise too_large(self.table, self.limit, columns=len(self.attributes))
+        return self
 
     def __len__(self) -> int:
         return int(self.codes[0].size)
@@ -103,6 +110,7 @@ class PerturbedTable:
             "lies": [decimal_text(lie) if lie == 0 else str(lie) for lie in self.lies],
             "padding": self.padding,
             "padding_variance": self.padding_variance,
+            "limit": self.limit,
             "epsilon": decimal_text(self.loss.epsilon),
             "delta": decimal_text(self.loss.delta),
         }
@@ -128,6 +136,15 @@ def _read(about: Mapping[str, Any], arrays: Mapping[str, Any]) -> PerturbedTable
         padding=about["padding"],
         padding_variance=about["padding_variance"],
         loss=Loss(about["epsilon"], about["delta"]),
+        limit=about.get("limit"),  # what was kept before there was one has none
+    )
+
+
+def too_large(table: str, most: int, *, columns: int) -> QueryRefused:
+    """The error about a table with more rows than are told."""
+    return QueryRefused(
+        f"{table} has too many rows to tell each of them: at most {most:,} are told of {columns} columns",
+        hint="name fewer columns, or leave USING RANDOMISED RESPONSE out: synthetic rows are of any table",
     )
 
 

@@ -16,6 +16,10 @@ M(S) = Σ p(j) μ_j ≤ p(0) + Σ_{j ≥ 1} e^(ε₂) p(j − 1) e^(ε₁) μ_{j
 p(0) = P(Z ≤ −m) = q^m / (1 + q) with q = e^(−ε₂), and m is the least whole number (or a little more) for which
 e^(ε₁) p(0) ≤ δ. A row outside of the domains is left out: then it changes nothing.
 
+*Too many rows* for memory are not told at all, and that they are too many would tell of the one that makes them so.
+Where their number is public it is compared as it is; else with two-sided geometric noise of scale 1/ε₃, before any row
+is read: one row moves it by one, so that the comparison costs ε₃, and ε₁ + ε₂ + ε₃ = ε.
+
 What leaves is the multiset, sorted by its cells: the order of the rows in the source is nowhere in it.
 """
 
@@ -46,14 +50,16 @@ from tacit.mechanisms import KaryResponse, Laplace
 from tacit.noise import IntArray, Source, uniform_integer
 from tacit.policy import Accounting, Policy, TablePolicy, resolve_types
 from tacit.release.publishing import PricedPlan
-from tacit.release.responses.perturbed import PerturbedTable, lie_of
+from tacit.release.responses.perturbed import PerturbedTable, lie_of, too_large
 from tacit.release.synthesise.columns import MOST_CELLS, chosen_columns, key_of
 from tacit.release.synthesise.counting import MarginalCounter, TablePlan, all_rows, plan_all_rows, plan_counts
 from tacit.sql import Plan
 
 MOST_TOGETHER = 1 << 62  # cells of all columns together: a number of 64 bits
 MOST_MADE_UP = 1_000_000  # rows, in the mean: they are drawn in memory, as many as a small ε needs
+MOST_TOLD = 10_000_000  # cells that are told: rows times columns
 _FOR_SIZE = Fraction(1, 10)  # of ε, for how many rows there are, where that is not public
+_FOR_LIMIT = Fraction(1, 100)  # of ε, for whether there are too many of them, where that is not public
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +84,9 @@ class ResponseRequest:
             typed, engine, declared, keys=keys, axes=[tuple(range(len(keys)))], most=MOST_CELLS,
             most_together=MOST_TOGETHER,
         )  # fmt: skip
-        planned = response_plan(counted, loss, rows=_public_rows(typed, engine, declared))
+        _refuse_many(declared, columns=len(keys))
+        public = _public_rows(declared, typed)
+        planned = response_plan(counted, loss, rows=plan_all_rows(typed, engine, declared.name), public=public)
         event: Event = PureEvent(loss.epsilon) if loss.is_pure else ApproximateEvent(loss)
         names = ", ".join(f'"{each.name}"' for each in counted.attributes)
         return PricedPlan(
@@ -104,33 +112,57 @@ class ResponsePlan:
     lies: tuple[Fraction, ...]  # of each column, the chance of a lie
     size_epsilon: Fraction  # for how many rows there are; 0 where that is public
     padding: int  # rows that are made up, in the mean
-    rows: Plan | None  # counts all rows, where their number is public
+    rows: Plan  # counts all rows
+    limit_epsilon: Fraction  # for whether there are too many of them; 0 where their number is public
+
+    @property
+    def most(self) -> int:
+        """How many rows are told at most."""
+        return MOST_TOLD // len(self.counted.attributes)
 
 
-def response_plan(counted: TablePlan, loss: Loss, *, rows: Plan | None) -> ResponsePlan:
+def response_plan(counted: TablePlan, loss: Loss, *, rows: Plan, public: bool) -> ResponsePlan:
     """The price shared out: the number of rows has its part unless it is public, columns of several cells the rest."""
-    size_epsilon = Fraction(0) if rows is not None else loss.epsilon * _FOR_SIZE
+    size_epsilon, limit_epsilon = (Fraction(0) if public else loss.epsilon * part for part in (_FOR_SIZE, _FOR_LIMIT))
     telling = sum(each.cells > 1 for each in counted.attributes)
-    each_has = (loss.epsilon - size_epsilon) / max(1, telling)
+    each_has = (loss.epsilon - size_epsilon - limit_epsilon) / max(1, telling)
     lies = tuple(lie_of(attribute, each_has) for attribute in counted.attributes)
     padding = 0
     if size_epsilon:
         told = float(each_has * telling)
         needed = (told - math.log(loss.delta)) / float(size_epsilon) * (1 + 1e-9)
-        _refuse_too_many(needed, loss)  # before it is paid; its scale can then be drawn
+        _refuse_made_up(needed, loss)  # before it is paid; the scales can then be drawn
         padding = math.ceil(needed) + 1
-    return ResponsePlan(counted, loss, lies, size_epsilon, padding, rows)
+    return ResponsePlan(counted, loss, lies, size_epsilon, padding, rows, limit_epsilon)
 
 
 def read_responses(plan: ResponsePlan, state: State, source: Source) -> PerturbedTable:
     """The only place where exact rows are: each is told with its coins before anything is made of it."""
     counted = plan.counted
+    number = all_rows(plan.rows, state)
+    if too_many(plan, number, source):
+        return _untold(plan)
     (axes,) = counted.plans
     cells, counts = MarginalCounter(counted, state).counted(axes)
     order = np.argsort(cells)  # whatever order an engine has its groups in
     rows: IntArray = np.repeat(cells[order], counts[order])
-    outside = 0 if plan.rows is None else all_rows(plan.rows, state) - rows.size
-    return told_rows(plan, rows, outside, source)
+    return told_rows(plan, rows, 0 if plan.size_epsilon else number - rows.size, source)
+
+
+def too_many(plan: ResponsePlan, number: int, source: Source) -> bool:
+    """Whether so many rows are more than are told: with noise, but where their number is public."""
+    if not plan.limit_epsilon:
+        return number > plan.most
+    return int(Laplace(1 / plan.limit_epsilon).release([number], source)[0]) > plan.most
+
+
+def _untold(plan: ResponsePlan) -> PerturbedTable:
+    """What leaves where there are too many rows: that there are."""
+    nothing: IntArray = np.zeros(0, dtype=np.int64)
+    attributes = plan.counted.attributes
+    return PerturbedTable(
+        plan.counted.table, attributes, plan.lies, (nothing,) * len(attributes), 0, 0.0, plan.loss, limit=plan.most
+    )
 
 
 def told_rows(plan: ResponsePlan, rows: IntArray, outside: int, source: Source) -> PerturbedTable:
@@ -194,7 +226,7 @@ def _refuse_units(table: TablePolicy) -> None:
         )
 
 
-def _refuse_too_many(made_up: float, loss: Loss) -> None:
+def _refuse_made_up(made_up: float, loss: Loss) -> None:
     if made_up > MOST_MADE_UP:
         raise QueryRefused(
             f"ε = {decimal_text(loss.epsilon)} would need about {made_up:,.0f} rows that nobody is behind, to hide how "
@@ -203,17 +235,24 @@ def _refuse_too_many(made_up: float, loss: Loss) -> None:
         )
 
 
-def _public_rows(typed: Policy, engine: Engine, table: TablePolicy) -> Plan | None:
+def _refuse_many(table: TablePolicy, *, columns: int) -> None:
+    """Refuse what the policy says to be too large, before anything is paid."""
+    if (table.rows or 0) * columns > MOST_TOLD:
+        raise too_large(table.name, MOST_TOLD // columns, columns=columns)
+
+
+def _public_rows(table: TablePolicy, typed: Policy) -> bool:
+    """Whether the number of rows is public."""
     if table.public_totals is None:
-        return None
+        return False
     if typed.adjacency is not Adjacency.REPLACE:
         raise QueryRefused(
             "public_totals need replacement: with one more person, or one less, they would not be the same",
             hint='set adjacency = "replace" in [dataset], or take public_totals out',
         )
-    return plan_all_rows(typed, engine, table.name)
+    return True
 
 
 def _digest(plan: ResponsePlan) -> str:
     (counted,) = plan.counted.plans.values()
-    return digest(counted.key, repr(plan.counted.attributes), str(plan.rows is not None))
+    return digest(counted.key, repr(plan.counted.attributes), str(not plan.size_epsilon), str(plan.most))
