@@ -159,6 +159,15 @@ def test_what_could_mean_more_than_it_shows_is_not_kept(parameters):
     assert plan_key("SELECT ?", parameters, session=ANA, policy=clinic().policy) is None
 
 
+def test_values_are_known_by_the_names_they_were_given(tmp_path):
+    """The same two numbers in the same order, each under the other's name."""
+    curator = clinic().curator(tmp_path)
+    text = "DP-SELECT 1 COUNT(*) FROM visits WHERE age > :low AND age < :high"
+    plans = [curator.prepare(text, named, session=ANA) for named in ({"low": 20, "high": 60}, {"high": 20, "low": 60})]
+    assert plans[0].hash != plans[1].hash
+    curator.close()
+
+
 def test_a_generator_of_parameters_is_read_once_and_answered(tmp_path):
     curator = clinic().curator(tmp_path)
     text = "DP-SELECT 1 COUNT(*) FROM visits WHERE age > ?"

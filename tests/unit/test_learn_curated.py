@@ -189,6 +189,15 @@ def test_the_same_fit_again_is_the_same_model_and_free(opened):
     assert (fresh.weights_[0] != first.weights_[0]).any()
 
 
+def test_no_fit_is_given_again_where_the_policy_has_nothing_reused(tmp_path):
+    path = made(tmp_path, budget="reuse = false")
+    with tacit.open(path, analyst="ana") as database:
+        before = database.budget.left.epsilon
+        models = [database.fit(AdditiveClassifier(rounds=2), "visits", target="ill") for _ in range(2)]
+        assert database.budget.left.epsilon == before - 2
+    assert (models[0].weights_[0] != models[1].weights_[0]).any()
+
+
 def test_it_learns_and_can_be_kept(tmp_path):
     with tacit.open(made(tmp_path, crowd(2_000)), analyst="ana") as database:
         model = database.fit(AdditiveClassifier(epsilon=8, rounds=8), "visits", target="ill")

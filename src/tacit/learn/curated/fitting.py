@@ -174,7 +174,7 @@ class TableLearner:
 
     def _paid(self, job: TableJob[T], request: FitRequest, who: AnalystPolicy) -> str:
         payment: Payment[T] = Payment(
-            charge=self._charge(job, who, fresh=request.fresh),
+            charge=self._charge(job, who, fresh=request.fresh or not self.policy.budget.reuse),
             caps=caps(self.policy, who),
             what="the model",
             read=job.read,
