@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from tacit.errors import (
     AccessDenied,
+    AnswerWithheld,
     BudgetExceeded,
     EngineError,
     InvalidParameter,
@@ -96,6 +97,7 @@ __all__ = [
     "Adjacency",
     "AlphaAnonymity",
     "AnalystPolicy",
+    "AnswerWithheld",
     "BatchRelease",
     "BetaLikeness",
     "Bounds",

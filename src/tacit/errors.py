@@ -8,6 +8,7 @@
     │   ├── UnboundedColumn          3    22003    a sum without bounds has no finite sensitivity
     │   └── RequestConflict          3    42710    the request id stands for another question, or has no answer
     ├── BudgetExceeded               4    53400    the ledger will not cover the price
+    ├── AnswerWithheld              12    22P06    a noisy test did not let the answer leave; it stays charged
     ├── PolicyError                  5    F0000    what the curator declared is incomplete or contradictory
     ├── EngineError                  6    XX000    the database failed; what it said goes to the curator's log only
     ├── LedgerError                  7    58030    the ledger cannot be written, read or trusted
@@ -96,6 +97,13 @@ class BudgetExceeded(TacitError):
 
     exit_code = 4
     sqlstate = "53400"
+
+
+class AnswerWithheld(TacitError):
+    """A noisy test before the answer failed: nothing else leaves, and the charge stays. See `units` in the policy."""
+
+    exit_code = 12
+    sqlstate = "22P06"
 
 
 class PolicyError(TacitError):

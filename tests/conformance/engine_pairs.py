@@ -20,7 +20,7 @@ from tacit.errors import TacitError
 from tacit.policy import Policy
 from tacit.sql import AtEpsilon, Plan, bind, parse, plan
 from tacit.sql.emitting.dialects import emit
-from tacit.sql.planning.plan import Statement
+from tacit.sql.planning.statement import Statement
 
 Rng = random.Random
 Cells = list[tuple[object, ...]]

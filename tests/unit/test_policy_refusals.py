@@ -36,11 +36,14 @@ city = {}
 public = true
 """
 
+_ONE = 'unit = "patient_id"'
+_CAPS = f"{_ONE}\nmax_groups = 10\nmax_rows = 20\n"
+_TWO = 'units = ["a", "b"]\nmax_rows = 2\nmax_partners = 3'
 # what to replace, by what, the line named, what the message says, what the hint says
 REFUSED = [
     # names of keys
     ("epsilon = 10", "epsilonn = 10", 5, "[budget] epsilonn: is not a key tacit knows", 'did you mean "epsilon"?'),
-    ("unit =", "units =", 13, "[tables.visits] units: is not a key tacit knows", 'did you mean "unit"?'),
+    ("unit =", "unitt =", 13, "[tables.visits] unitt: is not a key tacit knows", 'did you mean "unit"?'),
     ("lower = 0,", "min = 0,", 17, "[tables.visits.columns] amount: min is not a key", 'did you mean "lower"?'),
     ("city = {}", "city = { private = true }", 24, "city: private is not a key", 'did you mean "hidden"?'),
     ("city = {}", "city = { zzz = 1 }", 24, "city: zzz is not a key", "the keys here are type, lower"),
@@ -177,6 +180,29 @@ REFUSED = [
         "city: unit_total needs the column's own",
         "",
     ),
+    # two owners
+    ("unit =", "units =", 13, "[tables.visits] units: must be a list of two columns: it is text", "two columns"),
+    (_ONE, 'units = ["a"]', 13, "[tables.visits] units: must be two columns: there are 1", "two columns"),
+    (_ONE, 'units = ["a", "b", "c"]', 13, "[tables.visits] units: must be two columns: there are 3", ""),
+    (_ONE, 'units = ["a", "A"]', 13, "[tables.visits] units: must be two columns: it is one, twice", "one owner"),
+    (_ONE, 'units = ["a", 3]', 13, "[tables.visits] units: ", ""),
+    (_ONE, 'units = ["a -> t.b", "c"]', 13, "[tables.visits] units: cannot be links", ""),
+    (_CAPS, 'units = ["a", "b"]\n', 12, "[tables.visits] max_rows: is missing: how many rows of two", "add max_rows"),
+    (_CAPS, 'units = ["a", "b"]\nmax_rows = 2\n', 12, "[tables.visits] max_partners: is missing", "add max_partners"),
+    (_ONE, f"{_ONE}\nmax_partners = 2", 14, "[tables.visits] max_partners: cannot be: only rows with two owners", ""),
+    (_ONE, f"{_ONE}\nmax_hubs = 2", 14, "[tables.visits] max_hubs: cannot be: only rows with two owners", ""),
+    *(
+        (_CAPS, f"{_TWO}\n{key}\n", 16, f"[tables.visits] {key.split()[0]}: cannot be: each row has two owners", "")
+        for key in (
+            _ONE,
+            'null_unit = "one"',
+            "max_groups = 1",
+            "max_distinct = 1",
+            'bounding = "sample"',
+            'public_totals = "*"',
+        )
+    ),
+    ("public = true", 'public = true\nunits = ["a", "b"]', 27, "[tables.cities] units: cannot be: the table is", ""),
     # units and public tables
     ("public = true", 'public = true\nunit = "name"', 27, "[tables.cities] unit: cannot be: the table is public", ""),
     (

@@ -84,12 +84,14 @@ def catalogue(policy: Policy, schema: Schema) -> Catalogue:
 def _table(table: TablePolicy, policy: Policy) -> CatalogueTable:
     unit = table.privacy_unit(policy.adjacency)
     caps = ""
-    if table.unit_column is not None:
+    if table.units:
+        caps = f"at most {table.max_rows} rows of two people, and about {table.max_partners} partners of each"
+    elif table.unit_column is not None:
         known = (("max_groups", "groups of a unit"), ("max_rows", "rows of a unit in a group"))
         said = [f"at most {cap} {what}" for key, what in known if (cap := getattr(table, key)) is not None]
         caps = ", ".join(said)
     columns = tuple(_column(column, public=table.public) for column in table.visible if not table.is_unit(column.name))
-    if table.unit_column is not None:
+    if not table.units and table.unit_column is not None:
         columns = (CatalogueColumn(table.unit_column, "unit", "only in COUNT(DISTINCT …)"), *columns)
     return CatalogueTable(table.name, "" if unit is None else str(unit), caps, columns, table.description or "")
 

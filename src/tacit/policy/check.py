@@ -15,6 +15,7 @@ from tacit.policy.second_owner import SecondOwner, second_owners
 from tacit.policy.tables.column import ColumnPolicy
 from tacit.policy.tables.domain import TableDomain
 from tacit.policy.tables.table import TablePolicy, UnitForm
+from tacit.policy.tables.two_owners import IDENTIFIERS
 
 _LISTED = 8  # names in one note
 
@@ -93,6 +94,9 @@ def _table(policy: Policy, table: TablePolicy, schema: Schema) -> Iterator[Findi
         yield from _domain((*path, "columns", column.name, "domain"), column, schema, columns=columns)
         if not table.public and not policy.budget.delta and not table.is_unit(column.name):
             yield from _no_delta((*path, "columns", column.name), column, columns)
+    if table.units and not policy.budget.delta:
+        why = "cannot be asked about: rows with two owners need a delta, and the budget has none"
+        yield Finding(Severity.WARNING, (*path, "units"), why, "add delta = 1e-6 to [budget]")
 
 
 def _twins(path: KeyPath, columns: Mapping[str, str]) -> Iterator[Finding]:
@@ -105,6 +109,9 @@ def _twins(path: KeyPath, columns: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def _unit(path: KeyPath, table: TablePolicy, schema: Schema, *, columns: Mapping[str, str]) -> Iterator[Finding]:
+    if table.units:
+        yield from two_owned(path, table, columns)
+        return
     if table.unit_column is None:
         return
     name = spelling(columns, table.unit_column)
@@ -126,6 +133,22 @@ def _unit(path: KeyPath, table: TablePolicy, schema: Schema, *, columns: Mapping
             yield Finding(
                 Severity.WARNING, (*path, cap), f"is missing: {what} will be refused", "declare it, or: tacit calibrate"
             )
+
+
+def two_owned(path: KeyPath, table: TablePolicy, columns: Mapping[str, str]) -> Iterator[Finding]:
+    """Both owners are there, in columns of one kind: the identifiers of people, which are compared with each other."""
+    names = [spelling(columns, unit) for unit in table.units]
+    for unit, name in zip(table.units, names, strict=True):
+        if name is None:
+            yield Finding(Severity.ERROR, (*path, "units"), f"the source has no column {unit!r}", meant(unit, columns))
+    kinds = [ColumnType.from_sql(columns[name]) for name in names if name is not None]
+    if len(kinds) == 2 and (kinds[0] is not kinds[1] or kinds[0] not in IDENTIFIERS):
+        types = " and ".join(columns[name] for name in names if name is not None)
+        why = f"cannot be held against each other: they are {types}, and must be both text or both whole numbers"
+        yield Finding(Severity.ERROR, (*path, "units"), why, "put a view before the table that converts them")
+    if table.unit_form is not UnitForm.EXACT and kinds and kinds[0] is not ColumnType.TEXT:
+        why = f"{str(table.unit_form)!r} does nothing: the units are not text"
+        yield Finding(Severity.WARNING, (*path, "unit_form"), why)
 
 
 def _link(path: KeyPath, table: TablePolicy, own: str, schema: Schema) -> Iterator[Finding]:

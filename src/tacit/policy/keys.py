@@ -139,6 +139,12 @@ TABLE = (
         "needed unless public",
         'the column whose owner is hidden, "row" if each row is a person, or a link: "patient_id -> patients.id"',
     ),
+    PolicyKey(
+        "units",
+        "list of two columns",
+        "none",
+        'in place of `unit`: each row has two owners, as in ["rider", "driver"], and both are hidden. Needs a delta',
+    ),
     PolicyKey("public", "true or false", "false", "nobody in the table is hidden; it then has no unit"),
     PolicyKey("null_unit", "text", '"drop"', 'rows whose unit is NULL are dropped, or are "one" unit together'),
     PolicyKey("unit_form", "text", '"exact"', 'when two identifiers are one: "exact", "trim", "lower" or "trim-lower"'),
@@ -147,9 +153,22 @@ TABLE = (
         "max_rows",
         "whole number",
         "unknown",
-        "rows of a unit counted in one group; without it COUNT(*) and SUM are refused",
+        "rows of a unit counted in one group; without it COUNT(*) and SUM are refused. "
+        "With `units`: rows of two people together, over all groups",
     ),
     PolicyKey("max_distinct", "whole number", "unknown", "values of a unit counted by COUNT(DISTINCT x)"),
+    PolicyKey(
+        "max_partners",
+        "whole number",
+        "needed with units",
+        "people with whom nearly everybody has rows, at most; of more than about so many, the others do not count",
+    ),
+    PolicyKey(
+        "max_hubs",
+        "whole number",
+        "0",
+        "with `units`: how many people may have more partners than that, before answers are withheld",
+    ),
     PolicyKey(
         "bounding", "text", '"auto"', '"sample" drops what is over the caps, "weigh" scales it down, "auto" errs least'
     ),

@@ -137,6 +137,7 @@ def contradictions(policy: Policy) -> Iterator[Fault]:
         _domains,
         _memberships,
         _links,
+        _two_owners,
     )
     for check in checks:
         yield from check(policy)
@@ -208,6 +209,14 @@ def _memberships(policy: Policy) -> Iterator[Fault]:
                 path: KeyPath = ("analysts", analyst.name, "groups", index)
                 hint = meant(name, names) or f"add [groups.{name}] with epsilon"
                 yield Fault(f"{name!r} is no group here", path=path, hint=hint, rooted=True)
+
+
+def _two_owners(policy: Policy) -> Iterator[Fault]:
+    """Rows with two owners are hidden by adding or removing a person: replacing one is not bounded."""
+    both = next((table.name for table in policy.tables if table.units), None)
+    if both is not None and policy.adjacency is Adjacency.REPLACE:
+        why = f'cannot be "replace": the rows of {both} have two owners, and only adding or removing one is bounded'
+        yield Fault(why, path=("dataset", "adjacency"), hint='write adjacency = "add/remove"', rooted=True)
 
 
 def _links(policy: Policy) -> Iterator[Fault]:

@@ -79,9 +79,10 @@ def _table(table: TablePolicy, schema: Schema) -> TablePolicy:
         columns = [_column(column, source) for column in table.columns]
     except Fault as fault:
         raise fault.under("tables", table.name, "columns") from None
-    if table.unit_column is not None and spelling(source, table.unit_column) is None:
-        why = f"the source has no column {table.unit_column!r}"
-        raise Fault(why, path=("tables", table.name, "unit"), rooted=True)
+    for column in table.identifying:
+        if spelling(source, column) is None:
+            key = "units" if table.units else "unit"
+            raise Fault(f"the source has no column {column!r}", path=("tables", table.name, key), rooted=True)
     if table.public:
         named = {fold(column.name) for column in columns}
         others = [other for other in source if fold(other) not in named and is_column_name(other)]

@@ -55,7 +55,7 @@ class SecondOwner:
 
 def second_owners(policy: Policy, schema: Schema) -> Iterator[SecondOwner]:
     """Every column that could hold the identifier of a unit, those whose names say so first in each table."""
-    units = [table for table in policy.tables if table.unit_column is not None and not table.public]
+    units = [(table, column) for table in policy.tables if not table.public for column in table.identifying]
     for table in policy.tables:
         name = spelling(schema, table.name)
         if table.public or name is None:
@@ -65,18 +65,18 @@ def second_owners(policy: Policy, schema: Schema) -> Iterator[SecondOwner]:
 
 
 def _of_column(
-    policy: Policy, table: TablePolicy, column: str, units: list[TablePolicy], schema: Schema
+    policy: Policy, table: TablePolicy, column: str, units: list[tuple[TablePolicy, str]], schema: Schema
 ) -> Iterator[SecondOwner]:
     """At most one unit whose key it may be: a namesake, else the table's own unit, else any."""
     if table.is_unit(column) or _is_known(policy, table, column):
         return
     kind = _kind(schema, table, column)
-    fitting = [other for other in units if kind is not None and _kind(schema, other, other.unit_column or "") is kind]
-    named = next((other for other in fitting if _names(column, other, own=other is table)), None)
-    chosen = named or next((other for other in fitting if other is table), next(iter(fitting), None))
+    fitting = [(other, unit) for other, unit in units if kind is not None and _kind(schema, other, unit) is kind]
+    named = next(((other, unit) for other, unit in fitting if _names(column, other, unit, own=other is table)), None)
+    chosen = named or next((each for each in fitting if each[0] is table), next(iter(fitting), None))
     if chosen is not None:
         likely = kind is ColumnType.TEXT or _is_a_key(column, table)
-        yield SecondOwner(table.name, column, chosen.name, chosen.unit_column or "", named is not None, likely)
+        yield SecondOwner(table.name, column, chosen[0].name, chosen[1], named is not None, likely)
 
 
 def _is_known(policy: Policy, table: TablePolicy, column: str) -> bool:
@@ -102,9 +102,9 @@ def _is_a_key(column: str, table: TablePolicy) -> bool:
     return bare != name and bool(bare) and own not in {bare, f"{bare}s", f"{bare}es"}
 
 
-def _names(column: str, other: TablePolicy, *, own: bool) -> bool:
+def _names(column: str, other: TablePolicy, unit: str, *, own: bool) -> bool:
     """Whether a column goes by a unit's name: `person_id` of people, `followed` by `follower`, `driver` by `rider`."""
-    name, unit = fold(column), fold(other.unit_column or "")
+    name, unit = fold(column), fold(unit)
     bare, stem = _SUFFIX.sub("", name), _SUFFIX.sub("", unit)
     if own:
         return (len(stem) >= _STEM and bare[:_STEM] == stem[:_STEM]) or _other_end(name, unit)

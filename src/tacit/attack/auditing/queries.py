@@ -86,6 +86,11 @@ def audit_query(
         replayed = audit(draw, draws=draws, claimed=claimed, delta=delta, false_alarm=half)
     if not times and planned is not None:
         return QueryAudit(planned.loss, str(planned.unit), movements, replayed, None)
+    if planned is not None and planned.test is not None:
+        raise QueryRefused(
+            "an audit at the door is refused for rows with two owners: some of its answers would be withheld",
+            hint="audit a question for counts or sums, without asking at the door",
+        )
     replaces = policy.adjacency is Adjacency.REPLACE
     rows = plain_neighbours(world, replaces=replaces, source=source) if neighbours is None else neighbours.rows
     with (
@@ -114,7 +119,7 @@ def _planned(query: Query, world: MadeUp, policy: Policy) -> Plan | None:
         return None
     if bound.sets is not None or not isinstance(query.price, AtEpsilon):
         return None
-    private = any(not key.is_public for key in bound.keys)
+    private = bound.relation.pairs is not None or any(not key.is_public for key in bound.keys)
     delta = query.delta if query.delta is not None else (_default_delta(policy) if private else 0)
     return plan(bound, declared, price=Loss(query.price.epsilon, delta))
 

@@ -160,7 +160,7 @@ def _leaves(plan: Plan, values: tuple[object, ...], world: MadeUp) -> bool:
 def plain_neighbours(world: MadeUp, *, replaces: bool, source: Source = SYSTEM) -> tuple[Rows, Rows]:
     """Two databases that differ in one unit with many rows; in one row, where each is a unit."""
     private = [table for table in world.policy.tables if not table.public]
-    single = all(table.unit_column is None for table in private)
+    single = not any(table.identifying for table in private)
     shared = _merged([world.rows_of(unit, rows=LEAST_ROWS, source=source) for unit in range(1, UNITS + 1)])
     units = [world.rows_of(0, rows=1 if single else MOST_ROWS, source=source) for _ in range(2)]
     kept = [_one_table(unit, private[0].name) if single else unit for unit in units]

@@ -91,6 +91,8 @@ class MadeUp:
         if link is not None and fold(name) == fold(link.column):
             own = keys[fold(link.table), fold(link.key)]
             return own[uniform_integer(len(own), source=source)]
+        if table.units and fold(name) == fold(table.units[which[1] % 2]):  # the other owner: never who is taken out
+            return _identifier(1 + uniform_integer(UNITS, source=source), kind)
         if table.is_unit(name):
             return _identifier(which[0], kind)
         if fold(name) in linked_keys(self.policy, table):

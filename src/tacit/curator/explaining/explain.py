@@ -75,6 +75,7 @@ class Explanation:
     shapes: tuple[ColumnShape, ...] = ()  # what each output will hold, or each column of what is computed
     computed: tuple[str, ...] = ()  # the columns of what is computed from answers, where anything is
     selection: str | None = None
+    test: str | None = None  # of rows with two owners: what must hold before anything is measured
     covers: str = NOISE
     sets: tuple[Priced, ...] = ()  # of ROLLUP, CUBE and GROUPING SETS
     questions: tuple[Priced, ...] = ()  # of a batch
@@ -107,6 +108,7 @@ class Explanation:
             "confidence": float(self.confidence),
             "covers": self.covers,
             "selection": self.selection,
+            **({} if self.test is None else {"test": self.test}),
             "bounding": self.bounding,
             **said,
         }
@@ -129,6 +131,7 @@ class Explanation:
         lines.append(f"             {covering(self.covers, self.confidence)}")
         lines += [f"set          {each}" for each in self.sets]
         lines += [f"keys         {self.selection}"] if self.selection else []
+        lines += [f"test         {self.test}"] if self.test else []
         lines += [f"answers      {text}" for text in self.strategies]
         lines += [f"hides        {self.unit}", f"counts       {self.bounding}"]
         lines += [f"measures     {text}" for text in self.measurements]
@@ -184,6 +187,7 @@ def explain(plan: Plan, dialect: str) -> Explanation:
         unit=str(plan.unit),
         measurements=tuple(describe(m) for m in plan.measurements),
         selection=selection_text(plan),
+        test=test_text(plan),
         bounding=bounding_text(plan),
         notes=tuple(notes),
         sql=tuple(statement.sql(dialect) for statement in plan.runs),
@@ -214,6 +218,18 @@ def selection_text(plan: Plan) -> str | None:
     return f"private: a key is shown when its noisy number of units reaches {threshold:,.6g} ({chance})"
 
 
+def test_text(plan: Plan) -> str | None:
+    """The sentence that says what must hold before anything is measured, and what it costs."""
+    test = plan.test
+    if test is None:
+        return None
+    cost = f"ε = {decimal_text(test.epsilon)}, δ = {decimal_text(test.delta)}"
+    return (
+        f"few partners: noisy f ≤ {test.most:,} (Laplace of scale {float(test.noise.scale):,.6g}, {cost}), "
+        f"else the answer is withheld, and charged; then one person moves at most {test.rows:,} rows"
+    )
+
+
 def _threshold_notes(plan: Plan) -> list[str]:
     """What must be said where the number that keys are shown for is itself an answer."""
     read = {ref for out in plan.outputs if out.value is not None for ref in post.refs(out.value)}
@@ -227,6 +243,9 @@ def bounding_text(plan: Plan) -> str:
     """The sentence that says how much of one unit counts."""
     if plan.unit.is_row:
         return "each row once"
+    if plan.test is not None:
+        kept = f"at most {plan.caps.max_rows} rows of two people over all groups, of the first {plan.test.partners:,}"
+        return f"{kept} partners of both (sampled by keyed hash)"
     if plan.caps.spread is Spread.WEIGH_ROWS:
         return f"at most {plan.caps.max_rows} rows of a unit over all groups ({plan.caps.spread.value})"
     rows = f"at most {plan.caps.max_rows} rows of a unit in a group"

@@ -15,6 +15,7 @@ from tacit.errors import InvalidParameter, QueryRefused
 from tacit.policy import Policy, Schema
 from tacit.sql import BoundQuery, BoundStatement, DefaultPrice, Parameters, Planner, bind_statement, parse
 from tacit.sql.parsing.planning_budget import MOST_IN_BATCH, PlanningBudget
+from tacit.sql.planning.stability import refuse_unbounded
 from tacit.sql.planning.work import check_work
 from tacit.sql.workloads.sets import SetQuestions, set_questions
 from tacit.sql.workloads.workload import fitting, joined
@@ -86,6 +87,8 @@ class SharedPlanner:
 
     def __init__(self, statements: Sequence[BoundStatement], policy: Policy, *, session: Session) -> None:
         self.bounds = [bound for statement in statements for bound in statement.questions]
+        for bound in self.bounds:
+            refuse_unbounded(bound, shared="a price that it shares with other questions")
         self._policy, self._statements = policy, statements
         self._planners = [Planner(bound, policy) for bound in self.bounds]
         private = any(not key.is_public for bound in self.bounds for key in bound.keys)
@@ -122,6 +125,7 @@ class SetsPlanner:
     """
 
     def __init__(self, bound: BoundQuery, policy: Policy) -> None:
+        refuse_unbounded(bound)
         self._policy = policy
         self._sets = questions = set_questions(bound)
         self._fits = Fits(

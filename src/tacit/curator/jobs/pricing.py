@@ -38,9 +38,14 @@ def price(bounds: Sequence[BoundQuery], policy: Policy, session: Session) -> Los
         )
     check_limit(epsilon, policy)
     delta = bounds[0].query.delta
-    if delta is None and any(not key.is_public for bound in bounds for key in bound.keys):
+    if delta is None and any(needs_delta(bound) for bound in bounds):
         delta = session.delta or budget.default_delta
     return Loss(epsilon, delta or 0)
+
+
+def needs_delta(bound: BoundQuery) -> bool:
+    """Whether a question cannot be answered without one: its keys are private, or its rows have two owners."""
+    return bound.relation.pairs is not None or any(not key.is_public for key in bound.keys)
 
 
 def row_price(query: Query, policy: Policy, session: Session, *, what: str) -> Fraction:

@@ -22,6 +22,8 @@ from tacit.policy import TableDomain
 from tacit.sql import Additive, Histogram, Measurement, Mode, Plan, Quantile
 from tacit.sql.expressions.keys import Key
 from tacit.sql.expressions.measures import Measure
+from tacit.sql.planning.stability import StabilityTest
+from tacit.sql.relations.joining.two_owners import DISTANCE
 
 PublicTables = Mapping[TableDomain | tuple[TableDomain, ...], tuple[object, ...]]  # of several: in one row
 
@@ -30,7 +32,12 @@ def measure(plan: Plan, exact: Sequence[Exact], *, public: PublicTables, source:
     """Add noise to every measurement, and keep the private keys that pass their threshold.
 
     `exact` holds one result for each of `plan.runs`; `public` the values of domains that are columns of public tables.
+    Where rows have two owners, the test comes first: unless it passes, no noise is drawn for anything else, and all
+    that leaves is that it failed (AnswerWithheld). Whoever measures a plan measures it here, and so no test is skipped.
     """
+    if plan.test is not None:
+        *exact, distance = exact
+        check_stability(plan.test, distance, source=source)
     groups = _groups(plan, exact, public)
     numbers: dict[int, IntArray | WideArray] = {}
     for index, measurement in enumerate(plan.measurements):
@@ -55,6 +62,13 @@ def measure(plan: Plan, exact: Sequence[Exact], *, public: PublicTables, source:
         cut = measure_cut(plan, excess, (cells, sums), indexes=indexes, groups=len(keys), source=source)
         columns[excess.measurement] = replace(columns[excess.measurement], cut=cut)
     return Noisy(_decoded(plan, keys), tuple(columns), plan.selection is not None)
+
+
+def check_stability(test: StabilityTest, distance: Exact, *, source: Source) -> None:
+    """Raise AnswerWithheld unless the noisy distance is small enough: see `tacit.sql.planning.stability`."""
+    (noisy,) = test.noise.release(distance.integers(DISTANCE), source).tolist()
+    if noisy > test.most:
+        raise test.refusal()
 
 
 def _with_values(asked: Measure, public: PublicTables) -> Measure:

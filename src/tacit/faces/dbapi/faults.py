@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from tacit.errors import (
     AccessDenied,
+    AnswerWithheld,
     BudgetExceeded,
     InvalidParameter,
     PolicyError,
@@ -64,6 +65,7 @@ _KINDS: tuple[tuple[type[TacitError], type[DatabaseError]], ...] = (  # the firs
     (QueryRefused, ProgrammingError),
     (InvalidParameter, DataError),
     (BudgetExceeded, OperationalError),
+    (AnswerWithheld, OperationalError),
     (PolicyError, OperationalError),
     (AccessDenied, OperationalError),
     (TacitError, OperationalError),

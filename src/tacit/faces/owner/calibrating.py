@@ -26,6 +26,7 @@ from tacit.faces.owner.grids import bound_edges, cap_edges, rounded_outward, typ
 from tacit.policy import ColumnPolicy, ColumnType, Policy, Schema, TablePolicy, fold, load_policy, resolve_types
 from tacit.policy.amend import Change, amend_policy
 from tacit.policy.tables.cut import CutShares
+from tacit.policy.tables.two_owners import two_owners_refused
 
 COVERAGE = Fraction(95, 100)
 _FINEST_COVERAGE = 1_000
@@ -127,7 +128,7 @@ def _targets(policy: Policy, wish: CalibrationRequest) -> Iterable[Target]:
             yield from _named(name, policy, grids)
         return
     for table in policy.tables:
-        if not table.public:
+        if not table.public and not table.units:  # of two owners, everything is declared or refused
             yield from _missing(table, grids, domains=wish.delta is not None)
 
 
@@ -150,6 +151,8 @@ def _named(name: str, policy: Policy, grids: Mapping[str, tuple[Edge, ...]]) -> 
     if not dot:
         raise InvalidParameter(f"{name[:60]!r} names no quantity", hint="write visits.max_rows or visits.amount")
     table = policy.table(table_name)
+    if table.units:
+        raise two_owners_refused(table.name, table.units, what="calibrating")
     if rest == Quantity.CUT.value and table.unit_column is None and not table.public:
         raise PolicyError(f'{table.name} has unit = "row": nothing is cut from a row')
     if table.public:

@@ -24,7 +24,7 @@ from tacit.policy.write import header, toml_value
 
 OWNER = "curator"
 _Path = tuple[str, ...]
-_HIDES = {"unit", "unit_form", "null_unit", "adjacency", "public"}  # keys that say who is hidden
+_HIDES = {"unit", "units", "unit_form", "null_unit", "adjacency", "public"}  # keys that say who is hidden
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,8 @@ def _finding(asked: LeftOut, engine: Engine) -> Finding | None:
     if asked.column is None:
         others = "" if empty == total - kept else f", {empty:,} of them NULL"
         why = f"{share} belong to nobody{others}: no question counts them"
-        return Finding(
-            Severity.WARNING, ("tables", asked.table, "unit"), why, 'null_unit = "one" counts NULL as one unit'
-        )
+        hint = 'null_unit = "one" counts NULL as one unit' if asked.key == "unit" else "see where one of them is NULL"
+        return Finding(Severity.WARNING, ("tables", asked.table, asked.key), why, hint)
     path = ("tables", asked.table, "columns", asked.column, "domain")
     others = f"NULL in {empty:,}" if empty else "never NULL"
     why = f"{share} have none of the public values ({others}): no question that is grouped by it counts them"

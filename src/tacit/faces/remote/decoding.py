@@ -74,6 +74,7 @@ def explanation_of(told: Told) -> Explanation:
         exact=() if questions else tuple(told["exact"]),
         shapes=_shapes(told["shapes"]),
         selection=told.get("selection"),
+        test=told.get("test"),
         covers=told["covers"],
         sets=tuple(map(_priced, told.get("sets", ()))),
         questions=questions,

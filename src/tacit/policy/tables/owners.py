@@ -58,14 +58,14 @@ def identifiers(tables: Tables, table: TablePolicy) -> frozenset[str]:
     """The columns, folded, that tell one owner from another: a table's unit, and the keys that others link to."""
     links = [other.link for other in tables if other.link is not None]
     keys = {fold(link.key) for link in links if fold(link.table) == fold(table.name)}
-    return frozenset(keys | ({fold(table.unit_column)} if table.unit_column is not None else set()))
+    return frozenset(keys | set(map(fold, table.identifying)))
 
 
 def named_in(tables: Tables, table: TablePolicy | None) -> dict[str, str]:
     """Every column of a table that a policy names, by its folded name: its own, and those that others find in it."""
     if table is None:
         return {}
-    names = [table.unit_column or "", *(column.name for column in table.columns)]
+    names = [*table.identifying, *(column.name for column in table.columns)]
     for other in tables:
         links = [other.link] if other.link is not None else []
         names += [link.key for link in links if fold(link.table) == fold(table.name)]
@@ -116,6 +116,8 @@ def _broken(tables: Tables, table: TablePolicy) -> tuple[str, str] | None:
             return f"links to {table.link.table!r}, which is no table here", meant(table.link.table, private)
         if target.public:
             return f"links to {target.name!r}, which is public: nobody there owns anything", "name a private table"
+        if target.units:
+            return f"links to {target.name!r}, whose rows have two owners: none of them alone owns these", ""
         if target.unit == ROW:
             return (
                 f'links to {target.name!r}, where unit = "row": no row there can be named',

@@ -17,6 +17,7 @@ from tacit.policy.tables.column import ColumnPolicy
 from tacit.policy.tables.cut import CutShares, cut_of
 from tacit.policy.tables.domain import TableDomain
 from tacit.policy.tables.link import Link, link_of, unit_name
+from tacit.policy.tables.two_owners import check_two_owners, in_words, two_owners_refused, units_of
 
 ROW = "row"  # the unit of a table in which each row is a person
 
@@ -72,6 +73,8 @@ class TablePolicy:
     row is (`patient_id -> patients.id`). Where the unit is a column, a cap that is not given is not known: a question
     that needs it is refused until the curator declares or calibrates it. `rows` is about how many rows there are, as
     everybody may know: errors are stated for it before the data are read. It promises nothing, and bounds nothing.
+    Where each row has two owners, `units` names both in place of `unit`. Whoever asks for *the* unit of such a table is
+    refused: there is none, and whatever takes a row for one person's, or for nobody's, would be wrong.
     `rules` are conditions on columns that every synthetic row keeps; `public_totals` are numbers of rows that leave as
     they are: "*" is that of the table, a level of a hierarchy those of its places.
     Only the columns named here exist for analysts; of a public table all do, and naming one adds what is known of it.
@@ -79,6 +82,7 @@ class TablePolicy:
 
     name: str
     unit: str | None
+    units: tuple[str, ...]
     columns: tuple[ColumnPolicy, ...]
     public: bool
     null_unit: NullUnit
@@ -86,6 +90,8 @@ class TablePolicy:
     max_groups: int | None
     max_rows: int | None
     max_distinct: int | None
+    max_partners: int | None
+    max_hubs: int | None
     bounding: Bounding
     rows: int | None
     rules: tuple[str, ...]
@@ -99,6 +105,7 @@ class TablePolicy:
         name: str,
         unit: str | None = None,
         *,
+        units: Sequence[str] = (),
         columns: Iterable[ColumnPolicy] = (),
         public: bool = False,
         null_unit: NullUnit | str = NullUnit.DROP,
@@ -106,6 +113,8 @@ class TablePolicy:
         max_groups: int | None = None,
         max_rows: int | None = None,
         max_distinct: int | None = None,
+        max_partners: int | None = None,
+        max_hubs: int | None = None,
         bounding: Bounding | str = Bounding.AUTO,
         rows: int | None = None,
         rules: Sequence[str] = (),
@@ -121,6 +130,7 @@ class TablePolicy:
         )
         hold(self, path, _READERS, cut=cut, rules=rules, public_totals=public_totals)
         hold(self, path, _READERS, max_groups=max_groups, max_rows=max_rows, max_distinct=max_distinct)
+        hold(self, path, _READERS, units=units, max_partners=max_partners, max_hubs=max_hubs)
         all_different([column.name for column in self.columns], path=(name, "columns"))
         if self.public:
             self._has_no_unit()
@@ -129,7 +139,12 @@ class TablePolicy:
 
     @property
     def unit_column(self) -> str | None:
-        """The column that tells units apart; None if each row is one, or nobody is hidden."""
+        """The column that tells units apart; None if each row is one, or nobody is hidden.
+
+        Raises QueryRefused where each row has two owners: so no path takes such a table for one with a single owner.
+        """
+        if self.units:
+            raise two_owners_refused(self.name, self.units)
         if self.unit is None or self.unit == ROW:
             return None
         return self.unit if self.link is None else self.link.column
@@ -139,12 +154,19 @@ class TablePolicy:
         """The table that knows whose a row is, where it is another."""
         return None if self.unit is None else link_of(self.unit)
 
+    @property
+    def identifying(self) -> tuple[str, ...]:
+        """The columns that say whose a row is, of one owner or of two; none if each row is a unit, or nobody's."""
+        return self.units or (() if self.unit_column is None else (self.unit_column,))
+
     def is_unit(self, name: str) -> bool:
-        """Whether `name` is the unit's column, whatever its case."""
-        return self.unit_column is not None and fold(name) == fold(self.unit_column)
+        """Whether `name` is the unit's column, or one of two, whatever its case."""
+        return any(fold(name) == fold(each) for each in self.identifying)
 
     def privacy_unit(self, adjacency: Adjacency) -> PrivacyUnit | None:
         """Whose presence is hidden; None for a public table."""
+        if self.units:
+            return PrivacyUnit(in_words(self.units), adjacency)
         return None if self.public else PrivacyUnit(self.unit_column, adjacency)
 
     @property
@@ -164,14 +186,15 @@ class TablePolicy:
 
     def _has_no_unit(self) -> None:
         for key, untouched in _UNTOUCHED.items():
-            if getattr(self, key) is not untouched:
+            if getattr(self, key) != untouched:
                 raise Fault("cannot be: the table is public, nobody in it is hidden", path=(self.name, key))
         for column in self.columns:
             if column.unit_total is not None:
                 raise Fault("cannot be: the table is public", path=(self.name, "columns", column.name, "unit_total"))
 
     def _has_a_unit(self) -> None:
-        if self.unit is None:
+        check_two_owners(self, _UNTOUCHED)
+        if self.unit is None and not self.units:
             raise Fault(
                 "is missing: whose presence is to be hidden?",
                 path=(self.name, "unit"),
@@ -219,6 +242,7 @@ def _rules(value: object, path: KeyPath) -> tuple[str, ...]:
 
 _READERS = {
     "unit": optional(unit_name),
+    "units": units_of,
     "columns": _columns,
     "public": flag,
     "null_unit": one_of(NullUnit),
@@ -226,6 +250,8 @@ _READERS = {
     "max_groups": optional(count),
     "max_rows": optional(count),
     "max_distinct": optional(count),
+    "max_partners": optional(count),
+    "max_hubs": optional(count),
     "bounding": one_of(Bounding),
     "rows": optional(size),
     "rules": _rules,
@@ -234,13 +260,16 @@ _READERS = {
     "description": optional(text),
     "format": format_of,
 }
-_UNTOUCHED = {
+_UNTOUCHED: dict[str, object] = {
     "unit": None,
+    "units": (),
     "null_unit": NullUnit.DROP,
     "unit_form": UnitForm.EXACT,
     "max_groups": None,
     "max_rows": None,
     "max_distinct": None,
+    "max_partners": None,
+    "max_hubs": None,
     "bounding": Bounding.AUTO,
     "cut": None,
 }
@@ -251,7 +280,7 @@ def spellings(tables: Iterable[TablePolicy], name: str) -> dict[str, str]:
     said: list[str] = []
     for table in tables:
         if fold(table.name) == fold(name):
-            said += [table.unit_column or "", *(column.name for column in table.columns)]
+            said += [*table.identifying, *(column.name for column in table.columns)]
         domains = [column.domain for column in table.columns if isinstance(column.domain, TableDomain)]
         said += [domain.column for domain in domains if fold(domain.table) == fold(name)]
     return {fold(spelled): spelled for spelled in reversed(said)}

@@ -36,6 +36,8 @@ def caps_of(bound: BoundQuery, *, l2: bool) -> ContributionBounds:
     """The caps that hold for this question. `l2`: whether Gaussian noise, which wants L2 norms, is planned."""
     table = bound.table
     max_values = table.max_distinct or table.max_rows or 1
+    if bound.relation.pairs is not None:  # so many rows of a pair, over all groups; how many partners, the price says
+        return ContributionBounds(bound.relation.pairs.max_rows, 1, 1, Spread.NONE, sampled_rows=True)
     if table.unit_column is None:
         return ContributionBounds(max_rows=1, max_groups=1, max_values=1, spread=Spread.NONE, sampled_rows=False)
     if bound.total_rows is not None:

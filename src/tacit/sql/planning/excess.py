@@ -18,7 +18,8 @@ from tacit.sql.expressions.names.aliases import qualified
 from tacit.sql.expressions.numeric import arithmetic
 from tacit.sql.expressions.numeric.arithmetic import MOST_ROWS, Whole, Width, integer
 from tacit.sql.planning.bounding import unit_total, weight_of
-from tacit.sql.planning.plan import Excess, Measurement, Plan, Statement
+from tacit.sql.planning.plan import Excess, Measurement, Plan
+from tacit.sql.planning.statement import Statement
 from tacit.sql.planning.statements import brought_by_units, cells_of_rows, counted_of_units
 from tacit.sql.rules import Facts, MeasureFacts, Spread, UnitFacts
 from tacit.sql.rules.add_up import add_up

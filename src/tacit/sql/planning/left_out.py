@@ -9,11 +9,13 @@ from sqlglot import exp
 
 from tacit.errors import TacitError
 from tacit.policy import ColumnType, NullUnit, Policy, Schema, TablePolicy
+from tacit.policy.reading.readers import MAX_COUNT
 from tacit.sql.binding.bind import BoundQuery, bind
 from tacit.sql.emitting.dialects import emit
 from tacit.sql.expressions.names.aliases import qualified
 from tacit.sql.expressions.names.printing import table_named
 from tacit.sql.parsing.parse import parse
+from tacit.sql.relations.joining.two_owners import with_partners
 
 COUNT = "n"
 
@@ -30,6 +32,7 @@ class LeftOut:
     total: str
     kept: str
     empty: str
+    key: str = "unit"  # of the policy, where no column is named
 
 
 def left_out(policy: Policy, schema: Schema, *, dialect: str) -> Iterator[LeftOut]:
@@ -37,7 +40,9 @@ def left_out(policy: Policy, schema: Schema, *, dialect: str) -> Iterator[LeftOu
     for table in policy.tables:
         if table.public:
             continue
-        if table.unit_column is not None and table.null_unit is NullUnit.DROP:
+        if table.units:
+            yield _unpaired(table, dialect)
+        elif table.unit_column is not None and table.null_unit is NullUnit.DROP:
             yield _unowned(table, _bound(f'COUNT(*) FROM "{table.name}"', policy, schema), dialect)
         for column in table.visible:
             if table.is_unit(column.name) or not (column.domain is not None or column.type is ColumnType.BOOLEAN):
@@ -66,10 +71,24 @@ def _unowned(table: TablePolicy, bound: BoundQuery, dialect: str) -> LeftOut:
     )
 
 
+def _unpaired(table: TablePolicy, dialect: str) -> LeftOut:
+    """A row with two owners counts where both are there."""
+    rows, owners = table_named(table.name), [_column(name) for name in table.units]
+    there = exp.And(this=_present(owners[0]), expression=_present(owners[1]))
+    return LeftOut(
+        table.name,
+        None,
+        total=_count(rows, None, dialect),
+        kept=_count(rows, there, dialect),
+        empty=_count(rows, exp.Not(this=exp.Paren(this=there.copy())), dialect),
+        key="units",
+    )
+
+
 def _unlisted(table: TablePolicy, name: str, bound: BoundQuery, dialect: str) -> LeftOut:
     (key,) = bound.keys
     column = key.sql.find(exp.Column) or _column(name)
-    rows = bound.relation.sql
+    rows = with_partners(bound.relation.sql.copy(), MAX_COUNT)  # all of them, where rows have two owners
     return LeftOut(
         table.name,
         name,

@@ -7,19 +7,17 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeVar, cast
 
-from sqlglot import exp
-
 from tacit.core import ApproximateEvent, ComposedEvent, Event, LaplaceEvent, Loss, PrivacyUnit
 from tacit.core.digests import digest
 from tacit.mechanisms import Exponential
 from tacit.mechanisms.protocol import L2, AddedNoise, Noise, NoisyChoice, is_added, is_choice
 from tacit.sql.binding.bind import Ordering, Output
 from tacit.sql.binding.conditions import Condition
-from tacit.sql.emitting.dialects import emit
 from tacit.sql.expressions.keys import Key
 from tacit.sql.expressions.measures import Measure, Mode, Quantile
-from tacit.sql.expressions.names.printing import CANONICAL, text_of
 from tacit.sql.planning.picking import Where
+from tacit.sql.planning.stability import StabilityTest
+from tacit.sql.planning.statement import Statement
 from tacit.sql.rules import Spread
 
 T = TypeVar("T")
@@ -64,40 +62,6 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """One generated query. `canonical` is its text in one dialect, by which plans are compared and hashed.
-
-    `settled` is the same query with its ties settled: it runs instead where two hashes of one unit turn out equal,
-    which `ties` counts. So the result is always that of `settled`, and nearly always as fast as this one. It is written
-    by `settle`, and hardly ever needed.
-    """
-
-    tree: exp.Select
-    columns: tuple[str, ...]
-    settle: Callable[[], Statement] | None = field(default=None, repr=False, compare=False)
-    canonical: str = field(init=False)
-    _texts: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # by dialect, each once
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "canonical", text_of(self.tree))
-
-    @property
-    def settled(self) -> Statement | None:
-        """The query without ties; None where there can be none."""
-        return None if self.settle is None else self.settle()
-
-    def sql(self, dialect: str, *, pretty: bool = False) -> str:
-        """The text an engine runs."""
-        if dialect == CANONICAL and not pretty:
-            return self.canonical
-        if pretty:
-            return emit(self.tree, dialect, pretty=True)
-        if dialect not in self._texts:
-            self._texts[dialect] = emit(self.tree, dialect)
-        return self._texts[dialect]
-
-
-@dataclass(frozen=True, slots=True)
 class Selection:
     """When a private key may be shown: its noisy count of units must reach the threshold."""
 
@@ -115,6 +79,7 @@ class ContributionBounds:
     max_values: int
     spread: Spread
     sampled_rows: bool
+    partners: int | None = field(default=None, repr=False)  # of a person, where rows have two owners: `Plan.test`
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +129,7 @@ class Plan:
     size: int = NOMINAL_ROWS  # about how many rows a group has: what stated errors are stated for
     bias: tuple[Excess, ...] = ()  # WITH BIAS: for each measurement that bounds can change, by how much they do
     rows_left_out: bool = False  # whether a join meets only some of a unit's rows, which no error bar covers
+    test: StabilityTest | None = None  # what must hold before anything is measured, where rows have two owners
     _digests: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # each made once
     _derived: dict[Hashable, object] = field(default_factory=dict, init=False, repr=False, compare=False)  # by `once`
 
@@ -182,18 +148,21 @@ class Plan:
         of others, moved by no more than the measurements say: the answer is δ-approximately as private as they are.
         With x replaced by y the same holds of both sides, each with its own keys, so δ does not grow; the measurements
         move twice as far. (Bun & Steinke, TCC 2016, Definition 8.1; for pure noise, (ε, δ)-DP.)
+        Where rows have two owners, the test before the answer is a measurement too, with a δ of its own: `stability`.
         """
         steps = self.unit.adjacency.steps
         parts: list[Event] = [measurement.event(steps) for measurement in self.measurements]
         parts += [event for excess in self.bias for event in excess.events(steps)]
+        parts += [] if self.test is None else self.test.events()
         if self.selection is not None:
             parts.append(ApproximateEvent(Loss(0, self.selection.delta)))
         return ComposedEvent(tuple((part, 1) for part in parts))
 
     @property
     def runs(self) -> tuple[Statement, ...]:
-        """Every query that is run: those of the answer, then two for each measurement of its bias."""
-        return (*self.statements, *(statement for excess in self.bias for statement in (excess.cells, excess.sums)))
+        """Every query that is run: those of the answer, two for each measurement of its bias, and the test's."""
+        bias = (statement for excess in self.bias for statement in (excess.cells, excess.sums))
+        return (*self.statements, *bias, *(() if self.test is None else (self.test.statement,)))
 
     @property
     def family(self) -> str:
@@ -216,8 +185,11 @@ class Plan:
         return digest("key", self.table, self.policy_version, str(self.caps), *trees, *signatures, *self._biased())
 
     def _biased(self) -> list[str]:
-        """What tells answers with a measured bias from others, and from those that paid another price for it."""
-        return [f"{self.loss}|{e.measurement}|{e.ladder}|{e.cells.canonical}|{e.sums.canonical}" for e in self.bias]
+        """What tells answers with a measured bias, or with a test, from others, and from those of another price."""
+        tested = [] if self.test is None else [f"{self.loss}|{self.test}|{self.test.statement.canonical}"]
+        return tested + [
+            f"{self.loss}|{e.measurement}|{e.ladder}|{e.cells.canonical}|{e.sums.canonical}" for e in self.bias
+        ]
 
     @property
     def hash(self) -> str:

@@ -34,8 +34,10 @@ from tacit.sql.planning.bounding import (
 from tacit.sql.planning.errors_expected import expected, nominal
 from tacit.sql.planning.excess import SLIVER, can_be_biased, refuse_bias, with_bias
 from tacit.sql.planning.picking import Where, where_of
-from tacit.sql.planning.plan import ContributionBounds, Measurement, Plan, Selection, Statement
+from tacit.sql.planning.plan import ContributionBounds, Measurement, Plan, Selection
 from tacit.sql.planning.split import split
+from tacit.sql.planning.stability import StabilityTest, refuse_pure, refuse_unbounded, test_of
+from tacit.sql.planning.statement import Statement
 from tacit.sql.planning.statements import places_of, statements
 from tacit.sql.rules import Spread
 
@@ -59,6 +61,7 @@ class Planner:
     _bases: dict[bool, _Base] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        refuse_unbounded(self.bound)
         if self.bound.sets is not None:
             raise TypeError("grouping sets are planned one by one: see tacit.sql.workloads.sets")
         refuse_bias(self.bound)
@@ -85,13 +88,16 @@ class Planner:
                 "the group keys are private and need a delta: without one a rare key would give its owner away",
                 hint="write DP-SELECT 1 DELTA 1e-6 …, set default_delta in the policy, or declare the column's domain",
             )
+        pairs = bound.relation.pairs
+        if pairs is not None:
+            refuse_pure(pairs, price)
         inner = _add_remove(price, policy.dataset.adjacency)
         gaussian = [False]
         if not inner.is_pure and all(isinstance(measure, Additive) for measure in bound.measures):
             gaussian.append(True)
         if policy.budget.accounting is Accounting.ZCDP:  # there Gaussian noise costs far less for the same epsilon
             gaussian = gaussian[-1:]
-        plans = [_Maker(bound, policy, price, inner, self._base(each)).made() for each in gaussian]
+        plans = [_maker(bound, policy, price, inner, self._base(each)).made() for each in gaussian]
         return self._with_statements(min(plans, key=_largest_error) if len(plans) > 1 else plans[0])
 
     def _base(self, gaussian: bool) -> _Base:
@@ -219,6 +225,19 @@ def _row(value: post.Post, measures: Sequence[Measure], scales: Sequence[float],
     return [slope * scale / max(abs(base), 1e-9) for slope, scale in zip(slopes, scales, strict=True)]
 
 
+def _maker(bound: BoundQuery, policy: Policy, price: Loss, inner: Loss, base: _Base) -> _Maker:
+    """Who makes the plan. Where rows have two owners, a test has its part of the price, and one person moves pairs."""
+    if bound.relation.pairs is None:
+        return _Maker(bound, policy, price, inner, base)
+    delta = inner.delta / 2 if base.gaussian else inner.delta
+    test, left = test_of(bound.relation.pairs, inner, delta=delta)
+    moved = tuple(
+        Sensitivity(r.in_group * test.pairs, r.l1 * test.pairs, r.l2 * test.pairs) for r in base.sensitivities
+    )
+    caps = replace(base.caps, partners=test.partners)
+    return _Maker(bound, policy, price, left, replace(base, caps=caps, sensitivities=moved), test)
+
+
 @dataclass(frozen=True, slots=True)
 class _Maker:
     """Makes the plan of one noise family, without its SQL."""
@@ -228,6 +247,7 @@ class _Maker:
     price: Loss
     inner: Loss
     base: _Base
+    test: StabilityTest | None = None
 
     def made(self) -> Plan:
         bound, base = self.bound, self.base
@@ -265,10 +285,11 @@ class _Maker:
             loss=self.price,
             caps=base.caps,
             confidence=bound.query.confidence or CONFIDENCE,
-            notes=base.notes,
+            notes=base.notes if self.test is None else (*base.notes, self.test.note),
             policy_version=self.policy.version,
             size=base.size,
             rows_left_out=bound.rows_left_out,
+            test=self.test,
         )
 
     def _noises(self) -> list[Noise]:

@@ -16,7 +16,9 @@ from tacit.sql.expressions.measures import Additive, Counted, Measure, Quantile
 from tacit.sql.expressions.names.aliases import qualified
 from tacit.sql.expressions.numeric.arithmetic import integer
 from tacit.sql.planning.bounding import MOST_GROUPS, is_wide, weight_of
-from tacit.sql.planning.plan import ContributionBounds, Statement
+from tacit.sql.planning.plan import ContributionBounds
+from tacit.sql.planning.statement import Statement
+from tacit.sql.relations.joining.two_owners import with_partners
 from tacit.sql.rules import (
     DISTINCT_RULES,
     GRID_RULES,
@@ -149,7 +151,7 @@ def _tree(
     listed = [*keys, *values]
     if not listed and bound.table.unit_column is None:
         listed = [called(exp.Literal.number(1), "one")]
-    rows = selected([*listed, *keeps], bound.relation.sql.copy())
+    rows = selected([*listed, *keeps], with_partners(bound.relation.sql.copy(), facts.partners))
     if bound.where is not None:
         rows = rows.where(bound.where.copy(), copy=False)
     return apply(rules, rows, facts=replace(facts, measures=tuple(column for column, _ in columns)))
@@ -172,6 +174,8 @@ def _facts(bound: BoundQuery, caps: ContributionBounds) -> Facts:
         most_groups=MOST_GROUPS * caps.max_groups if private and caps.spread is not Spread.SAMPLE else None,
         weight=weight_of(caps),
         salt=table.name.casefold(),
+        partners=caps.partners,
+        across_groups=bound.relation.pairs is not None,
         hashed_as_text=frozenset(name for name, key in zip(keys, bound.keys, strict=True) if may_be_wide(key, raw)),
     )
 

@@ -1,6 +1,7 @@
 """What stands after FROM: one table, or several joined, as one relation whose every row has one owner."""
 
-from tacit.sql.relations.build import QueryContext, build, scope_of
+from tacit.sql.relations.build import build, scope_of
+from tacit.sql.relations.context import QueryContext
 from tacit.sql.relations.joining.growth import CountedSchema
 from tacit.sql.relations.joining.parts import looked_up
 from tacit.sql.relations.relation import Relation

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
-from tacit.errors import PolicyError, QueryRefused
-from tacit.policy import Bounding, ColumnPolicy, ColumnType, Policy, Schema, TablePolicy, fold
+from tacit.errors import QueryRefused
+from tacit.policy import Bounding, ColumnPolicy, ColumnType, TablePolicy, fold
 from tacit.sql.expressions.names.printing import table_named
 from tacit.sql.expressions.names.scope import Scope, ScopeSource, all_of, bare, conjuncts
 from tacit.sql.expressions.names.spoken import clause_named, name_of
 from tacit.sql.expressions.predicates import predicate
 from tacit.sql.parsing.clauses import refuse_places
-from tacit.sql.parsing.planning_budget import PlanningBudget, size_of
+from tacit.sql.parsing.planning_budget import size_of
+from tacit.sql.relations.context import QueryContext
 from tacit.sql.relations.correlating.membership import Asker, member, scalar
-from tacit.sql.relations.deriving.derived import Derivation, ctes_of
+from tacit.sql.relations.deriving.derived import Derivation
 from tacit.sql.relations.deriving.unions import union_all
 from tacit.sql.relations.joining.growth import MOST, MOST_PUBLIC, CountedSchema, Fan, factors, growth
 from tacit.sql.relations.joining.joins import Joins
 from tacit.sql.relations.joining.own_joins import Condition, own_joins, pairing
 from tacit.sql.relations.joining.parts import Named, NamedTable, base, named_apart, unlike
 from tacit.sql.relations.joining.public_ends import with_ends
+from tacit.sql.relations.joining.two_owners import Pairs, paired
 from tacit.sql.relations.relation import Relation
 from tacit.sql.relations.rewriting.forms import settled
 from tacit.sql.relations.rewriting.joined_values import joined_values
@@ -32,7 +34,6 @@ from tacit.sql.relations.rewriting.set_forms import distinct_union, membership
 from tacit.sql.relations.rewriting.views import parsed
 
 _MAX_PARTS = 20
-_MAX_READ = 60
 _SUBQUERY_CLAUSES = {"kind", "expressions", "from_", "joins", "where", "group", "having", "with_", "distinct"}
 _REASONS = {
     "limit": "LIMIT is refused in a subquery: which rows stay would depend on everybody",
@@ -42,69 +43,6 @@ _REASONS = {
 _OF_EACH = "of each unit: ROW_NUMBER() OVER (PARTITION BY the unit ORDER BY …) AS r inside, WHERE r <= 10 around it"
 _HINTS = {"limit": _OF_EACH, "offset": _OF_EACH, "order": "leave it out"}
 _SET_PARTS = {"this", "expression", "with_", "distinct"}
-
-
-@dataclass(slots=True)
-class Work:
-    """How much of a question has been read: a WITH that is used twice is read twice, and so on, doubling."""
-
-    left: int = _MAX_READ
-    notes: list[str] = field(default_factory=list)  # what was left out on the way, for the reader of the answer
-    nodes: PlanningBudget = field(default_factory=PlanningBudget)
-
-    def one_more(self) -> None:
-        """One more table or subquery."""
-        self.left -= 1
-        if self.left < 0:
-            raise QueryRefused(f"the question is too large: at most {_MAX_READ} tables and subqueries are read")
-
-
-@dataclass(frozen=True, slots=True)
-class Subquery:
-    """What WITH names, and the names that were there before it."""
-
-    tree: exp.Expression
-    before: Mapping[str, Subquery]
-    columns: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class QueryContext:
-    """What a query is read against: the policy, the schema, its parameters, and the subqueries it has named so far."""
-
-    policy: Policy
-    schema: Schema
-    parameters: Mapping[str, object]
-    named: Mapping[str, Subquery] = field(default_factory=dict)
-    work: Work = field(default_factory=Work)
-    views: frozenset[str] = frozenset()  # those that are being read, folded
-    names_only: bool = False  # nothing of what is read will run
-    tied: frozenset[str] = frozenset()  # columns of a subquery, folded, that are held to keys of the row outside
-
-    def inside(self, select: exp.Query) -> QueryContext:
-        """The context with what this select's WITH names; each of those sees the ones before it."""
-        named = dict(self.named)
-        for cte in ctes_of(select):
-            self._refuse_itself(cte, named)
-            columns = tuple(column.name for column in cte.args["alias"].columns)
-            named[fold(cte.alias)] = Subquery(cte.this, dict(named), columns)
-        return replace(self, named=named)
-
-    def _refuse_itself(self, cte: exp.CTE, named: Mapping[str, Subquery]) -> None:
-        name = fold(cte.alias)
-        tables, views = ({fold(each.name) for each in self.policy.tables}, {fold(v.name) for v in self.policy.views})
-        known = name in named or name in tables | views
-        if not known and any(fold(table.name) == name for table in cte.this.find_all(exp.Table)):
-            raise QueryRefused(
-                f"{cte.alias} reads from itself: recursion is refused, for what one unit brings could not be bounded",
-                hint="write out as many levels as are needed",
-            )
-
-    def beneath(self, view: str) -> QueryContext:
-        """What a view is read against: the curator's words, none of the analyst's."""
-        if fold(view) in self.views:
-            raise PolicyError(f"the view {view} reads from itself", hint="a view reads from tables and other views")
-        return replace(self, parameters={}, named={}, views=self.views | {fold(view)})
 
 
 def build(select: exp.Select, reading: QueryContext) -> Relation:
@@ -119,13 +57,19 @@ def build(select: exp.Select, reading: QueryContext) -> Relation:
 
 def read(select: exp.Select, reading: QueryContext) -> Relation:
     """The rows of a FROM, private or public."""
+    pairs = None if reading.nested else paired(select, reading.policy, schema=reading.schema)
+    return _read(select, reading, pairs)
+
+
+def _read(select: exp.Select, reading: QueryContext, pairs: Pairs | None) -> Relation:
     reading = reading.inside(select)
     source = select.args.get("from_")
     if source is None:
         raise QueryRefused("FROM is missing: one table of the policy is needed")
     joins = list(select.args.get("joins") or ())
     tied, reading = reading.tied, replace(reading, tied=frozenset())
-    parts = [_part(node, reading) for node in (source.this, *(join.this for join in joins))]
+    nodes = (source.this, *(join.this for join in joins))
+    parts = [pairs.part if pairs is not None and node is pairs.node else _part(node, reading) for node in nodes]
     if not reading.names_only:
         parts = [with_ends(part, select, reading.schema) for part in parts]
     if parts[0].link in tied and len(parts) == 1 and _is_plain(select, parts[0].link or ""):
@@ -134,7 +78,7 @@ def read(select: exp.Select, reading: QueryContext) -> Relation:
     if len(parts) == 1 and parts[0].derived is None and not (parts[0].link or parts[0].tied):
         return _single(parts[0], None if where is None else where.this)
     _refuse_parts(parts)
-    return _joined(_Asked(parts, joins, where), reading)
+    return replace(_joined(_Asked(parts, joins, where), reading), pairs=None if pairs is None else pairs.facts)
 
 
 def _is_plain(select: exp.Select, link: str) -> bool:
@@ -199,7 +143,7 @@ def _subquery(select: exp.Expression, alias: str, reading: QueryContext) -> Name
     for name, value in select.args.items():
         if value and name not in _SUBQUERY_CLAUSES:
             raise _refused(name)
-    relation = read(select, reading)
+    relation = read(select, replace(reading, nested=True))
     reading.work.nodes.spend(size_of([relation.sql]))  # it is copied into what reads it, and so on
     return Derivation(select, relation, scope_of(relation, reading.inside(select)), alias).part()
 
@@ -238,7 +182,7 @@ def scope_of(relation: Relation, reading: QueryContext) -> Scope:
         return reading.schema.most(fan) if isinstance(reading.schema, CountedSchema) else None
 
     def names(select: exp.Select) -> Scope:
-        inside = read(select, replace(reading, names_only=True))
+        inside = read(select, replace(reading, names_only=True, nested=True))
         first = inside.sources[0]  # FROM orders AS z: inside, orders is the one outside
         own = [source for source in inside.sources if source is first or source.columns is not first.columns]
         return Scope(inside.table, tuple(own), reading.parameters, inside.sql_types)

@@ -12,6 +12,7 @@ from tacit.sql.expressions.cells import identified
 from tacit.sql.expressions.names.printing import text_of
 from tacit.sql.expressions.names.scope import ScopeSource
 from tacit.sql.relations.joining.parts import spelled
+from tacit.sql.relations.joining.two_owners import PairFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class Relation:
     owner: Owner | None
     remaining: exp.Expression | None = None
     growth: int = 1  # how many rows one row of a table can have become
+    pairs: PairFacts | None = None  # of rows with two owners, of which those of some pairs are kept
     tied: bool = False  # its rows are held to a row outside by a key, which stands in their owner's place
 
     @property

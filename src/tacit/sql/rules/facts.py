@@ -140,6 +140,8 @@ class Facts:
     most_groups: int | None = None  # weighing drops a unit in more groups than this
     weight: int = 1  # what a full contribution counts when units are weighed
     salt: str = ""
+    across_groups: bool = False  # max_rows rows are sampled of all groups together, not of each
+    partners: int | None = None  # of a person, where rows have two owners
     hash_only: bool = False  # groups are ranked by their hash alone, and ties are counted rather than settled
     hashed_as_text: frozenset[str] = frozenset()  # keys of a type whose own hashes are alike for some values
 

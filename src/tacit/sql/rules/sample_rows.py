@@ -18,6 +18,7 @@ def sample_rows(tree: exp.Select, facts: Facts) -> exp.Select:
               ORDER BY HASH('…', u, k0, v0)) AS r FROM (…) AS owned) AS ranked WHERE r <= 20
     Ensures:  a unit has at most max_rows rows in a group, chosen by its own rows alone: neither storage order nor any
               other unit has a say. Rows that tie have equal values, so it does not matter which of them stays.
+              Of rows with two owners, a pair has at most max_rows in all groups together: PARTITION BY u alone.
     Refuses:  nothing.
     """
     if facts.unit is None or not facts.sample_rows:
@@ -25,7 +26,7 @@ def sample_rows(tree: exp.Select, facts: Facts) -> exp.Select:
     columns = [item.alias for item in tree.expressions]
     rank = exp.Window(
         this=exp.RowNumber(),
-        partition_by=[name(OWNER), *(name(key) for key in facts.keys)],
+        partition_by=[name(OWNER), *(name(key) for key in facts.keys if not facts.across_groups)],
         order=exp.Order(expressions=[exp.Ordered(this=keyed_hash(facts, *columns)), *_ties(columns, facts)]),
     )
     ranked = selected([*map(name, columns), called(rank, RANK)], nested(tree, "owned"))
@@ -35,4 +36,5 @@ def sample_rows(tree: exp.Select, facts: Facts) -> exp.Select:
 
 def _ties(columns: list[str], facts: Facts) -> list[exp.Expression]:
     """Values break a tie of hashes, so that not even a collision leaves the choice to the engine."""
-    return [exp.Ordered(this=name(column)) for column in columns if column != OWNER and column not in facts.keys]
+    alike = {OWNER, *(() if facts.across_groups else facts.keys)}
+    return [exp.Ordered(this=name(column)) for column in columns if column not in alike]

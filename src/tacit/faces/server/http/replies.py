@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from tacit.errors import (
     AccessDenied,
+    AnswerWithheld,
     BudgetExceeded,
     EngineError,
     InvalidParameter,
@@ -33,6 +34,7 @@ STATUSES: tuple[tuple[type[TacitError], int], ...] = (  # the first that fits
     (QueryRefused, 422),
     (InvalidParameter, 400),
     (BudgetExceeded, 402),
+    (AnswerWithheld, 422),
     (PolicyError, 503),
     (EngineError, 500),
     (LedgerError, 503),

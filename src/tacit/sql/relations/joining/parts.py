@@ -24,6 +24,7 @@ from tacit.policy import (
     root_of,
 )
 from tacit.policy.reading.names import MAX_NAME, is_column_name
+from tacit.policy.tables.two_owners import two_owners_refused
 from tacit.sql.expressions.cells import identified
 from tacit.sql.expressions.names.printing import table_named
 from tacit.sql.expressions.names.scope import ScopeSource, name_of
@@ -70,6 +71,8 @@ def base(node: exp.Expression, policy: Policy, *, schema: Schema) -> NamedTable:
     if extra or (node.db and node.db.casefold() != "main") or node.args.get("joins"):
         raise UnknownName(f"there is no table {node.sql()[:60]}", hint="write the table's name alone")
     table = policy.table(node.name)
+    if table.units:
+        raise two_owners_refused(table.name, table.units, what="a subquery, a view or a join over it")
     # identifiers have one spelling, which is declared where the links end
     root = root_of(policy.tables, table)
     table = table if root is table else replace(table, unit_form=root.unit_form)
