@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import re
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -19,7 +21,8 @@ from hypothesis import strategies as st
 import tacit
 from conformance.charges import Moves, Paid, columns_of, is_charged, overheard, priced
 from conformance.sql_clinic import clinic
-from conformance.sql_world import World
+from conformance.sql_two_owners import CREATED, trips
+from conformance.sql_world import World, world
 from tacit.accounting import Zcdp
 from tacit.core import ComposedEvent, Loss
 from tacit.curator import Session
@@ -30,12 +33,14 @@ from tacit.curator.jobs.job_plan import plan_batch
 from tacit.curator.jobs.pieces import Joint
 from tacit.curator.jobs.plan_cache import PlanCache
 from tacit.curator.within import PILOT
-from tacit.errors import QueryRefused
+from tacit.errors import AnswerWithheld, QueryRefused
 from tacit.ledger import SqliteLedger
 from tacit.mechanisms import Gaussian, Laplace
 from tacit.policy import BudgetPolicy
 from tacit.sql import Measurement, Quantile
+from tacit.sql.planning import stability
 from tacit.sql.planning.plan import Excess
+from tacit.sql.planning.stability import StabilityTest
 
 plan_module = sys.modules[Measurement.__module__]
 ANA = Session("ana")
@@ -164,6 +169,88 @@ def test_an_answer_with_its_bias_is_charged_what_its_noise_costs(curators, kind)
     prices = [priced(paid, moves, steps=STEPS[kind[0]]) for moves in levels]
     (price,) = [price for price in prices if price.epsilon == typed.epsilon]
     is_charged(paid, price, typed=typed, keys_delta=Fraction(0))
+
+
+TWO_OWNERS = (
+    Asked("COUNT(*) FROM trips", (Moves(1),)),
+    Asked("COUNT(*), SUM(fare) FROM trips WHERE fare > 0", (Moves(1), Moves(9))),
+    Asked("town, AVG(fare) FROM trips GROUP BY town", (Moves(1), Moves(7))),
+    Asked("town, MEDIAN(fare) FROM trips GROUP BY town", (Moves(1),)),
+)
+
+
+@functools.cache
+def trips_of(accounting: str) -> World:
+    grain = {"grain": Fraction(1, 3)} if accounting == "pld" else {}
+    budget = BudgetPolicy(50 if grain else 10**6, Fraction(1, 10), accounting=accounting, **grain)
+    rows = ", ".join(f"('p{each}', 'q{each}', {each}, {each % 9}, 'a')" for each in range(60))
+    return world(
+        trips(max_rows=3, max_partners=7, max_hubs=2, budget=budget), CREATED, f"INSERT INTO trips VALUES {rows}"
+    )
+
+
+def rows_moved(scale: Fraction, delta: Fraction) -> int:
+    """R by hand, from the scale of the test's noise: P(noise ≤ −τ) ≤ δ, P(noise > a) ≤ 1/100, t = τ + a + 2."""
+    ratio = Decimal(-scale.denominator) / Decimal(scale.numerator)
+    tail = next(t for t in itertools.count(1) if (ratio * t).exp() / (1 + ratio.exp()) <= Decimal(float(delta)))
+    often = next(a for a in itertools.count(0) if (ratio * (a + 1)).exp() / (1 + ratio.exp()) <= Decimal("0.01"))
+    return 3 * (7 + 2 * (tail + often + 2))
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 3), Fraction(4)], ids=str)
+@pytest.mark.parametrize("asked", TWO_OWNERS, ids=lambda asked: asked.text)
+@pytest.mark.parametrize("accounting", ["approximate", "zcdp", "pld"])
+def test_rows_with_two_owners_are_charged_what_the_test_and_the_noise_cost(tmp_path, accounting, asked, epsilon):
+    """First the test, which one person moves by one; then every number, moved by as many rows as follow from it."""
+    ask_of_two_owners(tmp_path, accounting, asked, epsilon)
+
+
+def who_comes_back_is_forgotten(patch):
+    patch.setattr(StabilityTest, "pairs", property(lambda test: test.partners))
+
+
+def the_test_is_free(patch):
+    patch.setattr(StabilityTest, "events", lambda _: ())
+
+
+def the_tests_delta_is_left_out(patch):
+    whole = StabilityTest.events
+    patch.setattr(StabilityTest, "events", lambda test: whole(test)[:1])
+
+
+def the_limit_is_the_tests_own(patch):
+    whole = stability._limits
+    patch.setattr(stability, "_limits", lambda *price: (whole(*price)[0], whole(*price)[0] + 1))
+
+
+FORGOTTEN = (who_comes_back_is_forgotten, the_test_is_free, the_tests_delta_is_left_out, the_limit_is_the_tests_own)
+
+
+@pytest.mark.parametrize("plant", FORGOTTEN, ids=lambda plant: plant.__name__)
+def test_a_test_that_is_paid_in_part_is_noticed(tmp_path, monkeypatch, plant):
+    plant(monkeypatch)
+    with pytest.raises(AssertionError):
+        ask_of_two_owners(tmp_path, "zcdp", TWO_OWNERS[1], Fraction(1, 3))
+    (tmp_path / "again").mkdir()
+    if plant not in {the_test_is_free, the_tests_delta_is_left_out}:  # which a sum of epsilons does not show
+        with pytest.raises(AssertionError):
+            ask_of_two_owners(tmp_path / "again", "approximate", TWO_OWNERS[1], Fraction(1, 3))
+
+
+def ask_of_two_owners(tmp_path, accounting, asked, epsilon) -> None:
+    typed = Loss(epsilon, Fraction(1, 10**6))
+    curator = trips_of(accounting).curator(tmp_path)
+    for _ in range(6):  # one in a hundred is withheld: that has no other noise to be priced
+        with overheard() as heard, suppress(AnswerWithheld):
+            curator.ask(f"DP-SELECT {typed.epsilon} DELTA {typed.delta} FRESH {asked.text}", session=ANA)
+            break
+    curator._ledger.close()
+    (paid,) = heard
+    halves = 2 if any(isinstance(drawn, Gaussian) for drawn in paid.drawn) else 1
+    assert isinstance(paid.drawn[0], Laplace)
+    rows = rows_moved(paid.drawn[0].scale, typed.delta / halves)
+    moves = [Moves(1), *(Moves(rows * each.far) for each in asked.moves)]
+    is_charged(paid, priced(paid, moves, steps=1), typed=typed, keys_delta=typed.delta / halves)
 
 
 BATCHES = (
