@@ -102,3 +102,18 @@ def test_a_bar_holds_the_truth_as_often_as_it_says(asked):
 @pytest.mark.parametrize("asked", PLAIN)
 def test_a_bar_that_is_too_narrow_is_noticed(asked):
     assert p_value(intervals(asked, "0.1", factor=0.4)) < FALSE_ALARM
+
+
+@pytest.mark.parametrize(
+    ("asked", "factor"),
+    [
+        ("AVG(x)", 0.5),
+        ("SUM(x) / COUNT(*)", 0.5),
+        ("SUM(x) / SUM(y)", 0.5),
+        ("STDDEV_SAMP(x)", 0.4),
+        ("VAR_POP(x)", 0.4),
+    ],
+)
+def test_bars_of_quotients_are_hardly_wider_than_they_need_be(asked, factor):
+    """Half as wide they hold too little: that of a box around two noisy numbers, or three, would hold enough."""
+    assert p_value(intervals(asked, "1", factor=factor)) < FALSE_ALARM

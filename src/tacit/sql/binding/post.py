@@ -174,17 +174,38 @@ def weights(post: Post) -> Mapping[int, Fraction] | None:
 
 
 def core(post: Post) -> Post:
-    """What is left of an expression without the functions of one number around it."""
-    while isinstance(post, (Clamped, Root, Exponent, Absolute, Rounded, Moment)):
-        post = post.inner
-    return post
+    """What is left of an expression without the functions of one number around it, and without constants."""
+    while True:
+        match post:
+            case Clamped() | Root() | Exponent() | Absolute() | Rounded() | Moment():
+                post = post.inner
+            case Sum(Number(), inner) | Sum(inner, Number()) | Product(Number(), inner) | Product(inner, Number()):
+                post = inner
+            case _:
+                return post
 
 
 def around_core(post: Post, band: Band) -> Band:
     """The expression, where its core has come out as `band`."""
-    if isinstance(post, (Clamped, Root, Exponent, Absolute, Rounded, Moment)):
-        return _unary(post, around_core(post.inner, band))
+    match post:
+        case Clamped() | Root() | Exponent() | Absolute() | Rounded() | Moment():
+            return _unary(post, around_core(post.inner, band))
+        case Sum(Number() as constant, inner) | Sum(inner, Number() as constant):
+            return _sum(around_core(inner, band), evaluate(constant, ()))
+        case Product(Number() as constant, inner) | Product(inner, Number() as constant):
+            return product(around_core(inner, band), evaluate(constant, ()))
     return band
+
+
+def variance_parts(post: Post) -> tuple[int, int, int] | None:
+    """The measurements of a variance, E[x²] − E[x]²: sum of squares, sum, and count. None of anything else."""
+    match post:
+        case Sum(
+            Quotient(Ref(squares), Ref(count)),
+            Product(Number(minus), Product(Quotient(Ref(total), Ref(of)), Quotient(Ref(again), Ref(of_again)))),
+        ) if minus == -1 and total == again and count == of == of_again:
+            return squares, total, count
+    return None
 
 
 def linear_band(post: Post, bands: Sequence[Band], width: float) -> Band:
@@ -244,9 +265,9 @@ def evaluate(post: Post, bands: Sequence[Band] | Mapping[int, Band]) -> Band:
         case Sum(left, right):
             return _sum(evaluate(left, bands), evaluate(right, bands))
         case Product(left, right):
-            return _product(evaluate(left, bands), evaluate(right, bands))
-        case Quotient(left, right, least):
-            return _quotient(evaluate(left, bands), evaluate(right, bands), least)
+            return product(evaluate(left, bands), evaluate(right, bands))
+        case Quotient():
+            return _divided(post, bands)
         case _:
             return _unary(post, evaluate(post.inner, bands))
 
@@ -306,11 +327,29 @@ def _rounded(values: Floats, places: int) -> Floats:
         return np.where(np.isfinite(scaled), (whole + away) / 10.0**places, values)
 
 
-def _product(one: Band, two: Band) -> Band:
+def product(one: Band, two: Band) -> Band:
+    """The product of two bands, each of which may be anywhere in its interval."""
     with np.errstate(invalid="ignore", over="ignore"):
         corners = np.stack([a * b for a in np.broadcast_arrays(one.low, one.high) for b in (two.low, two.high)])
         corners = np.nan_to_num(corners, nan=0.0, posinf=np.inf, neginf=-np.inf)
         return Band(one.value * two.value, corners.min(axis=0), corners.max(axis=0))
+
+
+def _divided(post: Quotient, bands: Sequence[Band] | Mapping[int, Band]) -> Band:
+    match post:
+        case Quotient(Ref(count), Sum(Ref(same), Number(fewer)), least) if count == same and least and fewer < 0:
+            return _beside_fewer(bands[count], float(fewer), float(least))
+    return _quotient(evaluate(post.left, bands), evaluate(post.right, bands), post.least)
+
+
+def _beside_fewer(count: Band, fewer: float, least: float) -> Band:
+    """A count over itself less something: largest where the divisor is `least`, and falling on either side."""
+    divisor = Band(*(part + fewer for part in (count.value, count.low, count.high)))
+    values = [part / np.maximum(part + fewer, least) for part in (count.low, count.high)]
+    peak = (least - fewer) / least
+    spans = (divisor.low <= least) & (divisor.high >= least)
+    value = _quotient(count, divisor, Fraction(least)).value
+    return Band(value, np.minimum(*values), np.where(spans, peak, np.maximum(*values)))
 
 
 def _quotient(one: Band, two: Band, least: Fraction | None) -> Band:

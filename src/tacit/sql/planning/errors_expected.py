@@ -18,8 +18,10 @@ from tacit.mechanisms.weighted import Term, WeightedNoise
 from tacit.sql.binding import post
 from tacit.sql.expressions.measures import Additive, Counted, Measure
 from tacit.sql.planning.plan import Measurement
+from tacit.sql.planning.ratio_laws import RatioNoise, SpreadNoise
 
 _NUDGE = 1e-6
+_BOXED = Fraction(1, 50)  # of what may fail: that a quotient is not in the box of its parts
 
 
 def nominal_value(measure: Measure, rows: int) -> float:
@@ -49,33 +51,85 @@ class MeasuredColumns:
     """Measurements as they came out, or might: `bands` has the intervals that each holds with a given confidence.
 
     `terms` has the noise in each, where it is that of one draw, whatever the group; `confidence` is what an output made
-    of them is to hold with.
+    of them is to hold with. `roughly`: quotients by boxes, which is fast and good enough to compare plans by.
     """
 
     bands: Callable[[Fraction], Sequence[post.Band]]
     terms: Sequence[Term | None]
     confidence: Fraction
+    roughly: bool = False
 
     def band(self, value: post.Post) -> post.Band:
-        """An output with its interval: by the law of its noise where it is a sum, else by those of its parts."""
+        """An output with its interval: by the law of its noise where that is known, else by those of its parts."""
         refs = post.refs(value)
         bands = self.bands(shared_confidence(self.confidence, len(refs)))
         if len(refs) > 1:
             inner = post.core(value)
-            width = self._reach(inner)
-            if width is not None:
-                return post.around_core(value, post.linear_band(inner, bands, width))
+            band = self._by_law(inner, bands)
+            if band is not None:
+                return post.around_core(value, band)
         return post.evaluate(value, bands)
 
-    def _reach(self, value: post.Post) -> float | None:
-        """How far a sum of measurements strays; None where it is no sum, or nobody knows."""
+    def _by_law(self, value: post.Post, bands: Sequence[post.Band]) -> post.Band | None:
+        """A sum, a quotient of sums or a variance, whose noise has a law of its own; None of anything else."""
+        terms = self._terms(value)
+        if terms is not None:
+            width = WeightedNoise.of(terms).reach(self.confidence) if terms else None
+            return None if width is None else post.linear_band(value, bands, width)
+        if self.roughly:
+            return None
+        boxed = self.bands(shared_confidence(1 - (1 - self.confidence) * _BOXED, len(post.refs(value))))
+        ends = self._ends(value, boxed, confidence=1 - (1 - self.confidence) * (1 - _BOXED))
+        if ends is None:
+            return None
+        estimate, box = post.evaluate(value, bands).value, post.evaluate(value, boxed)
+        low, high = np.maximum(box.low, ends.low), np.minimum(box.high, ends.high)
+        return post.Band(estimate, np.minimum(low, estimate), np.maximum(high, estimate))
+
+    def _ends(self, value: post.Post, boxed: Sequence[post.Band], *, confidence: Fraction) -> post.Band | None:
+        """A quotient or a variance by its law, where all measurements are in their boxes; None of anything else."""
+        match value:
+            case post.Quotient(left, right, _):
+                return self._ratio(left, right, boxed, confidence=confidence)
+            case post.Product(post.Sum() as variance, post.Quotient() as factor) if post.refs(factor) < post.refs(
+                value
+            ):
+                spread = self._variance(variance, boxed, confidence=confidence)
+                return None if spread is None else post.product(spread, post.evaluate(factor, boxed))
+        return self._variance(value, boxed, confidence=confidence)
+
+    def _ratio(
+        self, left: post.Post, right: post.Post, boxed: Sequence[post.Band], *, confidence: Fraction
+    ) -> post.Band | None:
+        top, bottom = self._terms(left), self._terms(right)
+        if top is None or len(top) != 1 or not bottom or post.refs(left) & post.refs(right):
+            return None
+        values = [post.evaluate(side, boxed).value for side in (left, right)]
+        low, high = RatioNoise(top[0], tuple(bottom)).ends(*values, confidence=confidence)
+        return post.Band(low, low, high)
+
+    def _variance(self, value: post.Post, boxed: Sequence[post.Band], *, confidence: Fraction) -> post.Band | None:
+        parts = post.variance_parts(value)
+        known = [term for ref in parts or () if (term := self.terms[ref]) is not None]
+        if parts is None or len(known) < len(parts):
+            return None
+        box = post.evaluate(value, boxed)
+        values = [boxed[ref].value for ref in parts]
+        low, high = SpreadNoise(*known).ends(values, (box.low, box.high), confidence=confidence)
+        return post.Band(low, low, high)
+
+    def _terms(self, value: post.Post) -> list[Term] | None:
+        """The noise of a sum of measurements times constants; None where it is no sum, or nobody knows."""
+        weights = post.weights(value)
+        if weights is None:
+            return None
         terms = []
-        for ref, weight in (post.weights(value) or {}).items():
+        for ref, weight in weights.items():
             term = self.terms[ref]
             if term is None:
                 return None
             terms.append(Term(term.weight * float(weight), term.noise))
-        return WeightedNoise.of(terms).reach(self.confidence) if terms else None
+        return terms
 
 
 def single_term(measurement: Measurement) -> Term | None:
@@ -85,7 +139,9 @@ def single_term(measurement: Measurement) -> Term | None:
     return Term(float(measurement.step), measurement.added)
 
 
-def nominal(measurements: Sequence[Measurement], confidence: Fraction, *, rows: int) -> MeasuredColumns:
+def nominal(
+    measurements: Sequence[Measurement], confidence: Fraction, *, rows: int, roughly: bool = False
+) -> MeasuredColumns:
     """The measurements as they might come out in a group of so many rows."""
 
     def bands(shared: Fraction) -> list[post.Band]:
@@ -96,7 +152,7 @@ def nominal(measurements: Sequence[Measurement], confidence: Fraction, *, rows: 
             known.append(post.Band(value, value - width, value + width))
         return known
 
-    return MeasuredColumns(bands, [single_term(measurement) for measurement in measurements], confidence)
+    return MeasuredColumns(bands, [single_term(measurement) for measurement in measurements], confidence, roughly)
 
 
 def shared_confidence(confidence: Fraction, count: int) -> Fraction:

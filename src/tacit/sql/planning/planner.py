@@ -116,7 +116,7 @@ class Planner:
 
 
 def _largest_error(candidate: Plan) -> float:
-    measured = nominal(candidate.measurements, candidate.confidence, rows=candidate.size)
+    measured = nominal(candidate.measurements, candidate.confidence, rows=candidate.size, roughly=True)
     sizes = [0.0]
     for out in candidate.outputs:
         if out.value is not None:
