@@ -19,6 +19,7 @@ from tacit.errors import BudgetExceeded, EngineError, InvalidParameter, QueryRef
 from tacit.policy import BudgetPolicy, ColumnPolicy, ColumnType, Policy
 from tacit.release.publishing import Publication
 from tacit.release.synthesise import SynthesisRequest, SyntheticModel, SyntheticTable
+from tacit.release.synthesise import model as models
 from tacit.release.synthesise.columns import MOST_CELLS, Attribute
 from tacit.release.synthesise.fitting.chance import Chance
 from tacit.release.synthesise.ruling import keeping
@@ -93,6 +94,31 @@ def test_a_kept_model_gives_the_same_rows_to_everybody(tmp_path: Path) -> None:
     again = SyntheticModel.from_bytes(model.to_bytes())
     assert list(model.rows_drawn) == list(again.rows_drawn)
     assert list(model.sample(50)) != list(model.sample(50))
+
+
+@pytest.mark.parametrize(("block", "fine"), [(30, 2_000_000), (10**9, 1), (30, 1)])
+def test_rows_in_blocks_and_by_bins_are_as_good(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int, fine: int
+) -> None:
+    monkeypatch.setattr(models, "_BLOCK", block)
+    monkeypatch.setattr(models, "_MOST_FINE", fine)
+    model = made(tmp_path, rows(3_000), epsilon=50, method="hybrid").value
+    drawn = model.sample(1_003)
+    fits = {("a", 0, False), ("a", 1, False), ("b", 3, True), ("b", 4, True), ("c", 6, True), ("c", 7, True)}
+    assert len(drawn) == 1_003
+    assert np.mean([row in fits for row in drawn]) > 0.9
+    assert list(model.drawn(40)) == list(model.drawn(40))
+
+
+def test_a_model_of_a_huge_table_says_how_large_it_is_and_draws_what_it_may(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(models, "MOST_ROWS", 500)
+    model = made(tmp_path, rows(3_000), epsilon=50).value
+    assert 2_900 < model.rows < 3_100
+    assert len(model.sample()) == len(model.rows_drawn) == 500
+    with pytest.raises(InvalidParameter, match="0 to 500 rows"):
+        model.sample(501)
 
 
 def test_a_model_is_asked_in_sql_for_nothing(tmp_path: Path) -> None:

@@ -13,8 +13,16 @@ from support.sources import Seeded
 from tacit.mechanisms.strategy.lbfgs import minimised
 from tacit.release.synthesise.fitting.arrays import fitted_to, projected
 from tacit.release.synthesise.fitting.chance import Chance
-from tacit.release.synthesise.fitting.compression import compression_of, ordered_bins, rare_together
+from tacit.release.synthesise.fitting.compression import (
+    compression_of,
+    held_within,
+    likeliest_apart,
+    ordered_bins,
+    pair_cells,
+    rare_together,
+)
 from tacit.release.synthesise.fitting.estimation import fitted_tree
+from tacit.release.synthesise.fitting.hybrid import ModelSettings, _affordable
 from tacit.release.synthesise.fitting.junction_tree import beliefs, rows_from, spread, summed, tree_of, tree_size
 from tacit.release.synthesise.fitting.mixture import fitted_mixture
 from tacit.release.synthesise.fitting.shrinkage import shrunk
@@ -134,3 +142,27 @@ def test_rare_values_share_a_bin() -> None:
     assert rare_together(np.array([0.5, 0.01, 0.4, 0.02]), least=0.1).tolist() == [0, 2, 1, 2]
     assert rare_together(np.array([0.5, 0.5]), least=0.1).tolist() == [0, 1]
     assert rare_together(np.array([0.0, 0.0]), least=0.1).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("sizes", [(1_000,) * 60, (1_000, 1_000), (900, 3, 700, 2, 40), (5, 6)])
+def test_all_pairs_together_are_held_within_their_limit_however_much_a_policy_lists(sizes: tuple[int, ...]) -> None:
+    random = np.random.default_rng(5)
+    chances = [random.dirichlet(np.ones(size)) for size in sizes]
+    fine = [compression_of(np.arange(size), chance) for size, chance in zip(sizes, chances, strict=True)]
+    ordered = [index % 2 == 0 for index in range(len(sizes))]
+    held = held_within(fine, chances, ordered, cells=30_000)
+    assert pair_cells([each.size for each in held]) <= 30_000
+    assert pair_cells(sizes) == sum(one * other for one, other in itertools.combinations(sizes, 2))
+    for old, new, chance in zip(fine, held, chances, strict=True):
+        assert new.shrunk(chance).sum() == pytest.approx(1)
+        assert new is old or new.size == max(each.size for each in held), "none is coarser than it must be"
+    likely = likeliest_apart(np.array([0.1, 0.4, 0.05, 0.3, 0.15]), most=3)
+    assert likely.tolist() == [2, 0, 2, 1, 2]
+
+
+def test_mixtures_are_fitted_with_no_more_work_than_is_affordable() -> None:
+    settings = ModelSettings(mixtures=3, components=140, steps=1_500)
+    assert _affordable(354, settings) == (3, 140)
+    for cells in (800, 1_500, 3_000, 60_000):
+        mixtures, components = _affordable(cells, settings)
+        assert (mixtures, components) == (1, 10) or cells**2 * 1_500 * mixtures * components <= 4.0e11

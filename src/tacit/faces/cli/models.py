@@ -75,6 +75,7 @@ def synthesise(  # noqa: PLR0913 - the options of a command
     from tacit.faces.owner import compare, refuse_analyst
     from tacit.release.linked import LinkedRequest
     from tacit.release.synthesise import SynthesisRequest, plan_synthesis, writable
+    from tacit.release.synthesise.model import MOST_ROWS
 
     if exact:
         refuse_analyst(how.analyst, "the exact report")
@@ -101,6 +102,8 @@ def synthesise(  # noqa: PLR0913 - the options of a command
         paid.value.sample(rows).write(output)
     distances = compare(publisher.policy, paid.value) if exact else None
     _show(paid, how.form, written=[path for path in (output, model) if path is not None], distances=distances)
+    if output is not None and rows is None and paid.value.rows > MOST_ROWS and how.form is Plain.TABLE:
+        print_lines(f"{MOST_ROWS:,} rows were drawn of about {paid.value.rows:,}: counts on them are too small")
 
 
 def _refuse_to_overwrite(model: Path | None) -> None:

@@ -19,7 +19,7 @@ from tacit.release.hierarchies.least_squares import fitted_levels
 from tacit.release.hierarchies.whole import whole_levels
 from tacit.release.noisy_counts import NoisyCounts, noisy_counts
 from tacit.release.publishing import PricedPlan, gaussian_price
-from tacit.release.synthesise.columns import MOST_CELLS, chosen_columns, grid_key, key_of
+from tacit.release.synthesise.columns import MOST_CELLS, chosen_columns, grid_key, key_of, refuse_empty
 from tacit.release.synthesise.counting import MarginalCounter, plan_counts
 from tacit.release.synthesise.fitting.arrays import FloatArray
 
@@ -52,6 +52,7 @@ class DistributionRequest:
         most = MOST_CELLS if wanted is None else MOST_BINS
         counted = plan_counts(typed, engine, declared, keys=[key], axes=[(0,)], most=most)
         attribute = counted.attributes[0]
+        refuse_empty(declared.name, attribute)
         bins = len(attribute.values or attribute.lows)
         fans = best_fans(bins) if attribute.ordered else ()
         noisy = noisy_counts(counted, policy, loss, least=Fraction(1, len(fans) + 1))

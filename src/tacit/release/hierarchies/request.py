@@ -19,7 +19,7 @@ from tacit.release.hierarchies.tree import PlaceTree, tree_of
 from tacit.release.hierarchies.whole import EXTRA
 from tacit.release.noisy_counts import noisy_counts
 from tacit.release.publishing import PricedPlan, check_public_totals, gaussian_price
-from tacit.release.synthesise.columns import ColumnKey, chosen_columns, key_of
+from tacit.release.synthesise.columns import ColumnKey, chosen_columns, key_of, refuse_empty
 from tacit.release.synthesise.counting import TablePlan, plan_all_rows, plan_counts
 from tacit.sql.emitting.dialects import rows_of
 
@@ -58,6 +58,7 @@ class HierarchyRequest:
         keys = [key_of(declared, column) for column in (place, *others)]
         axes = tuple(range(len(keys)))
         counted = plan_counts(typed, engine, declared, keys=keys, axes=[axes], most=MOST_PLACES)
+        refuse_empty(declared.name, counted.attributes[0])
         tree = tree_of(self.levels, lines, leaf=place.name, values=counted.attributes[0].values)
         held = _held(declared, typed, tree, counted)
         shares = shares_of_levels(self.shares, tree.levels)

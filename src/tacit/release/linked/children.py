@@ -14,7 +14,13 @@ from tacit.release.linked.counting import child_axes
 from tacit.release.synthesise.columns import Attribute
 from tacit.release.synthesise.fitting.arrays import FloatArray, fitted_to
 from tacit.release.synthesise.fitting.chance import Chance
-from tacit.release.synthesise.fitting.compression import Compression, compression_of, ordered_bins, rare_together
+from tacit.release.synthesise.fitting.compression import (
+    Compression,
+    compression_of,
+    held_within,
+    ordered_bins,
+    rare_together,
+)
 from tacit.release.synthesise.fitting.estimation import fitted_tree
 from tacit.release.synthesise.fitting.hybrid import (
     ModelSettings,
@@ -158,7 +164,7 @@ def fitted_child(
     """
     sizes, ordered = [each.cells for each in attributes], [each.ordered for each in attributes]
     measured = measured_singles(meter, sizes[:own], ordered[:own], share=settings.singles, settings=settings)
-    singles = _beside_parents(measured, parents, sizes[own:], ordered[own:], settings=settings)
+    singles = _beside_parents(measured, parents, sizes, ordered, settings=settings)
     wanted = [(one, other) for one, other in (axes for axes in child_axes(own, len(sizes)) if len(axes) == 2)]
     pairs = measured_pairs(meter, singles, share=1 - settings.singles, settings=settings, wanted=wanted)
     tables = dict(pairs.tables)
@@ -179,13 +185,15 @@ def _beside_parents(
     """The single columns of the child, and those of its parent as they are seen from its rows."""
     chances, bins = list(measured.chances), list(measured.bins)
     least = settings.rare * float(np.mean(measured.sigmas))
-    for axis, (size, is_ordered) in enumerate(zip(sizes, ordered, strict=True)):
+    own = len(chances)
+    for axis, (size, is_ordered) in enumerate(zip(sizes[own:], ordered[own:], strict=True)):
         found = parents.chances(axis, size)
         put = ordered_bins(found, most=settings.bins) if is_ordered else rare_together(found, least=least)
         chances.append(found)
         bins.append(compression_of(put, found))
     sigmas = (*measured.sigmas, *parents.sigmas)
-    return Singles(measured.rows, measured.total, tuple(chances), sigmas, tuple(bins))
+    held = held_within(bins, chances, ordered, cells=settings.pair_cells)
+    return Singles(measured.rows, measured.total, tuple(chances), sigmas, held)
 
 
 def _order(pairs: Pairs, sizes: Sequence[int], own: int) -> list[tuple[int, tuple[int, ...]]]:

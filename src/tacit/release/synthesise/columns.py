@@ -147,6 +147,15 @@ def grid_key(table: TablePolicy, column: ColumnPolicy, *, most: int) -> ColumnKe
     return ColumnKey(column, column.type, f"FLOOR({name} / {decimal_text(width)})", width=width)
 
 
+def refuse_empty(table: str, attribute: Attribute) -> None:
+    """Refuse to count the values of a column whose public table lists none, before anything is paid."""
+    if not attribute.values and not attribute.lows:
+        raise QueryRefused(
+            f"{table}.{attribute.name} has no public value: the table that lists them is empty",
+            hint=f"fill it, or declare another domain of {attribute.name} in [tables.{table}.columns]",
+        )
+
+
 def attribute_of(key: ColumnKey, values: Sequence[object], *, most: int = MOST_CELLS) -> Attribute:
     """The column with the cells that its key has when it is bound: at most so many."""
     column, kind = key.column, key.kind

@@ -16,7 +16,15 @@ from tacit.engines import Engine, State
 from tacit.errors import EngineError, QueryRefused
 from tacit.noise import IntArray
 from tacit.policy import Policy, TableDomain, TablePolicy, resolve_types
-from tacit.release.synthesise.columns import MOST_CELLS, Attribute, ColumnKey, attribute_of, chosen_columns, key_of
+from tacit.release.synthesise.columns import (
+    MOST_CELLS,
+    Attribute,
+    ColumnKey,
+    attribute_of,
+    chosen_columns,
+    key_of,
+    refuse_empty,
+)
 from tacit.release.synthesise.ruling import rules_of
 from tacit.sql import Plan, Planner, bind, parse
 from tacit.sql.emitting.dialects import values_of
@@ -86,6 +94,9 @@ def plan_counts(
         raise QueryRefused("two columns are the same", hint="name each once")
     values = [_public_values(each.values, engine) for each in marginals.keys]
     attributes = tuple(attribute_of(key, each, most=most) for key, each in zip(keys, values, strict=True))
+    for attribute in attributes:
+        if not attribute.cells:
+            refuse_empty(declared.name, attribute)
     returned = [encoded(key, _tabled(key, each)) for key, each in zip(marginals.keys, values, strict=True)]
     cell_of = tuple(_places(attribute, each) for attribute, each in zip(attributes, returned, strict=True))
     plans = {each: _planned(marginals, each, attributes, typed, most_together) for each in axes}
@@ -151,20 +162,19 @@ def _places(attribute: Attribute, values: Sequence[object]) -> dict[object, int]
 
 @dataclass(slots=True)
 class MarginalCounter:
-    """Counts marginals in one state of the data; each is read once, and kept as its cells that are not empty."""
+    """Counts marginals in one state of the data; keeps none, for those of a large table would not fit into memory."""
 
     plan: TablePlan
     state: State
     progress: Callable[[float], None] = lambda _: None
-    _read: dict[Axes, tuple[IntArray, IntArray]] = field(default_factory=dict, repr=False)
+    _read: set[Axes] = field(default_factory=set, repr=False)
 
     def __call__(self, axes: Axes) -> IntArray:
         """The exact counts over all cells of these columns."""
-        if axes not in self._read:
-            self._read[axes] = self.counted(axes)
-            self.progress(len(self._read) / len(self.plan.plans))
+        cells, counts = self.counted(axes)
+        self._read.add(axes)
+        self.progress(len(self._read) / len(self.plan.plans))
         shape = tuple(self.plan.sizes[axis] for axis in axes)
-        cells, counts = self._read[axes]
         full: IntArray = np.zeros(math.prod(shape), dtype=np.int64)
         np.add.at(full, cells, counts)
         return full.reshape(shape)

@@ -12,23 +12,26 @@ import numpy as np
 
 from tacit.core import Loss, decimal_text
 from tacit.errors import InvalidParameter
+from tacit.noise import IntArray
 from tacit.noise.redrawing import RepeatableBits
 from tacit.release.packing import not_whole, packed, unpacked
 from tacit.release.synthesise.columns import Attribute
 from tacit.release.synthesise.counting import TablePlan
 from tacit.release.synthesise.fitting.arrays import FloatArray
 from tacit.release.synthesise.fitting.chance import Chance
-from tacit.release.synthesise.fitting.compression import Compression
+from tacit.release.synthesise.fitting.compression import Compression, pair_cells
 from tacit.release.synthesise.fitting.hybrid import Fitted
 from tacit.release.synthesise.fitting.junction_tree import JunctionTree, TreeEdge, drawn_within, rows_from
 from tacit.release.synthesise.fitting.mixture import Mixture
 from tacit.release.synthesise.fitting.swaps import swapped
 from tacit.release.synthesise.packed_columns import plain_attribute, read_attribute
 from tacit.release.synthesise.ruling import obeying
-from tacit.release.synthesise.table import SyntheticTable, made_table
+from tacit.release.synthesise.table import SyntheticTable, joined_tables, made_table
 
 FORMAT = 1
-MOST_ROWS = 20_000_000
+MOST_ROWS = 20_000_000  # that are drawn at once
+_BLOCK = 4_000_000  # cells of the rows that are drawn together: what is made of them on the way is some times as much
+_MOST_FINE = 2_000_000  # cells of all pairs together that rows are brought nearer to; beyond, to bins of them
 _WHAT = "model"
 
 
@@ -53,13 +56,13 @@ class SyntheticModel:
     entry: str = ""  # of the ledger, that settled it
 
     def sample(self, rows: int | None = None) -> SyntheticTable:
-        """New rows: as many as the table has, or so many."""
-        return self._drawn(self.rows if rows is None else rows, Chance())
+        """New rows: as many as the table has, but no more than `MOST_ROWS`; or so many."""
+        return self._drawn(min(self.rows, MOST_ROWS) if rows is None else rows, Chance())
 
     @cached_property
     def rows_drawn(self) -> SyntheticTable:
-        """The table itself: the same rows each time, for whoever has this model."""
-        return self.drawn(self.rows)
+        """The table itself, or `MOST_ROWS` of it: the same rows each time, for whoever has this model."""
+        return self.drawn(min(self.rows, MOST_ROWS))
 
     def drawn(self, rows: int) -> SyntheticTable:
         """So many rows, the same each time."""
@@ -99,26 +102,42 @@ class SyntheticModel:
         return obeying(lambda rows: self._any(rows, chance), self.rules, number=number)
 
     def _any(self, number: int, chance: Chance) -> SyntheticTable:
-        """Rows of whatever kind: no rule has been looked at."""
+        """Rows of whatever kind: no rule has been looked at. Many are drawn block by block."""
+        most = max(1, _BLOCK // len(self.attributes))
+        blocks = max(1, -(-number // most))
+        sizes = np.diff(np.linspace(0, number, blocks + 1).astype(np.int64)).tolist()
+        drawn = [made_table(self.table, self.attributes, self._cells(each, chance), chance=chance) for each in sizes]
+        return drawn[0] if len(drawn) == 1 else joined_tables(drawn)
+
+    def _cells(self, number: int, chance: Chance) -> IntArray:
         cells = rows_from(self.tree, self.marginals, number=number, chance=chance)
+        sizes = tuple(each.cells for each in self.attributes)
+        swaps = self.sweeps if self.mixture is not None else 0
+        coarse = pair_cells(sizes) > _MOST_FINE
+        if swaps and coarse:
+            targets = self._targets(fine=False)
+            cells = swapped(cells, targets, sizes=self.tree.sizes, sweeps=swaps, chance=chance)
         fine = np.empty_like(cells)
         for axis, compression in enumerate(self.bins):
             within = np.zeros((compression.size, compression.bins.size))
             within[compression.bins, np.arange(compression.bins.size)] = compression.within
             fine[:, axis] = drawn_within(cells[:, axis], within, chance=chance)
-        if self.mixture is not None and self.sweeps:
-            sizes = tuple(each.cells for each in self.attributes)
-            fine = swapped(fine, self._targets(self.mixture), sizes=sizes, sweeps=self.sweeps, chance=chance)
-        return made_table(self.table, self.attributes, fine, chance=chance)
+        if swaps and not coarse:
+            fine = swapped(fine, self._targets(fine=True), sizes=sizes, sweeps=swaps, chance=chance)
+        return fine
 
-    def _targets(self, mixture: Mixture) -> dict[tuple[int, int], FloatArray]:
-        """The marginals of all pairs, over cells."""
-        targets = {}
+    def _targets(self, *, fine: bool) -> dict[tuple[int, int], FloatArray]:
+        """The marginals of all pairs that the mixture has, over cells or over bins of them."""
+        targets: dict[tuple[int, int], FloatArray] = {}
+        if self.mixture is None:
+            return targets
         for one, first in enumerate(self.bins):
             for other in range(one + 1, len(self.bins)):
                 second = self.bins[other]
-                coarse = mixture.pair(one, other)
-                targets[one, other] = coarse[np.ix_(first.bins, second.bins)] * np.outer(first.within, second.within)
+                coarse = self.mixture.pair(one, other)
+                if fine:
+                    coarse = coarse[np.ix_(first.bins, second.bins)] * np.outer(first.within, second.within)
+                targets[one, other] = coarse
         return targets
 
     # ── kept ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -223,7 +242,7 @@ def model_of(
     model = SyntheticModel(
         table=counted.table,
         attributes=counted.attributes,
-        rows=min(MOST_ROWS, max(0, round(fitted.singles.total) if rows is None else rows)),
+        rows=max(0, round(fitted.singles.total) if rows is None else rows),
         method=method,
         loss=loss,
         rho=rho,

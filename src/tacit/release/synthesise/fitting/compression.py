@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,3 +71,39 @@ def rare_together(chances: FloatArray, *, least: float) -> IntArray:
         return np.arange(chances.size) if not rare.all() else np.zeros(chances.size, dtype=np.int64)
     bins = np.cumsum(~rare) - 1
     return np.where(rare, int((~rare).sum()), bins)
+
+
+def likeliest_apart(chances: FloatArray, *, most: int) -> IntArray:
+    """At most so many bins: one for each of the likeliest values, and one for all the others."""
+    if chances.size <= most:
+        return np.arange(chances.size)
+    bins = np.full(chances.size, most - 1, dtype=np.int64)
+    kept = np.sort(np.argsort(-chances, kind="stable")[: most - 1])
+    bins[kept] = np.arange(kept.size)
+    return bins
+
+
+def pair_cells(sizes: Sequence[int]) -> int:
+    """How many cells all pairs of columns of these sizes have together."""
+    return (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
+
+
+def held_within(
+    bins: Sequence[Compression], chances: Sequence[FloatArray], ordered: Sequence[bool], *, cells: int
+) -> tuple[Compression, ...]:
+    """The bins as they are where all pairs of columns have at most so many cells together; else the finest that do.
+
+    Then no column has more than a number of bins that is the same for all. What a policy lists, however long, takes up
+    no more memory than this.
+    """
+    sizes = [each.size for each in bins]
+    low, high = 1, max(sizes)
+    while low < high:
+        middle = (low + high + 1) // 2
+        fits = pair_cells([min(size, middle) for size in sizes]) <= cells
+        low, high = (middle, high) if fits else (low, middle - 1)
+    found = []
+    for old, chance, is_ordered in zip(bins, chances, ordered, strict=True):
+        coarse = ordered_bins if is_ordered else likeliest_apart
+        found.append(old if old.size <= low else compression_of(coarse(chance, most=low), chance))
+    return tuple(found)

@@ -12,7 +12,13 @@ import numpy as np
 
 from tacit.release.synthesise.fitting.arrays import FloatArray, fitted_to, projected
 from tacit.release.synthesise.fitting.chance import Chance
-from tacit.release.synthesise.fitting.compression import Compression, compression_of, ordered_bins, rare_together
+from tacit.release.synthesise.fitting.compression import (
+    Compression,
+    compression_of,
+    held_within,
+    ordered_bins,
+    rare_together,
+)
 from tacit.release.synthesise.fitting.estimation import fitted_tree
 from tacit.release.synthesise.fitting.junction_tree import JunctionTree, tree_of, tree_size
 from tacit.release.synthesise.fitting.measuring import Meter, NoisyMarginal, averaged, shares_of
@@ -20,6 +26,8 @@ from tacit.release.synthesise.fitting.mixture import Mixture, fitted_mixture, jo
 from tacit.release.synthesise.fitting.shrinkage import shrunk
 
 Pair = tuple[int, int]
+_MOST_WORK = 4e11  # products that mixtures are fitted with: five times what fourteen columns of fifty bins take
+_FEWEST = 10  # components of a mixture
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +42,7 @@ class ModelSettings:
     steps: int = 700
     kept: float = 0.75  # of a target, what is shrunk; the rest is as it was measured
     cells: int = 100_000
+    pair_cells: int = 1_000_000  # of all pairs together: each is counted, measured and fitted in memory
     sweeps: int = 4
     rare: float = 3.0  # standard deviations below which a value is rare
     fit_steps: int = 200  # of the junction tree
@@ -73,7 +82,7 @@ def measured_singles(
             bins.append(compression_of(ordered_bins(chance, most=settings.bins), chance))
         else:
             bins.append(compression_of(rare_together(chance, least=settings.rare * sigma), chance))
-    return Singles(rows, total, chances, sigmas, tuple(bins))
+    return Singles(rows, total, chances, sigmas, held_within(bins, chances, ordered, cells=settings.pair_cells))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,6 +186,7 @@ def _mixed(pairs: Pairs, settings: ModelSettings, chance: Chance) -> Mixture:
     They are fitted to what is shrunk and a part of what was cut off: a mixture has so few components that it takes up
     little of the noise, and what several pairs have in common was cut off each of them alone.
     """
+    mixtures, components = _affordable(sum(each.size for each in pairs.ones), settings)
     top = min(pairs.sigmas.values())
     weights = {pair: (top / sigma) ** 2 for pair, sigma in pairs.sigmas.items()}
     targets = {
@@ -188,13 +198,23 @@ def _mixed(pairs: Pairs, settings: ModelSettings, chance: Chance) -> Mixture:
                 targets,
                 pairs.ones,
                 weights=weights,
-                components=settings.components,
+                components=components,
                 steps=settings.steps,
                 chance=chance,
             )
-            for _ in range(settings.mixtures)
+            for _ in range(mixtures)
         ]
     )
+
+
+def _affordable(cells: int, settings: ModelSettings) -> tuple[int, int]:
+    """How many mixtures of how many components are fitted to columns of so many cells in a minute or so."""
+    share = _MOST_WORK / (cells**2 * settings.mixtures * settings.components * settings.steps)
+    if share >= 1:
+        return settings.mixtures, settings.components
+    mixtures = max(1, int(settings.mixtures * share))
+    share *= settings.mixtures / mixtures
+    return mixtures, max(_FEWEST, int(settings.components * min(1.0, share)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
