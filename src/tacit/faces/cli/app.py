@@ -20,6 +20,7 @@ from tacit.faces.cli import (
     publishing,
     serving,
     survey,
+    workloads,
 )
 from tacit.faces.cli.anonymising import checking as anonymise_check
 from tacit.faces.cli.anonymising import making as anonymise
@@ -89,7 +90,7 @@ DEMO = Command(
 )
 FAMILIES = (
     *(owning, calibration, asking, ledger_admin, serving, anonymise, anonymise_check, attacking, auditing, models),
-    *(publishing, fitting),
+    *(publishing, workloads, fitting),
 )
 for _family in FAMILIES:
     register(app, _family.COMMANDS)
