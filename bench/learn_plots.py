@@ -6,13 +6,14 @@ A holdout asked directly and reused; what accuracy first pays for accuracy; how 
 from __future__ import annotations
 
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bench.holdout import World, experiment
-from bench.learn import _on_sphere
+from bench.learn import _on_sphere, by_doubling, problem_of
 from bench.settings import made
 from tacit.learn import (
     AdditiveClassifier,
@@ -57,10 +58,8 @@ def accuracy(axes: Any) -> None:
                 points, truth = _on_sphere(rows, width, table)
                 model = accuracy_first(estimator, alpha=alpha)
                 model.fit(points, truth if name == "ridge" else (truth > 0).astype(int))
-                fixed = float(model.comparing_.epsilon) + 0.05
-                last = float(model.spent_.epsilon) - fixed
-                tries = [0.05 * 2**turn for turn in range(40) if 0.05 * 2**turn < 2 * last]
-                found.append((float(model.spent_.epsilon), sum(tries) + fixed))
+                doubling = by_doubling(problem_of(name, points, truth), rows, Fraction(str(alpha)))
+                found.append((float(model.spent_.epsilon), doubling))
             means = np.mean(found, axis=0).tolist()
             spent.append(means[0])
             doubled.append(means[1])

@@ -85,11 +85,10 @@ def losses(pace: Pace, seeds: int = 1) -> dict[tuple[int, float], tuple[float, f
 def main() -> None:
     """Try the settings, and say which lose least where there are few rows over the noise, and where there are many."""
     every = [
-        Pace(step, shrinkage, groups, merges)
+        Pace(step, shrinkage, groups)
         for step in (0.1, 0.15, 0.25, 0.4)
         for shrinkage in (0.4, 0.6, 1.0, 1.5, 2.5)
         for groups in (4, 6, 10, 16)
-        for merges in (True, False)
     ]
     chosen = np.random.default_rng(0).permutation(len(every))[:TRIED]
     found = {every[place]: losses(every[place]) for place in chosen}

@@ -2,7 +2,7 @@
 
     python -m bench.peers             all of them
     python -m bench.peers opendp      one of them
-    python -m bench.peers pure-ldp    set up for `bench/collect.py`, which asks it
+    python -m bench.peers pure-ldp    set up, and asked by `bench/collect.py`; by `bench/learn.py`: dp-ebm, diffprivlib
     python -m bench.peers --quick     a hundredth of the rows: to see that they run, not how fast
 
 Environments and tables go into `.venv-peers/`, results into `bench/results/peers.json`; neither is committed.
@@ -60,9 +60,15 @@ PEERS = {
 }
 
 
-SET_UP_ONLY = {
-    "pure-ldp": ("pure-ldp==1.2.0", "scikit-learn", "statsmodels", "numpy<2", "xxhash<3")
-}  # what to install; `bench/collect.py` asks it
+SET_UP_ONLY = {  # what to install; `bench/collect.py` and `bench/learn.py` ask them
+    "pure-ldp": ("pure-ldp==1.2.0", "scikit-learn", "statsmodels", "numpy<2", "xxhash<3"),
+    "dp-ebm": (
+        "interpret-core[debug]==0.7.8",
+        "scikit-learn",
+        "statsmodels==0.15.0",
+    ),  # the last for a table of its own
+    "diffprivlib": ("diffprivlib==0.6.6",),
+}
 
 
 def main(arguments: list[str]) -> int:

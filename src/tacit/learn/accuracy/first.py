@@ -17,6 +17,7 @@ from tacit.learn.accuracy.telling import (
     Reached,
     cheapest_comparison,
     excess_moves,
+    rows_at_least,
     told_until_good,
     tried_prices,
 )
@@ -25,11 +26,10 @@ from tacit.learn.conventions import Learner, columns_of, target_of, two_labels_o
 from tacit.learn.regression.ridge import RidgeRegressor
 from tacit.learn.sums.moments import GRID, Scaled, design, scaled
 from tacit.learn.sums.studies import Study
-from tacit.mechanisms import Laplace
 from tacit.noise import SYSTEM
 
 _MOST_LOSS = 4
-_COUNTED = Fraction(1, 20)  # of epsilon, for the number of rows
+_COUNTED = Fraction(1, 50)  # of epsilon, for the number of rows
 
 
 class AccuracyFirst(Learner):
@@ -41,9 +41,12 @@ class AccuracyFirst(Learner):
     last one does; after each, a comparison that pays once for all asks whether the model made of it is good enough.
 
     `spent_` depends on the data: it is a promise after the fact (ex-post privacy). Whoever keeps a ledger charges
-    `reserved_`, for what is handed back would tell of the data.
+    `reserved_`, for what is handed back would tell of the data. What comparisons cost follows from a noisy number of
+    rows; it is never more than `most`.
 
-    Guarantee:    pure ε-DP with ε = `reserved_`, for one row added or removed; ex post with ε = `spent_`.
+    Guarantee:    pure ε-DP with ε = 2 · most + 1/50, for one row added or removed, and with ε = `reserved_` once the
+                  noisy number of rows is told; ex post with ε = `spent_`. That it is within `alpha` where `is_good_`
+                  holds with probability 19/20.
     Sensitivity:  L1 of a row's products, and of a loss, which is at most 4.02 for rows and weights in their balls.
     Exactness:    sums and comparisons are of whole numbers.
     Reference:    Ligett, Neel, Roth, Waggoner & Wu, NeurIPS 2017.
@@ -89,10 +92,10 @@ class AccuracyFirst(Learner):
             problem = ridge_in_ball(rows, goal.steps(truth)[:, 0])
             ridge += estimator.ridge
             self.target_ = goal
-        number = max(1, int(Laplace.costing(Loss(_COUNTED), 1).release([len(rows)], source)[0]))
+        number = rows_at_least(len(rows), epsilon=_COUNTED, times=1, source=source)
         prices = tried_prices(dearest)
         comparing = cheapest_comparison(
-            wanted, number, sensitivity=excess_moves(problem.most_loss), questions=len(prices)
+            wanted, number, sensitivity=excess_moves(problem.most_loss), questions=len(prices), most=dearest
         )
         self.scaled_ = features
         self._take(told_until_good(problem, comparing, prices, ridge=ridge, source=source), Loss(_COUNTED))
@@ -154,5 +157,7 @@ class AccuracyFirst(Learner):
 def accuracy_first(
     estimator: RidgeRegressor | LogisticClassifier, alpha: Number = Fraction(1, 20), *, most: Number = 20
 ) -> AccuracyFirst:
-    """An estimator that pays the least at which it is within `alpha` of the best; at most `most` for its sums."""
+    """An estimator that pays the least at which it is within `alpha` of the best; at most `most` for sums, and for
+    comparisons.
+    """
     return AccuracyFirst(estimator, alpha=alpha, most=most)

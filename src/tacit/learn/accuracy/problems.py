@@ -29,7 +29,7 @@ class Problem:
     sums: IntArray
     moved: int
     most_loss: float
-    solved: Callable[[IntArray, float], Floats]  # the weights that noisy sums say, with a ridge
+    solved: Callable[[IntArray, float, float], Floats]  # the weights that noisy sums say, with a ridge; their noise
     loss: Callable[[Floats], float]  # over all rows
     least: float
 
@@ -44,7 +44,7 @@ def ridge_in_ball(rows: Floats, truth: Floats) -> Problem:
         sums_of(rows, truth),
         sums_move(width),
         4.0,
-        lambda sums, ridge: shortened(solution(*unpacked(sums, width), ridge), 1.0),
+        lambda sums, ridge, noise: shortened(solution(*unpacked(sums, width), ridge, noise=noise), 1.0),
         lambda weights: squared_loss(weights, rows, truth),
         least_squares(rows, truth),
     )
@@ -59,9 +59,9 @@ def logistic_in_ball(rows: Floats, truth: Floats) -> Problem:
     """
     width = rows.shape[1]
 
-    def solved(sums: IntArray, ridge: float) -> Floats:
+    def solved(sums: IntArray, ridge: float, noise: float) -> Floats:
         products, cross = unpacked(sums, width)
-        return shortened(solution(4 * _BEND * products, cross, 4 * _BEND * ridge), BALL)
+        return shortened(solution(4 * _BEND * products, cross, 4 * _BEND * ridge, noise=4 * _BEND * noise), BALL)
 
     return Problem(
         sums_of(rows, truth * GRID),
@@ -91,7 +91,7 @@ def ridge_in_box(products: IntArray, *, width: int, features: int, times: int) -
         products[:-1],
         times * GRID * GRID * (features * (features + 1) // 2 + features),
         9.0,
-        lambda sums, ridge: shortened(solution(*unpacked(sums, width), ridge), reach),
+        lambda sums, ridge, noise: shortened(solution(*unpacked(sums, width), ridge, noise=noise), reach),
         loss,
         loss(constrained(exact, cross, reach)),
     )
@@ -122,10 +122,24 @@ def unpacked(sums: IntArray, width: int) -> tuple[Floats, Floats]:
     return symmetric(sums[:pairs] / GRID**2, width), sums[pairs:] / GRID**2
 
 
-def solution(products: Floats, cross: Floats, ridge: float) -> Floats:
+def solution(products: Floats, cross: Floats, ridge: float, *, noise: float) -> Floats:
     """The weights of least squares with a ridge; what noise made of negative curvature counts as none."""
-    values, vectors = np.linalg.eigh(products)
+    values, vectors = np.linalg.eigh(evened(products, noise))
     result: Floats = vectors @ ((vectors.T @ cross) / (np.maximum(values, 0.0) + ridge))
+    return result
+
+
+def evened(products: Floats, noise: float) -> Floats:
+    """The products, drawn towards the multiple of the identity that has their trace, as far as noise made the rest.
+
+    Laplace noise of this scale, of variance 2 · noise² in each of width² places, is that share of the squares that are
+    left beside the mean of the diagonal (Ledoit & Wolf, J. Multivariate Anal. 88, 2004, where the noise is known).
+    """
+    width = len(products)
+    even = np.eye(width) * (float(np.trace(products)) / width)
+    rest = products - even
+    by_noise = 2 * noise**2 * (width**2 - 1)
+    result: Floats = even + rest * max(0.0, 1 - by_noise / max(float((rest**2).sum()), by_noise, 1e-12))
     return result
 
 

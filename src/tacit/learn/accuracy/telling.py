@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from tacit.core import Adjacency, Loss
 from tacit.learn.accuracy.problems import Problem
 from tacit.learn.sums.moments import GRID
-from tacit.mechanisms import AboveThreshold, GradualRelease
+from tacit.mechanisms import AboveThreshold, GradualRelease, Laplace
 from tacit.noise import Source
 
 LOSS_STEPS = 64  # steps of one in a loss
 ROUNDED = 2  # steps by which a minimum that is found numerically may be off, on either side
 FIRST, RATIO = Fraction(1, 20), Fraction(11, 10)  # the prices that are tried
-_SURE = Fraction(19, 20)
+_MISTAKEN, _MISCOUNTED = 0.04, 0.01  # together: a yes is right nineteen times in twenty
+_WRONG = Fraction(4, 5)  # of what is asked for: by so much a comparison may be wrong
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +52,8 @@ def told_until_good(
     telling = GradualRelease.costing([Loss(price) for price in prices], problem.moved)
     run = comparing.start(source)
     for index, sums in enumerate(telling.release(problem.sums, source)):
-        weights = problem.solved(sums, ridge + float(telling.scales[index]) / GRID**2)
+        noise = float(telling.scales[index]) / GRID**2
+        weights = problem.solved(sums, ridge + noise, noise)
         if run.ask(-round(LOSS_STEPS * (problem.loss(weights) - problem.least))):
             break
     paid = comparing.loss(excess_moves(problem.most_loss, times=times))
@@ -75,18 +77,47 @@ def comparison_at(epsilon: Fraction, sensitivity: int, *, room: int) -> AboveThr
     return AboveThreshold.costing(Loss(epsilon), sensitivity, threshold=-room, hits=1, adjacency=Adjacency.ADD_REMOVE)
 
 
-def cheapest_comparison(alpha: Fraction, rows: int, *, sensitivity: int, questions: int) -> AboveThreshold:
-    """The cheapest whose own error is at most half of what is asked for, nineteen times in twenty."""
-    room = math.floor(alpha * rows * LOSS_STEPS / 2)
-    epsilon = Fraction(1, 100)
-    while error_of(comparison_at(epsilon, sensitivity, room=room), questions) > room and epsilon < 1_000:
-        epsilon = (epsilon * Fraction(21, 20)).limit_denominator(10**6)
-    return comparison_at(epsilon, sensitivity, room=room)
+def cheapest_comparison(
+    alpha: Fraction, rows: int, *, sensitivity: int, questions: int, most: Fraction
+) -> AboveThreshold:
+    """The cheapest that is wrong by no more than four fifths of what is asked for, as often as `mistaken` says.
+
+    The last fifth is left to the model: what is told is cheap beside comparing. It costs no more than `most`; where
+    that does not do, there is no room in which a yes would be right.
+    """
+    asked = math.floor(alpha * rows * LOSS_STEPS)
+    at_one = mistaken(comparison_at(Fraction(1), sensitivity, room=0), questions)  # it falls as epsilon rises
+    needed = Fraction(math.ceil(1_000 * at_one / max(_WRONG * asked, Fraction(1))), 1_000)
+    epsilon = min(max(needed, Fraction(1, 100)), most)
+    off = mistaken(comparison_at(epsilon, sensitivity, room=0), questions)
+    return comparison_at(epsilon, sensitivity, room=asked - off)
 
 
-def error_of(comparing: AboveThreshold, questions: int) -> int:
-    """How far off its answers are, nineteen times in twenty."""
-    return comparing.error(_SURE, questions=questions)
+def rows_at_least(rows: int, *, epsilon: Fraction, times: int, source: Source) -> int:
+    """A number of rows that is not too large, ninety-nine times in a hundred: a noisy count, less what noise may do."""
+    counting = Laplace.costing(Loss(epsilon), times)
+    above = math.ceil(float(counting.scale) * math.log(1 / (2 * _MISCOUNTED)))
+    return max(1, int(counting.release([rows], source)[0]) - above)
+
+
+def mistaken(comparing: AboveThreshold, questions: int) -> int:
+    """How far beyond the room an excess may lie that is called good, but four times in a hundred.
+
+    A yes is wrong by more than t where a question's noise is above the threshold's by more than t. For Laplace noises
+    of scales a and b that has the probability (b² e^(−t/b) − a² e^(−t/a)) / (2 b² − 2 a²), for each question; noise in
+    whole numbers is within one of Laplace noise. A no that should have been a yes costs more, and nothing else.
+    """
+    a, b = float(comparing.threshold_scale), float(comparing.query_scale) * (1 + 1e-9)
+    chance = _MISTAKEN / questions
+
+    def tail(t: float) -> float:
+        return (b * b * math.exp(-t / b) - a * a * math.exp(-t / a)) / (2 * (b * b - a * a))
+
+    low, high = 0.0, 64 * (a + b)
+    while high - low > 1:
+        middle = (low + high) / 2
+        low, high = (middle, high) if tail(middle) > chance else (low, middle)
+    return math.ceil(high) + 2
 
 
 def tried_prices(dearest: Fraction) -> list[Fraction]:

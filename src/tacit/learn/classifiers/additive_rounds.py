@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 _CURVATURE = 0.15  # about what p (1 − p) is of a row
 _PLENTY = 100  # rows over the noise of one cell, from which cells are measured finely
 _SPREAD = 0.03  # how often a cut is made where nobody is
+_GHOSTS = 4  # how often is drawn what noise alone would have made of the weights
 _UNIFORM = 1 << 53
 
 
@@ -49,11 +50,10 @@ class Pace:
     step: float
     shrinkage: float
     groups: int
-    merges: bool  # measures fewer, larger cells of numbers
 
 
-_SPARSE = Pace(step=0.15, shrinkage=1.5, groups=6, merges=True)
-_AMPLE = Pace(step=0.15, shrinkage=1.5, groups=16, merges=False)
+_SPARSE = Pace(step=0.25, shrinkage=1.5, groups=6)
+_AMPLE = Pace(step=0.25, shrinkage=1.5, groups=16)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,27 +68,73 @@ class AdditiveWeights:
 def learn(plan: AdditivePlan, data: CountsCells, source: Source, *, pace: Pace | None = None) -> AdditiveWeights:
     """Measure the counts, then the residuals round by round; the mean of the later half of the weights is the model.
 
-    The pace is one of two, by how many rows there are over the noise, unless it is given.
+    The pace is one of two, by how many rows there are over the noise, unless it is given. Beside the weights goes what
+    the noise alone would have made of them, a few times over, drawn with public coins: as much of each feature as that
+    explains is taken back in the end (`drawn_back`).
     """
     counts = plan.count_noise.release(data.counts(), source).astype(np.float64)
-    features = len(plan.cells)
+    held, features = np.maximum(counts, 0.0), len(plan.cells)
+    blocks = FeatureBlocks(np.repeat(np.arange(features), [each.size for each in plan.cells]), held)
     rows = max(1.0, float(counts.sum()) / features)  # what is released; how many there are in truth is never used
     noise = float(plan.residual_noise.sigma) / RESIDUAL  # on the sum of a group, in rows
     pace = pace or (_AMPLE if rows / noise >= _PLENTY else _SPARSE)
     floor = pace.shrinkage * pace.step * math.sqrt(plan.rounds) * noise
-    weights, intercept = np.zeros(counts.size), 0.0
-    later = np.zeros(counts.size + 1)
+    weights, intercept = (
+        np.zeros((1 + _GHOSTS, counts.size)),
+        0.0,
+    )  # the first are the model's, the others of noise alone
+    later, common = np.zeros_like(weights), 0.0
     for turn in range(plan.rounds):
         groups = grouping(plan.cells, counts, pace=pace, source=source)
-        sums = data.residuals(*in_steps(weights, intercept), groups=groups)
+        sums = data.residuals(*in_steps(weights[0], intercept), groups=groups)
         noisy = plan.residual_noise.release(sums, source) / RESIDUAL
-        held = np.maximum(np.bincount(groups, weights=counts, minlength=noisy.size), 0.0)
-        weights = weights + (pace.step * noisy / (_CURVATURE * held + floor))[groups]
+        within = _CURVATURE * np.maximum(np.bincount(groups, weights=counts, minlength=noisy.size), 0.0)
+        pulled = [_CURVATURE * np.bincount(groups, weights=held * ghost) for ghost in weights[1:]]
+        moves = np.vstack([noisy, noise * _normal(_GHOSTS * noisy.size, source).reshape(_GHOSTS, -1) - pulled])
+        weights = weights + blocks.said_once((pace.step * moves / (within + floor))[:, groups])
         intercept += pace.step * float(noisy.sum()) / features / (_CURVATURE * rows + floor)
         if turn >= plan.rounds // 2:
-            later += np.append(weights, intercept)
-    later /= plan.rounds - plan.rounds // 2
-    return AdditiveWeights(later[:-1], float(later[-1]), rows)
+            later, common = later + weights, common + intercept
+    averaged = plan.rounds - plan.rounds // 2
+    model, shift = blocks.drawn_back(later / averaged)
+    return AdditiveWeights(model, common / averaged + shift, rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureBlocks:
+    """The cells of all features in one row: which feature each is of, and about how many rows it holds."""
+
+    feature: IntArray
+    held: Floats
+
+    def means(self, values: Floats) -> Floats:
+        """Of each row of values the mean within each feature, by rows held."""
+        size = int(self.feature[-1]) + 1
+        whole = np.maximum(np.bincount(self.feature, weights=self.held, minlength=size), 1.0)
+        sums = [np.bincount(self.feature, weights=self.held * each, minlength=size) for each in values]
+        return np.array(sums) / whole
+
+    def said_once(self, moves: Floats) -> Floats:
+        """Moves without what every feature says alike: that everybody's odds are higher or lower.
+
+        Each of k features measures it, and k moves that way at once would swing ever further where k is large: so each
+        makes a k-th of that move.
+        """
+        means = self.means(moves)
+        result: Floats = moves - (means * (1 - 1 / means.shape[1]))[:, self.feature]
+        return result
+
+    def drawn_back(self, weights: Floats) -> tuple[Floats, float]:
+        """The first row's weights, each feature's drawn towards its mean by what noise alone explains; and those means.
+
+        Noise alone is in the other rows. Of squares s around the mean, of which noise has n on average, a share
+        1 − n / s is kept: what James and Stein do with many means at once, where the noise is known.
+        """
+        means = self.means(weights)
+        around = weights - means[:, self.feature]
+        squares = self.means(around**2)
+        kept = np.maximum(0.0, 1 - squares[1:].mean(axis=0) / np.maximum(squares[0], 1e-12))
+        return around[0] * kept[self.feature], float(means[0].sum())
 
 
 def in_steps(weights: Floats, intercept: float) -> tuple[IntArray, int]:
@@ -106,9 +152,8 @@ def grouping(cells: Sequence[FeatureCells], counts: Floats, *, pace: Pace, sourc
     """
     groups, first, start = [], 0, 0
     for each in cells:
-        merged = each.merged() if pace.merges else np.arange(each.size)
-        held = np.maximum(np.bincount(merged, weights=counts[start : start + each.size]), 0.0)
-        cut = _cut(held, pace.groups, ordered=each.is_ordered, source=source)[merged]
+        held = np.maximum(counts[start : start + each.size], 0.0)
+        cut = _cut(held, pace.groups, ordered=each.is_ordered, source=source)
         groups.append(cut + first)
         first += int(cut.max()) + 1
         start += each.size
@@ -131,3 +176,10 @@ def _cut(held: Floats, most: int, *, ordered: bool, source: Source) -> IntArray:
 def _coins(size: int, source: Source) -> Floats:
     """Uniform numbers in (0, 1): public ones, on which no privacy rests."""
     return (uniform_integer(_UNIFORM, size, source=source) + 0.5) / _UNIFORM
+
+
+def _normal(size: int, source: Source) -> Floats:
+    """Normal numbers, of public coins (Box & Muller, Ann. Math. Statist. 29, 1958): they hide nothing."""
+    first, second = np.split(_coins(2 * size, source), 2)
+    result: Floats = np.sqrt(-2 * np.log(first)) * np.cos(2 * np.pi * second)
+    return result

@@ -24,15 +24,15 @@ from tacit.learn.accuracy.telling import (
     LOSS_STEPS,
     Reached,
     comparison_at,
-    error_of,
     excess_moves,
+    mistaken,
+    rows_at_least,
     told_until_good,
     tried_prices,
 )
 from tacit.learn.curated.plans import FitPlan, FitRequest, PlansFits
 from tacit.learn.regression.ridge import RidgeRegressor
 from tacit.learn.sums.moments import GRID
-from tacit.mechanisms import Laplace
 
 _COUNTED, _COMPARED = Fraction(1, 100), Fraction(1, 4)  # of epsilon: for the number of rows, and for comparisons
 _MOST_LOSS = 9.0  # of a row (`ridge_in_box`)
@@ -83,23 +83,22 @@ def reached(learner: PlansFits, wanted: TableAccuracy) -> Reached:
     with one_state(learner.engine) as state:
         exact = wanted.fit.rows(state.execute).products()
     fit, epsilon, times = wanted.fit, wanted.loss.epsilon, wanted.fit.times
-    counting = Laplace.costing(Loss(epsilon * _COUNTED), times)
-    number = max(1, int(counting.release([round(int(exact[0]) / GRID**2)], learner.source)[0]))
+    counted = round(int(exact[0]) / GRID**2)
+    number = rows_at_least(counted, epsilon=epsilon * _COUNTED, times=times, source=learner.source)
     sensitivity, prices = excess_moves(_MOST_LOSS, times=times), wanted.prices
-    off = error_of(comparison_at(epsilon * _COMPARED, sensitivity, room=1), len(prices))
+    off = mistaken(comparison_at(epsilon * _COMPARED, sensitivity, room=0), len(prices))
     room = math.floor(wanted.alpha * number * LOSS_STEPS) - off  # so that a yes is right, nineteen times in twenty
     width = 1 + sum(each.width for each in fit.study.columns)
     problem = ridge_in_box(exact, width=width, features=len(fit.names) + 1, times=times)
-    comparing = comparison_at(epsilon * _COMPARED, sensitivity, room=max(room, 1))
+    comparing = comparison_at(epsilon * _COMPARED, sensitivity, room=room)
     told = told_until_good(problem, comparing, prices, ridge=1.0 + wanted.ridge, source=learner.source, times=times)
-    counted = Loss(epsilon * _COUNTED)
     return Reached(
         told.weights,
-        told.spent + counted,
+        told.spent + Loss(epsilon * _COUNTED),
         wanted.loss,
         told.comparing,
         told.tellings,
-        is_good=told.is_good and room > 0,
+        is_good=told.is_good,
     )
 
 

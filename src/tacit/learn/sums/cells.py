@@ -17,7 +17,7 @@ from tacit.errors import InvalidParameter
 
 Codes = NDArray[np.int32]
 STANDARD = (-4, 4)  # of a column that nobody declared: a number that was scaled by public constants
-_FINE, _COARSE = 20, 10  # equal cells of a column
+_FINE = 20  # equal cells of a column, at most
 _ROUND = (Fraction(1), Fraction(2), Fraction(5, 2), Fraction(5), Fraction(10))
 _R5 = tuple(map(Fraction, ("1", "1.6", "2.5", "4", "6.3")))  # round numbers, five and twenty in a decade
 _R20 = tuple(
@@ -73,7 +73,6 @@ class FeatureCells:
     name: str
     edges: tuple[Fraction, ...] = ()
     values: tuple[Hashable, ...] = ()
-    coarse: tuple[Fraction, ...] = ()  # fewer edges, for when there are few rows; none: the same
 
     @property
     def is_ordered(self) -> bool:
@@ -84,13 +83,6 @@ class FeatureCells:
     def size(self) -> int:
         """How many cells there are."""
         return (len(self.values) if self.values else len(self.edges) + 1) + 1
-
-    def merged(self) -> NDArray[np.int64]:
-        """For each cell the one of fewer, larger cells that holds its lower end."""
-        if not self.coarse:
-            return np.arange(self.size)
-        larger = [sum(edge >= end for end in self.coarse) for edge in self.edges]
-        return np.array([0, *larger, len(self.coarse) + 1])
 
     def codes(self, column: NDArray[Any]) -> Codes:
         """The cell of each value."""
@@ -170,13 +162,11 @@ def _numbers(name: str, bounds: Sequence[Any]) -> FeatureCells:
     lower, upper = (rational(end, f"a bound of {name}") for end in bounds)
     if not -_FAR < lower < upper < _FAR:
         raise InvalidParameter(f"the lower bound of {name} is not below the upper one, or one of them is too large")
-    fine, coarse = (set(_equal(lower, upper, most=most)) for most in (_FINE, _COARSE))
+    edges = set(_equal(lower, upper, most=_FINE))
     if upper >= _LONG and upper >= _TAIL * lower >= 0:
-        fine |= set(_rising(upper, _R20, decades=(0, _DECADES)))
-        fine |= set(_rising(upper, _R5, decades=(_DECADES, 2 * _DECADES)))
-        coarse = set(_rising(upper, _R5, decades=(0, _DECADES))) | {min(fine)}
-    inside = [tuple(sorted(edge for edge in edges if lower < edge < upper)) for edges in (fine, coarse)]
-    return _checked(FeatureCells(name, edges=inside[0], coarse=inside[1]))
+        edges |= set(_rising(upper, _R20, decades=(0, _DECADES)))
+        edges |= set(_rising(upper, _R5, decades=(_DECADES, 2 * _DECADES)))
+    return _checked(FeatureCells(name, edges=tuple(sorted(edge for edge in edges if lower < edge < upper))))
 
 
 def _equal(lower: Fraction, upper: Fraction, *, most: int) -> list[Fraction]:
