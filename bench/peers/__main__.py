@@ -67,7 +67,7 @@ SET_UP_ONLY = {  # what to install; `bench/collect.py` and `bench/learn.py` ask 
         "scikit-learn",
         "statsmodels==0.15.0",
     ),  # the last for a table of its own
-    "diffprivlib": ("diffprivlib==0.6.6",),
+    "diffprivlib": ("diffprivlib==0.6.6", "scikit-learn<1.7"),
 }
 
 
