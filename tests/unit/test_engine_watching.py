@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
@@ -15,10 +16,15 @@ import pytest
 
 from support import sail
 from support.postgres import server
+from tacit.core import Loss
 from tacit.curator import Curator, Release, Session
-from tacit.engines import mark_of, open_engine
+from tacit.curator.calibrate import Calibration, Quantity, Target, calibrate, plan_calibration
+from tacit.engines import Engine, mark_of, open_engine
 from tacit.errors import EngineError, TacitError
 from tacit.faces.owner.examining import examine
+from tacit.learn import KMeansClusters
+from tacit.learn.curated.fitting import TableLearner
+from tacit.learn.curated.plans import FitRequest
 from tacit.ledger import SqliteLedger
 from tacit.policy import (
     AnalystPolicy,
@@ -31,6 +37,10 @@ from tacit.policy import (
     policy_text,
 )
 from tacit.policy.sources.dataset import SourceLike
+from tacit.release.distributions import DistributionRequest
+from tacit.release.general import WorkloadRequest
+from tacit.release.general.workload import open_workload
+from tacit.release.publishing import Publisher
 
 QUESTION = "DP-SELECT 1 COUNT(*) FROM t"
 Change = Callable[[], None]
@@ -120,7 +130,7 @@ def policy_over(source: SourceLike, engine: str, base: Path) -> Policy:
     columns = [ColumnPolicy("x", lower=0, upper=9, step=1)]
     table = TablePolicy("t", "id", columns=columns, max_rows=1, max_groups=1)
     dataset = Dataset("d", source, engine=engine, base=base)
-    return Policy(dataset, BudgetPolicy(100), tables=[table], analysts=[AnalystPolicy("ana", 100)])
+    return Policy(dataset, BudgetPolicy(100, "1e-3"), tables=[table], analysts=[AnalystPolicy("ana", 100)])
 
 
 def ask(curator: Curator) -> Release:
@@ -173,6 +183,54 @@ def test_other_columns_are_noticed_before_anything_is_charged(kind, tmp_path):
         with pytest.raises(EngineError, match="has other columns"):
             curator.batch(["SELECT COUNT(*) FROM t"], session=Session("ana"), epsilon=1)
         assert curator.balance("ana").total.spent == before
+
+
+def calibrated(policy: Policy, engine: Engine, ledger: SqliteLedger) -> Calibration:
+    target = Target("t", Quantity.UPPER, ("x",), edges=(3, 6, 9))
+    plan = plan_calibration(
+        policy, [target], schema=engine.schema(), price=Loss(1), coverage=Fraction(1, 2), dialect=engine.dialect
+    )
+    return calibrate(plan, policy, engine=engine, ledger=ledger, fresh=False)
+
+
+PAYING: dict[str, Callable[[Policy, Engine, SqliteLedger], object]] = {  # whoever pays, beside questions and batches
+    "a histogram": lambda policy, engine, ledger: Publisher(policy, engine, ledger).publish(
+        DistributionRequest("t", "x", 1, "1e-6"), policy.analyst("ana")
+    ),
+    "a workload": lambda policy, engine, ledger: open_workload(
+        Publisher(policy, engine, ledger), WorkloadRequest("t", ("x",), 1), policy.analyst("ana")
+    ),
+    "a model": lambda policy, engine, ledger: TableLearner(policy, engine, ledger).fit(
+        KMeansClusters(2), FitRequest("t", None, ("x",), 1, "1e-6"), "ana"
+    ),
+    "a calibration": calibrated,
+}
+
+
+@pytest.mark.parametrize("name", PAYING)
+@pytest.mark.parametrize("kind", sorted(OPEN_WHILE_WRITTEN))
+def test_nobody_else_is_charged_for_other_columns_either(kind, name, tmp_path):
+    source, engine, _, other = KINDS[kind](tmp_path)
+    policy = policy_over(source, engine, tmp_path)
+    with closing(opened(policy, tmp_path)) as curator:
+        PAYING[name](policy, curator._engine, curator._ledger)
+        before = curator.balance("ana").total.spent
+        assert before.epsilon == 1
+        other()
+        with pytest.raises(EngineError, match="has other columns than when it was opened"):
+            PAYING[name](policy, curator._engine, curator._ledger)
+        assert curator.balance("ana").total.spent == before
+
+
+@pytest.mark.parametrize("kind", sorted(OPEN_WHILE_WRITTEN))
+def test_what_was_measured_of_older_data_is_measured_anew(kind, tmp_path):
+    source, engine, more, _ = KINDS[kind](tmp_path)
+    policy = policy_over(source, engine, tmp_path)
+    with closing(opened(policy, tmp_path)) as curator:
+        reused = [calibrated(policy, curator._engine, curator._ledger).reused for _ in range(2)]
+        more()
+        reused += [calibrated(policy, curator._engine, curator._ledger).reused for _ in range(2)]
+    assert reused == [False, True, False, True]
 
 
 def test_a_source_that_cannot_tell_says_so(tmp_path, monkeypatch):

@@ -17,6 +17,7 @@ from tacit.curator.jobs.pricing import caps, concentrated
 from tacit.curator.measuring.cuts import CutNoise, cuts_sql, shares
 from tacit.curator.measuring.measure import measure
 from tacit.curator.payment import Payment, pay
+from tacit.curator.reusing.reuse import data_version
 from tacit.engines import Engine, Exact, one_state
 from tacit.errors import EngineError, PolicyError
 from tacit.ledger import Answer, Charge, Inquiry, Ledger
@@ -164,9 +165,13 @@ def plan_calibration(
 def calibrate(
     planned: CalibrationPlan, policy: Policy, *, engine: Engine, ledger: Ledger, fresh: bool, source: Source = SYSTEM
 ) -> Calibration:
-    """Charge, then read, then choose. The same plan asked again gives the same results, free, unless `fresh`."""
+    """Charge, then read, then choose. The same plan asked again of the same data is free, unless `fresh`.
+
+    Raises EngineError, at no charge, where the tables are no longer those that were opened.
+    """
+    version = digest(data_version(policy, engine))[:16]
     payment: Payment[list[Outcome]] = Payment(
-        charge=_charge(planned, policy, fresh=fresh),
+        charge=_charge(planned, policy, request_id=None if fresh else f"calibrate {version} {planned.hash}"),
         caps=caps(policy, AnalystPolicy(ACCOUNT, policy.budget.epsilon)),
         what="the calibration",
         read=lambda: _read(planned, engine, source),
@@ -177,7 +182,7 @@ def calibrate(
     return _calibration(planned, paid.value, entry=paid.entry, reused=paid.replayed)
 
 
-def _charge(planned: CalibrationPlan, policy: Policy, *, fresh: bool) -> Charge:
+def _charge(planned: CalibrationPlan, policy: Policy, *, request_id: str | None) -> Charge:
     event = ComposedEvent(tuple((step.event(policy.adjacency.steps), 1) for step in planned.steps))
     names = ", ".join(map(str, (step.target for step in planned.steps)))
     return Charge(
@@ -189,7 +194,7 @@ def _charge(planned: CalibrationPlan, policy: Policy, *, fresh: bool) -> Charge:
         plan_hash=planned.hash,
         policy_version=policy.version,
         kind="calibrate",
-        request_id=None if fresh else f"calibrate {policy.dataset.data_version[:40]} {planned.hash}",
+        request_id=request_id,
         note=names if len(names) <= 200 else f"{names[:196]} …",
         asked=_inquiry(planned),
     )

@@ -132,6 +132,7 @@ class Publisher:
 
     def hold(self, plan: PricedPlan[T], who: AnalystPolicy) -> Publication[T]:
         """What is paid for and read once, and kept nowhere: whoever holds it lets out no more than was paid for."""
+        data_version(self.policy, self.engine)  # raises, at no charge, where the tables are not those that were opened
         key = digest(plan.said, plan.shape, str(plan.loss))
         charge = _charge(plan, self.policy, who, key=key, request_id=None)
         opened = Answer(plan.said.encode(), None)  # what was opened, and nothing of what it holds
