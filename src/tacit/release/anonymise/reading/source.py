@@ -15,6 +15,7 @@ from tacit.engines.columns import literal, quoted
 from tacit.engines.sources import expose
 from tacit.errors import EngineError, InvalidParameter, TacitError
 from tacit.policy import Policy, TablePolicy, fold
+from tacit.policy.tables.two_owners import two_owners_refused
 from tacit.release.anonymise.reading.remote import Remote, find_remote
 
 _READERS = {
@@ -95,6 +96,8 @@ def open_table(policy: Policy, table: str) -> TableSource:
     known = next((declared for declared in policy.tables if fold(declared.name) == fold(table)), None)
     if known is None:
         raise InvalidParameter(f"the policy has no table {table!r}", hint="name one of its tables, or a file")
+    if known.units:  # classes count rows, or one owner's: the other would be in as many as they have partners
+        raise two_owners_refused(known.name, known.units, what="anonymising")
     connection = connect()
     if policy.dataset.engine != "duckdb":
         return TableSource(connection, "file", declared=known, remote=find_remote(policy, known))

@@ -9,7 +9,6 @@ import duckdb
 from tacit.engines.columns import quoted
 from tacit.errors import InvalidParameter
 from tacit.policy.tables.link import link_of
-from tacit.policy.tables.two_owners import two_owners_refused
 from tacit.release.anonymise.reading.remote import spelt
 from tacit.release.anonymise.reading.source import SOURCE, TableSource, ask, named
 from tacit.release.anonymise.request import BY_ROWS
@@ -20,8 +19,6 @@ def known_unit(source: TableSource, *, asked: str | None, pseudonyms: Sequence[s
 
     None where none is known, or where rows are to be counted.
     """
-    if source.declared is not None and source.declared.units:
-        raise two_owners_refused(source.declared.name, source.declared.units, what="anonymising")
     unit = asked or (source.declared and source.declared.unit) or (pseudonyms[0] if len(pseudonyms) == 1 else None)
     if unit is None or unit.casefold() == BY_ROWS:
         return None
