@@ -21,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs" / "import-map.svg"
 FRONT = ""  # the package's own __init__, which gathers the public names
+SHORT_NAMES = {"dbapi", "owner", "surveys"}  # doors, for who imports them by these names: no rooms of their own
 STRANGERS = {"attack"}  # rooms that may use the public names, as a stranger would
 
 Layers = tuple[tuple[str, ...], ...]
@@ -114,7 +115,7 @@ def _reached(folder: Path, prefix: str) -> set[str]:
 
 def _room(module: Path) -> str:
     first = module.parts[0].removesuffix(".py")
-    return FRONT if first.startswith("__") else first
+    return FRONT if first.startswith("__") or first in SHORT_NAMES else first
 
 
 def _imports(tree: ast.Module, here: Path, *, package: Path) -> Iterator[tuple[str, int]]:
@@ -139,7 +140,7 @@ def _named(parts: Sequence[str], name: str, package: Path) -> str:
     if len(parts) > 1:
         return parts[1]
     is_room = (package / name).is_dir() or (package / f"{name}.py").is_file()
-    return name if is_room else FRONT
+    return name if is_room and name not in SHORT_NAMES else FRONT
 
 
 # The picture. Rows are rooms, from the top down; a track runs down to each room that is imported. Since deeper rooms

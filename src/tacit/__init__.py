@@ -198,9 +198,9 @@ _ROOMS = {
     name: f"tacit.{name}"
     for name in (
         *("accounting", "attack", "collect", "core", "curator", "engines", "learn", "ledger", "mechanisms", "noise"),
-        *("policy", "release", "sql"),
+        *("policy", "release", "sql", "dbapi", "owner", "surveys"),
     )
-} | {"dbapi": "tacit.faces.dbapi", "owner": "tacit.faces.owner", "surveys": "tacit.faces.survey"}
+}
 _HOMES = {name: room for room, names in _NAMES.items() for name in names}
 _INSIDE = {"open": "open_database"}  # what a name is called at home
 

@@ -122,3 +122,10 @@ def test_every_room_resolves_after_a_plain_import(room: str) -> None:
     assert done.stdout.split()[0].startswith("tacit.")
     assert done.stdout.split()[1] == "False"
     assert room == "errors" or "." in room or room in tacit.__all__
+
+
+@pytest.mark.parametrize(("name", "home"), [("dbapi", "dbapi"), ("owner", "owner"), ("surveys", "survey")])
+def test_a_door_is_a_module_by_its_short_name_too(name: str, home: str) -> None:
+    short, at_home = importlib.import_module(f"tacit.{name}"), importlib.import_module(f"tacit.faces.{home}")
+    assert short is getattr(tacit, name)
+    assert all(getattr(short, each) is getattr(at_home, each) for each in at_home.__all__)

@@ -55,10 +55,10 @@ class PublishedRows:
         """`candidates`, eight classes to a byte: what a value fits is looked up once for all who have it."""
         fits = np.full((people[0].size, -(-self.cells.shape[1] // 8)), 255, dtype=np.uint8)
         for cover, cells, codes in zip(self.covers, self.cells, people, strict=True):
-            there, place = np.unique(codes, return_inverse=True)
+            there, index = np.unique(codes, return_inverse=True)
             parts = [there[start : start + _BLOCK] for start in range(0, there.size, _BLOCK)]
             bits = [np.packbits(np.take(cover[:, part].T, cells, axis=1), axis=1) for part in parts]
-            fits &= np.concatenate(bits)[place]
+            fits &= np.concatenate(bits)[index]
         return fits
 
     def table(self, index: int, known: KnownColumn) -> Floats:

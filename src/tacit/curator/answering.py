@@ -231,7 +231,7 @@ def _note(job: Job) -> str | None:
         return f"{len(job.sets.sets)} grouping sets"
     if job.is_batch:
         return f"a batch of {len(job.statements)} questions"
-    return f"{len(job.places)} questions of one statement" if len(job.places) > 1 else None
+    return f"{len(job.piece_of)} questions of one statement" if len(job.piece_of) > 1 else None
 
 
 def _restored(job: Job, bodies: tuple[bytes, ...]) -> tuple[Member, ...]:

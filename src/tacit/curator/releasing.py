@@ -39,12 +39,12 @@ def release(
     """The answer to one statement. `pilot` is what finding its price cost."""
     shown = _remembered(job, answered)
     if shown is None:  # an answer without rows is false
-        shown = _made(job, answered, computing)
+        shown = _worked_out(job, answered, computing)
     notes = (f"the cost includes a pilot of {pilot} that found the price",) if pilot != NOTHING else ()
     return replace(shown, cost=shown.cost + pilot, left=left, notes=(*shown.notes, *answered.ages, *notes))
 
 
-def _made(job: Job, answered: Answered, computing: Computing) -> Release:
+def _worked_out(job: Job, answered: Answered, computing: Computing) -> Release:
     (asked,) = job.statements
     shown = _one(job, answered)
     if asked.over is not None:
@@ -163,7 +163,7 @@ def _question(given: Given, answered: Answered) -> Release:
 
 def _of_batch(job: Job, index: int, answered: Answered) -> Release:
     """One answer of a batch: charged for with the others, or found among those that were given before."""
-    given, piece = answered.given[index], job.pieces[job.places[index][0]]
+    given, piece = answered.given[index], job.pieces[job.piece_of[index][0]]
     shown = _question(given, answered)
     if given.age is not None:  # from the shelf, whoever paid for it; a repeated request is said as it was at first
         return replace(shown, notes=(*shown.notes, given.age))
@@ -184,8 +184,8 @@ def _of_batch(job: Job, index: int, answered: Answered) -> Release:
 def _together(job: Job, answered: Answered) -> Release:
     """Several questions of one statement: their notes, and no rows of its own."""
     first = _of_batch(job, 0, answered)
-    notes = [note for index in range(len(job.places)) for note in _of_batch(job, index, answered).notes[:-1]]
-    shared = f"computed from {len(job.places)} private questions, which are charged once"
+    notes = [note for index in range(len(job.piece_of)) for note in _of_batch(job, index, answered).notes[:-1]]
+    shared = f"computed from {len(job.piece_of)} private questions, which are charged once"
     receipt = replace(
         first.receipt, guarantee=f"{job.loss} for {units(job)}", unit=units(job), mechanisms=mechanisms(job)
     )

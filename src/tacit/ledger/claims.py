@@ -118,10 +118,10 @@ def neighbours(policy: Policy, ledger: str) -> dict[str, str]:
     if database is None:
         return {}
     ours = {claim.source for claim in claims_of(policy, ledger)}
-    found = (_read(path) for path in sorted(registry().glob("*.json")))
+    claims = (_read(path) for path in sorted(registry().glob("*.json")))
     return {
         claim.source.removeprefix(database): claim.place
-        for claim in found
+        for claim in claims
         if claim is not None and claim.source.startswith(database)
         and claim.source not in ours and claim.ledger != ledger
     }  # fmt: skip

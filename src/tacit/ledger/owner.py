@@ -38,9 +38,9 @@ def _verified(database: Path, mark_path: Path) -> Verdict:
         with _mark(mark_path, create=False) as high_water:
             return _examined(database, high_water)
     except (sqlite3.Error, OSError) as error:
-        found = failure(error, database.parent, mark_path.parent)
-        if found.outside:  # which says nothing of what is in it
-            raise found.error() from None
+        failed = failure(error, database.parent, mark_path.parent)
+        if failed.outside:  # which says nothing of what is in it
+            raise failed.error() from None
     except LedgerError:
         pass
     return Verdict(0, "", ("the ledger cannot be opened: it is missing, damaged, or not a ledger",))
@@ -76,9 +76,9 @@ def _backed_up(database: Path, copy: Path, mark_path: Path) -> Verdict:
             verdict = examine(target, Point(*newest(target)))
         _synced(copy)
     except (sqlite3.Error, OSError) as error:
-        found = failure(error, copy.absolute().parent)
+        failed = failure(error, copy.absolute().parent)
         copy.unlink(missing_ok=True)
-        what = found.reason if found.outside else "it cannot be read, or the copy not written"
+        what = failed.reason if failed.outside else "it cannot be read, or the copy not written"
         raise LedgerError(f"the ledger cannot be copied: {what}", hint=_COPY) from None
     return verdict
 
@@ -115,9 +115,9 @@ def _accepted(database: Path, note: str, *, mark_path: Path, clock: Clock) -> st
                 high_water.overwrite(entry)
             return entry.hash
     except (sqlite3.Error, OSError) as error:
-        found = failure(error, database.parent, mark_path.parent)
-        what = found.reason if found.outside else "it cannot be read or written"
-        raise LedgerError(f"the ledger cannot be accepted: {what}", hint=found.hint) from None
+        failed = failure(error, database.parent, mark_path.parent)
+        what = failed.reason if failed.outside else "it cannot be read or written"
+        raise LedgerError(f"the ledger cannot be accepted: {what}", hint=failed.hint) from None
 
 
 @contextmanager

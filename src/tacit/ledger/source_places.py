@@ -46,9 +46,9 @@ def is_still(seen: str, now: str) -> bool:
     """Whether a place that goes by its file is the one that was seen: it lies where it lay, or was only moved."""
     if not seen:
         return True
-    (was, _, path), (found, _, here) = seen.partition(" "), now.partition(" ")
+    (was, _, path), (identity, _, here) = seen.partition(" "), now.partition(" ")
     try:
-        return was == found or os.path.samefile(path, here)
+        return was == identity or os.path.samefile(path, here)
     except OSError:
         return False
 

@@ -48,7 +48,7 @@ class SqliteLedger(Counter):
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            found = failure(error, self._path.parent, self._mark_path.parent)
-            if found.lasting:
-                self._shut = self._shut or found.reason
-            raise found.error() from None
+            failed = failure(error, self._path.parent, self._mark_path.parent)
+            if failed.lasting:
+                self._shut = self._shut or failed.reason
+            raise failed.error() from None

@@ -54,7 +54,7 @@ def explain_batch(job: Job, questions: Sequence[str], *, dialect: str) -> Explan
     maker = _maker(job)
     pairs = zip(job.statements, questions, strict=True)
     texts = [name for asked, text in pairs for name in _names(job, asked, " ".join(text.split()))]
-    notes = [note for index, _ in job.places for note in _piece_notes(job, index)]
+    notes = [note for index, _ in job.piece_of for note in _piece_notes(job, index)]
     notes += [note for plan in maker.whole for note in nominal_notes([plan])]
     if job.sharper is not None:
         notes.append(_PILOT)
@@ -157,7 +157,7 @@ def _priced(job: Job, names: Sequence[str]) -> tuple[Priced, ...]:
     singles: dict[int, MeasuredColumns] = {}
     lines = []
     for index, name in enumerate(names):
-        piece = job.pieces[job.places[index][0]]
+        piece = job.pieces[job.piece_of[index][0]]
         first = maker.first[index]
         if first not in singles:
             single = maker.planners[first].at(job.loss * shares[first])
@@ -187,7 +187,7 @@ def _lone_shares(job: Job, maker: Maker) -> dict[int, Fraction]:
     """Of each question the share it would have, were the questions of its piece asked one by one."""
     members: dict[int, list[int]] = {}
     for number in maker.given:
-        members.setdefault(job.places[number][0], []).append(number)
+        members.setdefault(job.piece_of[number][0], []).append(number)
     shares: dict[int, Fraction] = {}
     for piece, numbers in members.items():
         joint = isinstance(job.pieces[piece], Joint)

@@ -108,7 +108,7 @@ def _whose(job: Job, piece: int) -> str:
     """The set that a piece answers, if it is one alone; questions of a batch have no name."""
     if job.sets is None:
         return ""
-    sets = [job.sets.label(index) for index, (its_piece, _) in enumerate(job.places) if its_piece == piece]
+    sets = [job.sets.label(index) for index, (its_piece, _) in enumerate(job.piece_of) if its_piece == piece]
     return f"{sets[0]}: " if len(sets) == 1 else ""
 
 

@@ -36,7 +36,7 @@ class Job:
 
     bounds: tuple[BoundQuery, ...]
     pieces: tuple[Piece, ...]
-    places: tuple[tuple[int, int], ...]
+    piece_of: tuple[tuple[int, int], ...]  # for each question its piece, and which member of it
     loss: Loss
     policy_version: str
     maker: Maker | None = None  # how the pieces were made, where several questions share a price
@@ -95,7 +95,7 @@ class Job:
         for piece in self.pieces:
             starts.append(count)
             count += len(piece.members) if isinstance(piece, Joint) else 1
-        return tuple(starts[piece] + member for piece, member in self.places)
+        return tuple(starts[piece] + member for piece, member in self.piece_of)
 
     @cached_property
     def hash(self) -> str:
@@ -110,7 +110,7 @@ class Job:
     def _questions_hash(self) -> str:
         if self.maker is None:
             return self.pieces[0].plan.hash
-        parts = ["batch", self.policy_version, str(self.loss), str(self.places)]
+        parts = ["batch", self.policy_version, str(self.loss), str(self.piece_of)]
         for piece in self.pieces:
             parts.append(piece.plan.hash)
             if isinstance(piece, Joint):

@@ -100,7 +100,7 @@ class SharedPlanner:
         check_limit(price.epsilon, self._policy)
         whole_price = Loss(price.epsilon, self._delta) if price.is_pure else price
         whole = _numbered(self._planners, lambda planner: planner.at(whole_price))
-        job = _made(Maker(self._planners, whole, self._policy, whole_price, self._fits))
+        job = _job(Maker(self._planners, whole, self._policy, whole_price, self._fits))
         return computing(job, self._statements)
 
 
@@ -139,15 +139,15 @@ class SetsPlanner:
         """The job at one price."""
         whole = [planner.at(price) for planner in self._planners]
         maker = Maker(self._planners, whole, self._policy, price, self._fits, alike=True)
-        return _made(maker, sets=self._sets)
+        return _job(maker, sets=self._sets)
 
 
-def _made(maker: Maker, *, sets: SetQuestions | None = None) -> Job:
+def _job(maker: Maker, *, sets: SetQuestions | None = None) -> Job:
     pieces, piece_of = maker.pieces()
     return Job(
         bounds=tuple(maker.bounds),
         pieces=pieces,
-        places=piece_of,
+        piece_of=piece_of,
         loss=maker.price,
         policy_version=maker.policy.version,
         maker=maker,

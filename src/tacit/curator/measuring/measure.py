@@ -58,7 +58,7 @@ def measure(plan: Plan, exact: Sequence[Exact], *, public: PublicTables, source:
             columns.append(_chosen(plan, known, exact[measurement.statement], keys=keys, source=source))
     others = exact[len(plan.statements) :]  # two for each measurement of the bias
     for excess, cells, sums in zip(plan.bias, others[::2], others[1::2], strict=True):
-        indexes = _Groups(keys, groups.names).places(sums)
+        indexes = _Groups(keys, groups.names).indices(sums)
         cut = measure_cut(plan, excess, (cells, sums), indexes=indexes, groups=len(keys), source=source)
         columns[excess.measurement] = replace(columns[excess.measurement], cut=cut)
     return Noisy(_decoded(plan, keys), tuple(columns), plan.selection is not None)
@@ -105,8 +105,8 @@ class _Groups:
         self.keys, self.names = keys, names
         self._last: tuple[Exact, IntArray] | None = None  # measurements of one statement stand in the same rows
 
-    def places(self, exact: Exact) -> IntArray:
-        """For each exact row the place of its group, −1 for none."""
+    def indices(self, exact: Exact) -> IntArray:
+        """For each exact row the index of its group, −1 for none."""
         if self._last is None or self._last[0] is not exact:
             self._last = exact, self._looked_up(exact)
         return self._last[1]
@@ -121,7 +121,7 @@ class _Groups:
     def filled(self, exact: Exact, column: str, *, wide: bool) -> IntArray | WideArray:
         """The column over all groups, zero where the data have nothing. `wide`: as Python's own whole numbers."""
         values = exact.wide(column) if wide else exact.integers(column)
-        indexes = self.places(exact)
+        indexes = self.indices(exact)
         known = indexes >= 0
         full: IntArray | WideArray = np.zeros(len(self.keys), dtype=object if wide else np.int64)
         full[indexes[known]] = values[known]
@@ -166,7 +166,7 @@ def _listed_groups(keys: Sequence[Key], public: PublicTables) -> list[KeyTuple]:
 
 
 def in_one_row(keys: Sequence[Key]) -> list[list[int]]:
-    """The places of the keys, those together that are columns of one row of a public table."""
+    """The indices of the keys, those together that are columns of one row of a public table."""
     rows: dict[object, list[int]] = {}
     for index, key in enumerate(keys):
         rows.setdefault(index if key.row_of is None else key.row_of, []).append(index)

@@ -31,14 +31,14 @@ class LinkedOutput:
 
 def by_table(named: Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Columns written as TABLE.COLUMN, by their tables."""
-    found: dict[str, tuple[str, ...]] = {}
+    columns: dict[str, tuple[str, ...]] = {}
     for name in named:
         table, dot, column = name.partition(".")
         if not dot:
             hint = "write --columns patients.age,visits.ward"
             raise InvalidParameter(f"{name[:60]} is of no table: several are made", hint=hint)
-        found[table] = (*found.get(table, ()), column)
-    return tuple(found.items())
+        columns[table] = (*columns.get(table, ()), column)
+    return tuple(columns.items())
 
 
 def make_linked(wish: LinkedRequest, wanted: LinkedOutput, how: PublishingOptions) -> None:

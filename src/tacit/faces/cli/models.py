@@ -140,8 +140,8 @@ def _show(
         truth = {} if distances is None else {"exact": {str(ways): distances.mean(ways) for ways in (1, 2, 3)}}
         show_json({**about, **payment(paid), "errors": errors, **truth})
         return
-    made = f"a model of {model.table}: {len(names)} columns, about {model.rows:,} rows, by {model.method}"
-    print_paid(paid, made, again="the same table")
+    summary = f"a model of {model.table}: {len(names)} columns, about {model.rows:,} rows, by {model.method}"
+    print_paid(paid, summary, again="the same table")
     singles = [(names[axes[0]], f"{error:.1%}") for axes, error in model.errors if len(axes) == 1]
     print_table(("column", "expected distance"), singles, right=(1,))
     pairs = sorted(((error, axes) for axes, error in model.errors if len(axes) == 2), reverse=True)

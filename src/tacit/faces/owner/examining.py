@@ -86,11 +86,12 @@ def _ledger(policy: Policy) -> list[Finding]:
     except LedgerError as error:
         why = f"no question can be asked now: {error.message}"
         return [Finding(Severity.WARNING, path, why, error.hint or "tacit ledger verify")]
-    found = [Finding(Severity.ERROR, path, f"the source has a ledger already: {why}", hint) for why in problems]
-    for table, place in {} if problems else neighbours.items():
-        why = f"table {table!r} of the same database has a ledger of its own, {place}: who is in both has two budgets"
-        found.append(Finding(Severity.WARNING, path, why, "let one policy name both, unless they hold other people"))
-    return found
+    findings = [Finding(Severity.ERROR, path, f"the source has a ledger already: {why}", hint) for why in problems]
+    for table, ledger in {} if problems else neighbours.items():
+        why = f"table {table!r} of the same database has a ledger of its own, {ledger}: who is in both has two budgets"
+        both = "let one policy name both, unless they hold other people"
+        findings.append(Finding(Severity.WARNING, path, why, both))
+    return findings
 
 
 def _views(policy: Policy, schema: Schema) -> list[Finding]:

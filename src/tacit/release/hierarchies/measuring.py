@@ -108,7 +108,7 @@ def consistent(
         cell_variances=tuple(
             whole + rest * (1 - 1 / number) for whole, rest in zip(totals.variances, cells.variances, strict=True)
         ),
-        moved=tuple((found - wanted).astype(np.float32) for found, wanted in zip(counts, estimates, strict=True)),
+        moved=tuple((count - wanted).astype(np.float32) for count, wanted in zip(counts, estimates, strict=True)),
         loss=plan.noisy.loss,
         rho=plan.noisy.rho,
         held=None if plan.held is None else plan.tree.levels[plan.held],

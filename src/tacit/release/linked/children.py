@@ -87,7 +87,7 @@ class ChildModel:
     def _any(self, parents: SyntheticTable, owners: IntArray, chance: Chance) -> IntArray:
         """Cells of whatever kind: no rule has been looked at."""
         own = len(self.attributes)
-        found: dict[int, IntArray] = {
+        codes: dict[int, IntArray] = {
             own + index: self.bins[own + index].bins[parents.codes[axis][owners]]
             for index, axis in enumerate(self.context)
         }
@@ -95,12 +95,12 @@ class ChildModel:
         for law in self.laws:
             group: IntArray = np.zeros(owners.size, dtype=np.int64)
             for axis in law.given:
-                group = group * self.bins[axis].size + found[axis]
-            found[law.column] = drawn_within(group, law.chances, chance=chance)
+                group = group * self.bins[axis].size + codes[axis]
+            codes[law.column] = drawn_within(group, law.chances, chance=chance)
             compression = self.bins[law.column]
             within = np.zeros((compression.size, compression.bins.size))
             within[compression.bins, np.arange(compression.bins.size)] = compression.within
-            fine[:, law.column] = drawn_within(found[law.column], within, chance=chance)
+            fine[:, law.column] = drawn_within(codes[law.column], within, chance=chance)
         return fine
 
 
@@ -130,9 +130,9 @@ class ParentRows:
     def pair(self, one: int, other: int, bins: tuple[Compression, Compression]) -> FloatArray:
         """The same of two columns, over bins."""
         first, second = bins[0].bins[self.cells[one]], bins[1].bins[self.cells[other]]
-        place = first * bins[1].size + second
-        found = np.bincount(place, weights=self.numbers, minlength=bins[0].size * bins[1].size).astype(np.float64)
-        return _shares(found).reshape(bins[0].size, bins[1].size)
+        cells = first * bins[1].size + second
+        counts = np.bincount(cells, weights=self.numbers, minlength=bins[0].size * bins[1].size).astype(np.float64)
+        return _shares(counts).reshape(bins[0].size, bins[1].size)
 
 
 def _shares(counts: FloatArray) -> FloatArray:
@@ -187,10 +187,10 @@ def _beside_parents(
     least = settings.rare * float(np.mean(measured.sigmas))
     own = len(chances)
     for axis, (size, is_ordered) in enumerate(zip(sizes[own:], ordered[own:], strict=True)):
-        found = parents.chances(axis, size)
-        put = ordered_bins(found, most=settings.bins) if is_ordered else rare_together(found, least=least)
-        chances.append(found)
-        bins.append(compression_of(put, found))
+        seen = parents.chances(axis, size)
+        put = ordered_bins(seen, most=settings.bins) if is_ordered else rare_together(seen, least=least)
+        chances.append(seen)
+        bins.append(compression_of(put, seen))
     sigmas = (*measured.sigmas, *parents.sigmas)
     held = held_within(bins, chances, ordered, cells=settings.pair_cells)
     return Singles(measured.rows, measured.total, tuple(chances), sigmas, held)
@@ -207,7 +207,7 @@ def _order(pairs: Pairs, sizes: Sequence[int], own: int) -> list[tuple[int, tupl
     def between(one: int, other: int) -> float:
         return told.get((min(one, other), max(one, other)), 0.0)
 
-    known, left, found = list(range(own, len(sizes))), list(range(own)), []
+    known, left, order = list(range(own, len(sizes))), list(range(own)), []
     while left:
         column = max(left, key=lambda one: sum(between(one, other) for other in known))
         given: list[int] = []
@@ -215,10 +215,10 @@ def _order(pairs: Pairs, sizes: Sequence[int], own: int) -> list[tuple[int, tupl
             cells = sizes[column] * sizes[other] * int(np.prod([sizes[axis] for axis in given], dtype=np.int64))
             if between(column, other) > 0 and len(given) < _MOST_GIVEN and cells <= _MOST_CELLS:
                 given.append(other)
-        found.append((column, tuple(given)))
+        order.append((column, tuple(given)))
         known.append(column)
         left.remove(column)
-    return found
+    return order
 
 
 def _law(

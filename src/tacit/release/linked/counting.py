@@ -67,7 +67,7 @@ def columns_of_each(
     if unknown:
         raise InvalidParameter(f"{unknown[0][:60]} is none of the tables that are made")
     asked = {fold(name): tuple(columns) for name, columns in named.items()}
-    found = {}
+    chosen = {}
     for table in tables:
         keys = identifiers(policy.tables, table)
         names = asked.get(fold(table.name), ())
@@ -77,8 +77,8 @@ def columns_of_each(
         free = tuple(column.name for column in table.visible if fold(column.name) not in keys)
         if not names and not free:
             raise QueryRefused(f"{table.name} has no column that a row could be made of")
-        found[table.name] = chosen_columns(table, names or free)
-    return found
+        chosen[table.name] = chosen_columns(table, names or free)
+    return chosen
 
 
 def plan_parent(

@@ -76,8 +76,8 @@ class LinkedModel:
         own = len(self.parent.attributes) - len(self.children)
         index: IntArray = np.arange(len(parents), dtype=np.int64)
         tables = {parents.name: _keyed(_first(parents, own), self.key, index, keys=len(parents))}
-        for place, child in enumerate(self.children):
-            numbers = numbers_of(parents, own + place)
+        for number, child in enumerate(self.children):
+            numbers = numbers_of(parents, own + number)
             if int(numbers.sum()) > MOST_ROWS:
                 raise InvalidParameter(f"a synthetic table has 0 to {MOST_ROWS:,} rows", hint="draw fewer parents")
             owners = np.repeat(index, numbers)
@@ -105,12 +105,12 @@ class LinkedModel:
     def errors(self) -> dict[tuple[str, ...], float]:
         """How far each column or pair that was measured, as `table.column`, is expected from the truth by its noise."""
         above = [f"{self.parent.table}.{each.name}" for each in self.parent.attributes]
-        found = {tuple(above[axis] for axis in axes): error for axes, error in self.parent.errors}
+        distances = {tuple(above[axis] for axis in axes): error for axes, error in self.parent.errors}
         for child in self.children:
             names = [f"{child.table}.{each.name}" for each in child.attributes]
             names += [above[axis] for axis in child.context]
-            found |= {tuple(names[axis] for axis in axes): error for axes, error in child.errors}
-        return found
+            distances |= {tuple(names[axis] for axis in axes): error for axes, error in child.errors}
+        return distances
 
     def error(self, *columns: str) -> float | None:
         """How far one or two columns, as `table.column`, are expected from the truth, as total variation.
@@ -149,12 +149,12 @@ class LinkedModel:
     def to_bytes(self) -> bytes:
         """A zip of arrays, what they mean as JSON beside them, and the hash of it all: the same for equal models."""
         arrays: dict[str, Any] = {"parent": np.frombuffer(self.parent.to_bytes(), dtype=np.uint8)}
-        for place, child in enumerate(self.children):
+        for number, child in enumerate(self.children):
             for axis, compression in enumerate(child.bins):
-                arrays[f"child{place}bins{axis}"] = compression.bins.astype(np.int32)
-                arrays[f"child{place}within{axis}"] = compression.within.astype(np.float32)
+                arrays[f"child{number}bins{axis}"] = compression.bins.astype(np.int32)
+                arrays[f"child{number}within{axis}"] = compression.within.astype(np.float32)
             for index, law in enumerate(child.laws):
-                arrays[f"child{place}law{index}"] = law.chances.astype(np.float32)
+                arrays[f"child{number}law{index}"] = law.chances.astype(np.float32)
         about = {"format": FORMAT, "key": self.key, "children": [_plain_child(child) for child in self.children]}
         return packed(about, arrays)
 
@@ -164,7 +164,7 @@ class LinkedModel:
         about, arrays = unpacked(data, what=_WHAT, form=FORMAT)
         try:
             parent = SyntheticModel.from_bytes(arrays["parent"].tobytes())
-            children = [_read_child(plain, arrays, f"child{place}") for place, plain in enumerate(about["children"])]
+            children = [_read_child(plain, arrays, f"child{index}") for index, plain in enumerate(about["children"])]
             return cls(parent, about["key"], tuple(children))
         except (KeyError, TypeError, ValueError, IndexError):
             raise not_whole(_WHAT) from None

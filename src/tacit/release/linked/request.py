@@ -110,11 +110,11 @@ class LinkedPlan:
     @property
     def said(self) -> str:
         """What is made, in the words of the record."""
-        made = []
+        tables = []
         for table in self.tables:
             columns = ", ".join(f'"{each.name}"' for each in table.counted.attributes[: table.own])
-            made.append(f'{columns} FROM "{table.counted.table}"')
-        return f"SYNTHESISE LINKED {'; '.join(made)} USING {self.method.upper()}"
+            tables.append(f'{columns} FROM "{table.counted.table}"')
+        return f"SYNTHESISE LINKED {'; '.join(tables)} USING {self.method.upper()}"
 
     @property
     def shape(self) -> str:
@@ -171,22 +171,22 @@ def _read(plan: LinkedPlan, state: State, source: Source, progress: Progress) ->
     meter = plan.parent.meter(plan, state, source, lambda done: progress(done / whole))
     counted = plan.parent.counted
     ordered = [each.ordered for each in counted.attributes]
-    found = fit(plan.method, meter, counted.sizes, ordered, settings=plan.parent.settings, chance=chance)
+    fitted = fit(plan.method, meter, counted.sizes, ordered, settings=plan.parent.settings, chance=chance)
     parent = model_of(
-        found, counted, method=plan.method, loss=plan.loss, rho=plan.rho, policy_version=plan.policy_version,
+        fitted, counted, method=plan.method, loss=plan.loss, rho=plan.rho, policy_version=plan.policy_version,
         sweeps=plan.parent.settings.sweeps,
     )  # fmt: skip
     children = []
     for index, child in enumerate(plan.children):
         start = (index + 1) / whole
         meter = child.meter(plan, state, source, lambda done, start=start: progress(start + done / whole))  # type: ignore[misc]
-        children.append(_child(plan, index, found, parent, meter))
+        children.append(_child(plan, index, fitted, parent, meter))
     progress(1.0)
     model = LinkedModel(parent, plan.family.key, tuple(children))
     return LinkedModel.from_bytes(model.to_bytes())  # its numbers as they will be kept
 
 
-def _child(plan: LinkedPlan, index: int, found: Fitted, parent: SyntheticModel, meter: Meter) -> ChildModel:
+def _child(plan: LinkedPlan, index: int, of_parent: Fitted, parent: SyntheticModel, meter: Meter) -> ChildModel:
     """The model of one child, given what is released of the parent."""
     child, declared = plan.children[index], plan.family.children[index]
     counted, own = child.counted, child.own
@@ -195,7 +195,7 @@ def _child(plan: LinkedPlan, index: int, found: Fitted, parent: SyntheticModel, 
     parents = ParentRows(
         cells=tuple(drawn.codes[axis] for axis in context),
         numbers=numbers_of(drawn, context[-1]),
-        sigmas=tuple(found.singles.sigmas[axis] for axis in context),
+        sigmas=tuple(of_parent.singles.sigmas[axis] for axis in context),
     )
     fitted = fitted_child(meter, counted.attributes, own=own, parents=parents, settings=child.settings)
     return ChildModel(

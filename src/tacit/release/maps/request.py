@@ -72,14 +72,14 @@ def _read(plan: NoisyCounts, state: State, source: Source, *, depth: int, unit: 
     grid[: len(up.lows), : len(across.lows)] = exact[: len(across.lows), : len(up.lows)].T  # what is NULL is nowhere
     tables: dict[tuple[int, ...], IntArray] = {}
     meter = plan.meter(tables.__getitem__, source)
-    found = grown(meter, grid, tables, depth=depth)
+    squares = grown(meter, grid, tables, depth=depth)
     return Heatmap(
         table=counted.table,
         names=(across.name, up.name),
         starts=(_value(across, 0), _value(up, 0)),
         widths=(_width(across), _width(up)),
         depth=depth,
-        squares=found,
+        squares=squares,
         loss=plan.loss,
         rho=plan.rho,
         unit=unit,

@@ -142,10 +142,10 @@ def _read(plan: SynthesisPlan, state: State, source: Source, progress: Progress)
     )  # fmt: skip
     ordered = [each.ordered for each in counted.attributes]
     rows = None if plan.public_rows is None else all_rows(plan.public_rows, state)
-    found = fit(plan.method, meter, counted.sizes, ordered, settings=plan.settings, chance=Chance(source))
+    fitted = fit(plan.method, meter, counted.sizes, ordered, settings=plan.settings, chance=Chance(source))
     progress(1.0)
     return model_of(
-        found,
+        fitted,
         counted,
         method=plan.method,
         loss=plan.loss,

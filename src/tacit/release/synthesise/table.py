@@ -80,9 +80,9 @@ class SyntheticTable:
 
         In CSV a text that a spreadsheet would take for a formula has an apostrophe before it.
         """
-        place = writable(path)
+        target = writable(path)
         with self.connection() as held:
-            form, where = FORMATS[place.suffix.lower()], literal(os.fspath(place))
+            form, where = FORMATS[target.suffix.lower()], literal(os.fspath(target))
             table = quoted(self.name) if "parquet" in form else harmless(held, self.name)
             held.execute(f"COPY (SELECT * FROM {table}) TO {where} ({form})")
 

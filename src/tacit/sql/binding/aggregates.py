@@ -40,18 +40,18 @@ class Measures:
     items: list[Measure] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     shared: dict[int, tuple[Measure, Measure, Fraction]] = field(default_factory=dict)  # Σx = Σ(x − m) + m · count
-    places: dict[str, int] = field(default_factory=dict)  # by signature: to write one down takes time
+    indices: dict[str, int] = field(default_factory=dict)  # by signature: to write one down takes time
 
     def ref(self, measure: Measure) -> post.Ref:
         """The place of `measure`; asked twice, it is measured once."""
-        index = self.places.setdefault(measure.signature, len(self.items))
+        index = self.indices.setdefault(measure.signature, len(self.items))
         if index == len(self.items):
             self.items.append(measure)
         return post.Ref(index)
 
     def settled(self, outputs: Sequence[post.Post]) -> list[post.Post]:
         """The outputs with each sum derived from its centred sum and count, where the count is measured anyway."""
-        known = set(self.places)
+        known = set(self.indices)
         replaced: dict[int, post.Post] = {}
         for index, (moved_sum, count, middle) in self.shared.items():
             if count.signature in known:
@@ -61,7 +61,7 @@ class Measures:
         renumbered = {index: post.Ref(new) for new, index in enumerate(kept)}
         moved = {index: post.substitute(derived, renumbered) for index, derived in replaced.items()}
         self.items = [self.items[index] for index in kept]
-        self.places = {sign: kept.index(index) for sign, index in self.places.items() if index not in replaced}
+        self.indices = {sign: kept.index(index) for sign, index in self.indices.items() if index not in replaced}
         self.shared = {}
         return [post.substitute(output, renumbered | moved) for output in outputs]
 

@@ -159,7 +159,7 @@ class _Binder:
             check_groups(self.keys)
         else:
             check_sets(self.keys, self.sets)
-        self.places = {signature(node, scope): index for index, node in enumerate(self.group)}
+        self.key_indices = {signature(node, scope): index for index, node in enumerate(self.group)}
 
     def _grouping(self) -> tuple[list[exp.Expression], Places | None]:
         """The keys, and which of them each grouping set has, if there are any."""
@@ -188,9 +188,9 @@ class _Binder:
             return node if names_totals(meant, node) else meant
         return node
 
-    def _place(self, node: exp.Expression) -> int | None:
+    def _key_index(self, node: exp.Expression) -> int | None:
         """The place among the keys of the one that an expression is, if it is one."""
-        return self.places.get(signature(node, self.scope)) if self.places else None
+        return self.key_indices.get(signature(node, self.scope)) if self.key_indices else None
 
     def bound(self, where: exp.Expression | None) -> BoundQuery:
         outputs = self._outputs()
@@ -249,7 +249,7 @@ class _Binder:
         for item in items:
             node = _unaliased(item)
             name = item.alias if isinstance(item, exp.Alias) else _heading(node)
-            key_index = self._place(node)
+            key_index = self._key_index(node)
             if key_index is not None:
                 outputs.append(Output(name, key=key_index))
             else:
@@ -294,7 +294,7 @@ class _Binder:
 
     def _rolled_up(self, node: exp.Expression) -> post.Post:
         """GROUPING(a, b): a fact about the set of a row, and so about no one."""
-        indices = [self._place(self._positioned(item)) for item in node.expressions]
+        indices = [self._key_index(self._positioned(item)) for item in node.expressions]
         axes = tuple(index for index in indices if index is not None)
         if not axes or len(axes) < len(indices):
             raise QueryRefused("GROUPING needs keys of GROUP BY", hint="write GROUPING(a) with GROUP BY ROLLUP (a, b)")
@@ -340,7 +340,7 @@ class _Binder:
             for out in outputs:
                 if out.name.casefold() == node.name.casefold():
                     return out
-        index = self._place(self._positioned(node))
+        index = self._key_index(self._positioned(node))
         if index is not None:
             return Output("", key=index)
         return Output("", value=self._post(node))

@@ -38,7 +38,7 @@ from tacit.sql.planning.plan import ContributionBounds, Measurement, Plan, Selec
 from tacit.sql.planning.split import split
 from tacit.sql.planning.stability import StabilityTest, refuse_pure, refuse_unbounded, test_of
 from tacit.sql.planning.statement import Statement
-from tacit.sql.planning.statements import places_of, statements
+from tacit.sql.planning.statements import statement_indices, statements
 from tacit.sql.rules import Spread
 
 CONFIDENCE = Fraction(95, 100)
@@ -97,7 +97,7 @@ class Planner:
             gaussian.append(True)
         if policy.budget.accounting is Accounting.ZCDP:  # there Gaussian noise costs far less for the same epsilon
             gaussian = gaussian[-1:]
-        plans = [_maker(bound, policy, price, inner, self._base(each)).made() for each in gaussian]
+        plans = [_maker(bound, policy, price, inner, self._base(each)).plan() for each in gaussian]
         return self._with_statements(min(plans, key=_largest_error) if len(plans) > 1 else plans[0])
 
     def _base(self, gaussian: bool) -> _Base:
@@ -148,7 +148,7 @@ class _Base:
     selector: int | None  # the measure by which private keys are chosen
     sensitivities: tuple[Sensitivity, ...]
     shares: tuple[Fraction, ...]
-    places: tuple[int, ...]
+    indices: tuple[int, ...]
     table: str
     where: Where
     notes: tuple[str, ...]
@@ -170,7 +170,7 @@ def _base_of(bound: BoundQuery, *, gaussian: bool) -> _Base:
         selector,
         tuple(sensitivities),
         tuple(_shares(bound, measures, sensitivities, selector=selector, caps=caps, gaussian=gaussian)),
-        tuple(places_of(measures)),
+        tuple(statement_indices(measures)),
         table=bound.relation.text,
         where=where_of(bound),
         notes=notes_on(bound),
@@ -249,7 +249,7 @@ class _Maker:
     base: _Base
     test: StabilityTest | None = None
 
-    def made(self) -> Plan:
+    def plan(self) -> Plan:
         bound, base = self.bound, self.base
         noises = self._noises()
         owner = bound.relation.owner
@@ -258,7 +258,7 @@ class _Maker:
             Measurement(
                 f"m{i}",
                 measure,
-                base.places[i],
+                base.indices[i],
                 _step(measure) / weight_of(base.caps),
                 r.l1,
                 r.l2,

@@ -47,7 +47,7 @@ def statements(
     measures: Sequence[Measure],
     totals: Sequence[tuple[int, int] | None],
 ) -> tuple[Statement, ...]:
-    """The queries, as `places_of` numbers them. All sums share one; a histogram has its own."""
+    """The queries, as `statement_indices` numbers them. All sums share one; a histogram has its own."""
     facts = _facts(bound, caps)
     listed: list[Statement] = []
     summed = [i for i, measure in enumerate(measures) if _is_summed(measure)]
@@ -68,7 +68,7 @@ def statements(
     return tuple(listed)
 
 
-def places_of(measures: Sequence[Measure]) -> list[int]:
+def statement_indices(measures: Sequence[Measure]) -> list[int]:
     """For each measure which of the `statements` holds it."""
     following = itertools.count(1 if any(map(_is_summed, measures)) else 0)
     return [0 if _is_summed(measure) else next(following) for measure in measures]

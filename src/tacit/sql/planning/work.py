@@ -5,7 +5,7 @@ from __future__ import annotations
 from tacit.sql.binding.bind import BoundQuery
 from tacit.sql.binding.grouping_sets import distinct_sets
 from tacit.sql.parsing.planning_budget import PlanningBudget, size_of
-from tacit.sql.planning.statements import places_of
+from tacit.sql.planning.statements import statement_indices
 
 _EVERY_STATEMENT = 60  # nodes that the smallest of them takes
 _EVERY_COLUMN = 12  # a key or a measure is named at every step of the rewriting
@@ -22,7 +22,7 @@ def work_of(bound: BoundQuery) -> int:
     rows = size_of([bound.relation.sql, bound.where])
     values = size_of(measure.value for measure in bound.measures) + _EVERY_COLUMN * len(bound.measures)
     keys = size_of(key.sql for key in bound.keys) + _EVERY_COLUMN * len(bound.keys)
-    statements = 1 + max(places_of(bound.measures), default=0)
+    statements = 1 + max(statement_indices(bound.measures), default=0)
     if bound.query.bias:  # for each measure two queries more, which hold what is counted and what is brought
         return (1 + 4 * len(bound.measures)) * (_EVERY_STATEMENT + rows + keys + values)
     if bound.sets is None:

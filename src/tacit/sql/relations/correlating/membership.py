@@ -142,11 +142,11 @@ def scalar(node: exp.Expression, asker: Asker) -> tuple[exp.Expression, ColumnTy
     column, kind = _first(part)
     counted, exact = isinstance(call, exp.Count), numeric(part.types[column]) is not None
     value = _raw(inner, column) if exact else _cell(inner, part, column)
-    made = (
+    aggregate = (
         exp.Count(this=value) if counted else cells.extreme(type(call), value, cells.compared_as(part.types[column]))[0]
     )
-    found = exp.Subquery(this=inner.over(part, listed=[made], names=[column]))
-    return found, ColumnType.INTEGER if counted else kind, part.types[column] if exact and not counted else ""
+    subquery = exp.Subquery(this=inner.over(part, listed=[aggregate], names=[column]))
+    return subquery, ColumnType.INTEGER if counted else kind, part.types[column] if exact and not counted else ""
 
 
 def _at_most_one_row(inner: Correlated, part: NamedTable, column: str) -> None:
@@ -155,12 +155,12 @@ def _at_most_one_row(inner: Correlated, part: NamedTable, column: str) -> None:
     Whether a person's row meets those several must not be told: a value that could be found twice is refused to
     everybody. What changes after the count can fail for nobody: the engine is asked for the least.
     """
-    found = inner.asker.counted(inner.fan(part))
-    if found is None:
+    rows = inner.asker.counted(inner.fan(part))
+    if rows is None:
         inner.asker.note(f"of several rows that a subquery finds, the least {column} counts")
-    elif found > 1:
+    elif rows > 1:
         raise QueryRefused(
-            f"the subquery finds up to {found:,} rows, and one value is needed: {column} is not certain",
+            f"the subquery finds up to {rows:,} rows, and one value is needed: {column} is not certain",
             hint=f"write MIN({column}) or MAX({column}), IN (SELECT …), or WHERE a column that names one row = …",
         )
 

@@ -222,9 +222,9 @@ class Columns:
             if not kind.is_numeric or declared.bounds is None:
                 if kind is ColumnType.NUMBER and not self.relation.table.public:
                     return in_steps(name, number(node.this, self.scope, predicate=predicate))
-                made = self._read(name, declared, kind)
-                sql, sql_type = extreme(type(node), made.sql, made.sql_type)
-                return replace(made, sql=sql, sql_type=sql_type)
+                source = self._read(name, declared, kind)
+                sql, sql_type = extreme(type(node), source.sql, source.sql_type)
+                return replace(source, sql=sql, sql_type=sql_type)
         text = operand(node.this, self.scope) if isinstance(bare(node.this), exp.Case) else None
         if text is not None and text.kind is ColumnType.TEXT:
             column = self.computed(name, node.this)
