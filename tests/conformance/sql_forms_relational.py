@@ -42,6 +42,20 @@ SELECT COUNT(*), SUM(one), SUM(half) FROM (SELECT o_custkey, 1 AS one, 0.5 AS ha
     UNION ALL SELECT c_custkey, 3, 0.25 FROM customer) AS t WHERE one <> 2;
 SELECT COUNT(*) FROM (SELECT 'o' AS source, o_custkey FROM orders UNION ALL SELECT 'c', c_custkey FROM customer) AS t
     WHERE source = 'c' OR source > 'm';
+SELECT COUNT(*), SUM(c_acctbal) FROM (customer JOIN orders ON c_custkey = o_custkey) JOIN nation
+    ON n_nationkey = c_nationkey WHERE n_name LIKE 'I%';
+SELECT COUNT(*) FROM customer c JOIN (orders o JOIN lineitem l ON l.l_orderkey = o.o_orderkey)
+    ON c.c_custkey = o.o_custkey AND l.l_quantity > 30;
+SELECT COUNT(*), COUNT(o.o_totalprice) FROM customer c LEFT JOIN (orders o JOIN lineitem l
+    ON l.l_orderkey = o.o_orderkey) ON c.c_custkey = o.o_custkey;
+SELECT COUNT(*), SUM(weight) FROM orders JOIN (VALUES ('O', 1), ('F', 3)) AS v(status, weight)
+    ON v.status = o_orderstatus;
+SELECT COUNT(*) FROM orders LEFT JOIN (VALUES ('O', 1), ('F', 3)) AS v(status, weight)
+    ON v.status = o_orderstatus WHERE weight IS NULL OR weight > 2;
+SELECT COUNT(*) FROM (SELECT l_suppkey, LAG(l_suppkey) OVER (PARTITION BY l_orderkey ORDER BY l_linenumber) AS before
+    FROM lineitem) AS t WHERE l_suppkey > before;
+SELECT SUM(l_extendedprice / l_quantity) FROM lineitem WHERE l_quantity > 0 AND l_shipdate < DATE '1995-01-01';
+SELECT COUNT(DISTINCT (o_orderstatus, o_orderdate)) FROM orders;
 SELECT COUNT(*) FROM orders WHERE o_orderdate BETWEEN DATE '1994-01-31' + INTERVAL '1' MONTH
     AND DATE '1998-12-01' - INTERVAL '90' DAY
 """.strip().split(";\n")

@@ -74,7 +74,7 @@ def refusal(over, body, kind=QueryRefused, parameters=()):
         ("SUM(WIDTH_BUCKET(age, 3, 3, 2)) FROM visits", "WIDTH_BUCKET needs two different numbers"),
         ("SUM(WIDTH_BUCKET(age, 3, 9, 1.5)) FROM visits", "WIDTH_BUCKET needs two different numbers"),
         ("SUM(CAST(dept AS INTEGER)) FROM visits", "the column dept is text"),
-        ("SUM(CAST(amount AS INTEGER)) FROM visits", "this cast is refused"),
+        ("SUM(CAST(amount AS BOOLEAN)) FROM visits", "a cast to BOOLEAN is refused"),
         ("SUM(TRY_CAST(amount AS INTEGER)) FROM visits", "TRY_CAST is refused"),
         ("SUM(CASE WHEN TRUE THEN NULL END) FROM visits", "every branch is NULL"),
         ("COUNT(*) FROM visits WHERE RANDOM() < 0.5", "RANDOM is refused"),

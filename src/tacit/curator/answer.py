@@ -88,6 +88,12 @@ def cut_notes(plan: Plan, noisy: Noisy) -> tuple[str, ...]:
 def possible(plan: Plan, noisy: Noisy) -> Noisy:
     """The noisy groups without those that WHERE or the calendar rules out, whatever the rows are."""
     shown = noisy.without([key.impossible for key in plan.keys])
+    if any(key.excluded for key in plan.keys):
+        shown = shown.where(
+            lambda group: (
+                not any(key.excluded and key.excluded(value) for key, value in zip(plan.keys, group, strict=True))
+            )
+        )
     agree = agreement([key.bin_of for key in plan.keys])
     return shown if agree is None else shown.where(agree)
 

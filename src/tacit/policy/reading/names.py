@@ -97,5 +97,6 @@ def all_different(names: Iterable[str], *, path: KeyPath, rooted: bool = False) 
 def meant(name: str, known: Iterable[str]) -> str:
     """`did you mean "epsilon"?`, or nothing."""
     spelling = {fold(word): word for word in known}
-    close = difflib.get_close_matches(fold(name)[:MAX_NAME], spelling, n=1, cutoff=0.6)
+    cutoff = 0.6 if len(name) > 3 else 0.75  # two letters in common are no likeness: "id" is not "kind"
+    close = difflib.get_close_matches(fold(name)[:MAX_NAME], spelling, n=1, cutoff=cutoff)
     return f'did you mean "{spelling[close[0]]}"?' if close else ""

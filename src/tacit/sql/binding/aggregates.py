@@ -18,7 +18,7 @@ from tacit.sql.expressions.dates.instant_reading import is_instant
 from tacit.sql.expressions.keys import Key, key
 from tacit.sql.expressions.measures import Additive, Counted, Histogram, Measure, Mode, Quantile
 from tacit.sql.expressions.names.printing import text_of
-from tacit.sql.expressions.names.scope import Scope, Value, bare, name_of
+from tacit.sql.expressions.names.scope import Scope, Value, name_of
 from tacit.sql.expressions.names.spoken import call_as_typed
 from tacit.sql.expressions.numbers import number
 from tacit.sql.expressions.numeric.arithmetic import integer
@@ -26,7 +26,7 @@ from tacit.sql.expressions.numeric.bins import MAX_CELLS, bins_of, found_within
 from tacit.sql.expressions.numeric.grid import Grid, multiply
 from tacit.sql.expressions.operands import operand
 from tacit.sql.expressions.predicates import moment_of, predicate
-from tacit.sql.relations.rewriting.forms import counted_where
+from tacit.sql.relations.rewriting.forms import counted_row, counted_together, counted_where
 
 MAX_BINNED = 1 << 61  # steps: of a quantile, with room to spare in 64 bits
 MAX_SHARE = 1_000_000  # ranks are counted in whole parts of this size: with 2^40 rows they still fit 64 bits
@@ -89,6 +89,11 @@ def aggregate(node: exp.Expression, scope: Scope, measures: Measures) -> post.Po
         raise QueryRefused(
             f"{name_of(node)} is refused: what one row holds is somebody's own",
             hint="MODE(x) is the most frequent value of a public domain, MEDIAN(x) one in the middle",
+        )
+    if isinstance(node, (exp.LogicalOr, exp.LogicalAnd)):
+        raise QueryRefused(
+            f"{name_of(node)} is refused: one row alone can decide it, and that row is somebody's own",
+            hint="count them: COUNT(*) FILTER (WHERE …); of one unit's own rows, in a subquery grouped by the unit",
         )
     if build is None:
         raise QueryRefused(
@@ -218,10 +223,11 @@ def _count_distinct(call: _Call, distinct: exp.Distinct) -> post.Post:
         holds = predicate(where, call.scope)
         both = holds if call.condition is None else exp.And(this=exp.paren(call.condition), expression=exp.paren(holds))
         call = replace(call, condition=both)
-    several = len(distinct.expressions) > 1
+    parts, row = counted_together(distinct), counted_row(distinct) is not None
+    several = row or len(parts) > 1
     if call.scope.is_unit(inner) and not several:
         return call.measures.ref(Additive(call.label, Counted.UNITS, call.only(call.scope.unit_column(inner))))
-    sql = distinct_value(list(map(bare, distinct.expressions)) if several else [inner], call.scope)
+    sql = distinct_value(parts if several else [inner], call.scope, row=row)
     call.measures.note(f"{call.label} counts at most max_distinct values of each unit, so it may be low")
     return call.measures.ref(Additive(call.label, Counted.DISTINCT, call.only(sql)))
 

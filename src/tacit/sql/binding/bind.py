@@ -15,8 +15,10 @@ from tacit.sql.binding.aggregates import Measures, aggregate, has_aggregate, is_
 from tacit.sql.binding.conditions import Condition, condition
 from tacit.sql.binding.domains import refuse_unmatched, unmatched_notes
 from tacit.sql.binding.grouping_sets import Places, check_sets, distinct_sets, placed_sets, written_sets
+from tacit.sql.binding.inherited import ruled_out_inside
 from tacit.sql.binding.narrowing import ruled_out
 from tacit.sql.binding.over_aggregates import ARITHMETIC, DATED
+from tacit.sql.binding.own_conditions import excluded
 from tacit.sql.binding.wider import MOST_STEPS, wider_policy
 from tacit.sql.expressions.keys import Key, check_groups, key
 from tacit.sql.expressions.measures import Additive, Histogram, Measure, Mode
@@ -27,8 +29,10 @@ from tacit.sql.expressions.predicates import predicate
 from tacit.sql.parsing.clauses import refuse_clauses
 from tacit.sql.parsing.query import Query
 from tacit.sql.relations import QueryContext, Relation, build, scope_of
+from tacit.sql.relations.rewriting.guarded_divisions import guarded
 from tacit.sql.relations.rewriting.joined_values import joined_values
 from tacit.sql.relations.rewriting.laterals import joined_laterals
+from tacit.sql.relations.rewriting.listed_joins import without_lists
 from tacit.sql.relations.rewriting.public_first import without_empty_rows
 
 MAX_COLUMNS = 100
@@ -109,7 +113,8 @@ def _kind(measure: Measure) -> tuple[object, ...]:
 
 def _bind(query: Query, policy: Policy, schema: Schema) -> BoundQuery:
     asked = query
-    select = joined_values(joined_laterals(without_empty_rows(query.question, policy)))
+    asked_of = without_lists(guarded(without_empty_rows(query.question, policy)))
+    select = joined_values(joined_laterals(asked_of))
     query = replace(query, select=select)
     refuse_clauses(select)
     reading = QueryContext(policy, schema, query.parameters)
@@ -120,7 +125,7 @@ def _bind(query: Query, policy: Policy, schema: Schema) -> BoundQuery:
     scope = scope_of(relation, reading.inside(select))
     filtered = None if relation.remaining is None else predicate(relation.remaining, scope)
     refuse_unmatched(relation.remaining, scope)
-    bound = _Binder(query, scope, relation).bound(filtered)
+    bound = _Binder(query, scope, relation, reading).bound(filtered)
     left_out = tuple(dict.fromkeys(reading.work.notes))
     return replace(bound, query=asked, notes=(*bound.notes, *left_out), rows_left_out=bool(left_out))
 
@@ -143,23 +148,35 @@ def signature(node: exp.Expression, scope: Scope) -> str:
 class _Binder:
     """Binds the select list, GROUP BY, HAVING and ORDER BY of one query."""
 
-    def __init__(self, query: Query, scope: Scope, relation: Relation) -> None:
+    def __init__(self, query: Query, scope: Scope, relation: Relation, reading: QueryContext) -> None:
         self.query, self.scope, self.select, self.relation = query, scope, query.question, relation
         self.measures = Measures()
         self.aliases: dict[str, exp.Expression] = {
             item.alias.casefold(): item.this for item in self.select.expressions if isinstance(item, exp.Alias)
         }
         self.group, self.sets = self._grouping()
-        where = self.select.args.get("where")
-        conditions = None if where is None else where.this
-        keys = [key(node, scope) for node in self.group]
-        ruled = [ruled_out(node, each, scope, conditions) for node, each in zip(self.group, keys, strict=True)]
-        self.keys = [replace(each, impossible=gone) for each, gone in zip(keys, ruled, strict=True)]
+        self.keys = [self._key(node, reading) for node in self.group]
         if self.sets is None:
             check_groups(self.keys)
         else:
             check_sets(self.keys, self.sets)
         self.key_indices = {signature(node, scope): index for index, node in enumerate(self.group)}
+
+    def _key(self, node: exp.Expression, reading: QueryContext) -> Key:
+        """A key of GROUP BY, and which of its values cannot be there."""
+        where = self.select.args.get("where")
+        conditions = None if where is None else where.this
+        group_key = key(node, self.scope)
+        gone = ruled_out(node, group_key, self.scope, conditions)
+        gone |= ruled_out_inside(node, group_key, self.select, reading)
+        return replace(
+            group_key,
+            impossible=gone,
+            excluded=excluded(node, group_key, self.scope, conditions, sign=self._sign),
+        )
+
+    def _sign(self, node: exp.Expression) -> str:
+        return signature(node, self.scope)
 
     def _grouping(self) -> tuple[list[exp.Expression], Places | None]:
         """The keys, and which of them each grouping set has, if there are any."""

@@ -10,12 +10,14 @@ from tacit.sql.expressions.names.scope import Scope
 from tacit.sql.expressions.numbers import number
 from tacit.sql.expressions.operands import operand
 from tacit.sql.expressions.predicates import predicate
-from tacit.sql.expressions.text.tuples import together
+from tacit.sql.expressions.text.tuples import as_row, together
 
 
-def distinct_value(columns: Sequence[exp.Expression], scope: Scope) -> exp.Expression:
-    """The values of a row, as one that can be told from any other's."""
+def distinct_value(columns: Sequence[exp.Expression], scope: Scope, *, row: bool = False) -> exp.Expression:
+    """The values of a row, as one that can be told from any other's; as a `row`, NULLs among them are values too."""
     values = [_value(column, scope) for column in columns]
+    if row:
+        return as_row(values)
     return values[0] if len(values) == 1 else together(values)
 
 

@@ -8,9 +8,9 @@ column were. It decides what is shown, never what is measured: where anything is
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 
 from sqlglot import exp
@@ -20,6 +20,7 @@ from tacit.errors import TacitError
 from tacit.policy import ColumnPolicy, ColumnType, ListDomain, fold
 from tacit.policy.reading.types import grid_units
 from tacit.sql.expressions.dates.date_functions import part_of
+from tacit.sql.expressions.dates.instants import start_of
 from tacit.sql.expressions.keys import Key, key
 from tacit.sql.expressions.names.scope import Scope, Value, bare, conjuncts
 from tacit.sql.expressions.numeric.grid import grid_columns
@@ -32,6 +33,13 @@ _FLIPPED: dict[type[exp.Expression], type[exp.Expression]] = {
     exp.EQ: exp.EQ,
 }
 _DAY = 86_400
+_EPOCH = date(1970, 1, 1)
+_FOLLOWING: dict[str, Callable[[date], date]] = {  # the start of the next one
+    "DAY": lambda day: day + timedelta(days=1),
+    "MONTH": lambda day: start_of(day + timedelta(days=31), "MONTH"),
+    "QUARTER": lambda day: start_of(day + timedelta(days=92), "QUARTER"),
+    "YEAR": lambda day: start_of(day + timedelta(days=366), "YEAR"),
+}
 
 
 @dataclass(slots=True)
@@ -65,6 +73,8 @@ class _Left:
             return replace(
                 self.column, domain=ListDomain(tuple(v for v in self.column.domain.values if v in self.listed))
             )
+        if isinstance(self.column.domain, ListDomain):  # its values may not lie outside of the bounds
+            return self._listed_within(self.column.domain)
         bounds = self.column.bounds
         if bounds is None or (self.low is None and self.high is None):
             return None
@@ -78,6 +88,17 @@ class _Left:
             upper = min(bounds.upper, lower + 2 * step)
         ends = _value(lower, self.kind), _value(upper, self.kind)
         return replace(self.column, lower=ends[0], upper=ends[1], step=step)
+
+    def _listed_within(self, domain: ListDomain) -> ColumnPolicy | None:
+        """The column with the listed values that lie between the ends."""
+        numbers = [_number(value, self.kind) for value in domain.values]
+        kept = tuple(
+            value
+            for value, number in zip(domain.values, numbers, strict=True)
+            if number is None
+            or ((self.low is None or number >= self.low) and (self.high is None or number <= self.high))
+        )
+        return replace(self.column, domain=ListDomain(kept)) if 0 < len(kept) < len(domain.values) else None
 
 
 def ruled_out(node: exp.Expression, group_key: Key, scope: Scope, where: exp.Expression | None) -> frozenset[Value]:
@@ -139,6 +160,10 @@ def _bound(
     """A comparison of a column with a constant."""
     if not scope.is_constant(other):
         return
+    cut = _cut_from(bare(node))
+    if cut is not None:
+        _units(_left(cut[0], scope, left_of, strictly=strictly), kind, scope.value(other), cut[1])
+        return
     taken = part_of(bare(node))
     year = taken is not None and taken[0] == "YEAR"
     left = _left(taken[1] if taken is not None and year else node, scope, left_of, strictly=strictly)
@@ -157,6 +182,35 @@ def _bound(
         left.at_least(number, strict=kind is exp.GT)
     if kind in (exp.LT, exp.LTE, exp.EQ):
         left.at_most(number, strict=kind is exp.LT)
+
+
+def _cut_from(node: exp.Expression) -> tuple[exp.Expression, str] | None:
+    """What is cut, and to which unit: CAST(seen AS DATE), DATE_TRUNC('month', seen)."""
+    if isinstance(node, exp.Cast) and node.to.this is exp.DType.DATE:
+        inner = _cut_from(bare(node.this))
+        return inner or (node.this, "DAY")
+    if not isinstance(node, (exp.TimestampTrunc, exp.DateTrunc)):
+        return None
+    unit = str(node.args["unit"].name).upper()
+    return (node.this, unit) if unit in _FOLLOWING else None
+
+
+def _units(left: _Left | None, kind: type, value: Value, unit: str) -> None:
+    """The day, month or year of a moment, beside a constant: from its start to that of the next."""
+    number = None if left is None else _number(value, ColumnType.DATE)
+    if left is None or number is None or not left.kind.is_temporal or not -700_000 < number < 2_900_000:
+        return
+    each = 1 if left.kind is ColumnType.DATE else _DAY
+    day = _EPOCH + timedelta(days=math.floor(number))
+    first = day if unit == "DAY" else start_of(day, unit)
+    on_start = first == day and number.denominator == 1
+    following = Fraction((_FOLLOWING[unit](first) - _EPOCH).days)
+    if kind in (exp.GT, exp.GTE, exp.EQ):
+        start = Fraction((first - _EPOCH).days)
+        left.at_least((start if on_start and kind is not exp.GT else following) * each, strict=False)
+    if kind in (exp.LT, exp.LTE, exp.EQ):
+        last = Fraction((first - _EPOCH).days) if on_start and kind is exp.LT else following
+        left.at_most(last * each, strict=True)
 
 
 def _years(left: _Left, kind: type, value: Value) -> None:

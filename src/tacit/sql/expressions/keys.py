@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
@@ -58,6 +58,7 @@ class Key:
     step: Fraction | None = None
     keep: exp.Expression | None = None
     impossible: frozenset[Value] = field(default=frozenset(), repr=False, compare=False)  # values that WHERE rules out
+    excluded: Callable[[object], bool] | None = field(default=None, repr=False, compare=False)  # those, by a condition
     row_of: str | None = field(default=None, repr=False, compare=False)  # whose rows have its values: a public table's
     bin_of: BinOf | None = field(default=None, repr=False, compare=False)  # of which column's moments it is a bin
     signature: str = field(init=False, repr=False, compare=False)

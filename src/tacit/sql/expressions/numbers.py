@@ -70,7 +70,7 @@ def _refused(node: exp.Expression) -> QueryRefused:
     if isinstance(node, exp.Initcap):
         return QueryRefused(
             f"{name_of(node)} is refused: engines differ on where a word begins",
-            hint="compare LOWER(name) or UPPER(name)",
+            hint="compare LOWER(name); a first letter alone: UPPER(LEFT(name, 1)) || LOWER(SUBSTR(name, 2))",
         )
     return QueryRefused(
         f"{name_of(node)} is refused here",
@@ -161,7 +161,19 @@ def _cast(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
     target = ColumnType.from_sql(node.args["to"].sql(dialect="duckdb"))
     if target is ColumnType.NUMBER or (target is ColumnType.INTEGER and inner.step.denominator == 1):
         return inner
-    raise QueryRefused("this cast is refused inside an aggregate: it could fail or round", hint="use FLOOR or ROUND")
+    if target is ColumnType.INTEGER:  # of numbers that have places a half goes away from zero, of others to the even
+        return g.nearest(inner) if _has_places(node.this, scope) else g.nearest_even(inner)
+    raise QueryRefused(
+        f"a cast to {node.args['to'].sql(dialect='duckdb')} is refused inside an aggregate: a number is needed there",
+        hint="leave the cast out; CAST(x AS INTEGER) rounds, FLOOR(x) cuts off",
+    )
+
+
+def _has_places(node: exp.Expression, scope: Scope) -> bool:
+    """Whether engines compute it in DECIMAL: every column of it is one, and nothing is divided."""
+    columns = list(node.find_all(exp.Column))
+    kinds = [scope.sql_types.get(scope.known_as(column).casefold(), "").upper() for column in columns]
+    return all(kind.startswith(("DECIMAL", "NUMERIC")) for kind in kinds) and node.find(exp.Div) is None
 
 
 def _floor(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:

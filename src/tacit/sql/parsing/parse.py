@@ -16,11 +16,14 @@ from tacit.errors import InvalidParameter, QueryRefused, QuerySyntaxError
 from tacit.policy.reading.names import RESERVED, is_reserved
 from tacit.sql.expressions.names.typed import tokens_of, trees_of
 from tacit.sql.parsing.clock import in_seconds
+from tacit.sql.parsing.grouped_joins import without_grouped_joins
 from tacit.sql.parsing.lists import with_lists
 from tacit.sql.parsing.named_windows import written_out
+from tacit.sql.parsing.nested_prices import one_price, without_nested_prices
 from tacit.sql.parsing.pivots import without_pivots
 from tacit.sql.parsing.price import PriceTag, google_options, written_price
 from tacit.sql.parsing.query import Query
+from tacit.sql.parsing.several_at_once import one_by_one
 from tacit.sql.parsing.today import dated
 from tacit.sql.parsing.tokens import Cursor, without_brackets, without_response
 
@@ -46,12 +49,13 @@ def parse(text: str, parameters: Parameters = ()) -> Query:
             raise _explained_otherwise(more[1])
         text = " " * explain.end() + text[explain.end() :]  # positions in messages stay right
     tokens, perturbed = without_response(_tokens(text))
-    cursor = Cursor(tokens)
     named = _named(parameters)
-    clause = cursor.with_clause()
-    cursor.pivot_as_select()
     try:
-        tag = _price_tag(cursor, named)
+        tokens, nested = without_nested_prices(tokens, named)
+        cursor = Cursor(tokens)
+        clause = cursor.with_clause()
+        cursor.pivot_as_select()
+        tag = one_price(_price_tag(cursor, named), nested)
     except InvalidParameter as error:  # what is wrong with a price is wrong with the query
         raise QueryRefused(error.message, hint=error.hint) from None
     if tag.parameters_used and any(token.token_type is TokenType.PLACEHOLDER for token in clause):
@@ -177,7 +181,7 @@ def _select(tokens: list[Token], text: str) -> exp.Select | exp.SetOperation:
     tree = trees[0] if len(trees) == 1 else None
     if not isinstance(tree, (exp.Select, exp.SetOperation)):
         raise QuerySyntaxError("the query is not a SELECT", hint=_FORM)
-    return in_seconds(written_out(without_pivots(tree)))
+    return in_seconds(one_by_one(written_out(without_pivots(without_grouped_joins(tree)))))
 
 
 def _where(error: SqlglotError) -> str:

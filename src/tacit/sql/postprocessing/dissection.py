@@ -75,7 +75,7 @@ def name_columns(written: exp.Expr, rebuilt: exp.Expr) -> None:
 
 
 def _is_trivial(tree: exp.Expr) -> bool:
-    """Whether a select over one answer shows its columns as they are."""
+    """Whether a select over one answer shows its columns as they are, and orders by no other."""
     listed = [item.this for item in tree.expressions]
     clauses = {name for name, value in tree.args.items() if value} - {
         "expressions",
@@ -86,7 +86,7 @@ def _is_trivial(tree: exp.Expr) -> bool:
     }
     order = tree.args.get("order")
     plain = all(
-        isinstance(item.this, (exp.Column, exp.Literal)) and not item.args.get("nulls_first")
+        (isinstance(item.this, exp.Literal) or item.this in listed) and not item.args.get("nulls_first")
         for item in (order.expressions if order is not None else ())
     )
     return isinstance(tree, exp.Select) and not clauses and plain and all(isinstance(i, exp.Column) for i in listed)

@@ -20,11 +20,24 @@ from tacit.sql.expressions.names.scope import Scope, bare
 _CUT = (exp.TimestampTrunc, exp.DateTrunc)
 _WITHIN = {  # the bins and parts that all moments of one bin share
     "DAY": frozenset(
-        {"DAY", "WEEK", "MONTH", "QUARTER", "YEAR", *(f"{part} OF" for part in ("YEAR", "QUARTER", "MONTH"))}
+        {"DAY", "WEEK", "MONTH", "QUARTER", "YEAR"}
+        | {f"{part} OF" for part in ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DOY", "DOW", "ISODOW", "ISOYEAR")}
     ),
+    "WEEK": frozenset({"WEEK", "WEEK OF", "ISOYEAR OF"}),
     "MONTH": frozenset({"MONTH", "QUARTER", "YEAR", "YEAR OF", "QUARTER OF", "MONTH OF"}),
     "QUARTER": frozenset({"QUARTER", "YEAR", "YEAR OF", "QUARTER OF"}),
     "YEAR": frozenset({"YEAR", "YEAR OF"}),
+}
+_PARTS: dict[str, Callable[[date], int]] = {
+    "YEAR OF": lambda day: day.year,
+    "QUARTER OF": lambda day: (day.month + 2) // 3,
+    "MONTH OF": lambda day: day.month,
+    "WEEK OF": lambda day: day.isocalendar().week,
+    "DAY OF": lambda day: day.day,
+    "DOY OF": lambda day: day.timetuple().tm_yday,
+    "DOW OF": lambda day: day.isoweekday() % 7,
+    "ISODOW OF": lambda day: day.isoweekday(),
+    "ISOYEAR OF": lambda day: day.isocalendar().year,
 }
 
 
@@ -42,7 +55,7 @@ class BinOf:
         if self.unit == "WEEK":
             return day - timedelta(days=day.weekday())
         if self.unit.endswith(" OF"):
-            return {"YEAR OF": day.year, "QUARTER OF": (day.month + 2) // 3, "MONTH OF": day.month}[self.unit]
+            return _PARTS[self.unit](day)
         return start_of(day, self.unit)
 
 

@@ -12,6 +12,8 @@ from datetime import datetime
 
 from sqlglot import exp
 
+from tacit.sql.expressions.names.converted import convert, day_of_parts, decode, months_between
+
 Arguments = list[exp.Expr]
 Build = Callable[[Arguments], exp.Expr]
 
@@ -312,4 +314,8 @@ HABITS: dict[str, Build] = {
     "VARP": _one(exp.VariancePop, "VARP"),
     "EVERY": _one(exp.LogicalAnd, "EVERY"),
     "REGEXP_CONTAINS": _regular,
+    "CONVERT": convert,
+    "DECODE": decode,
+    **dict.fromkeys(("MAKE_DATE", "DATEFROMPARTS"), day_of_parts),
+    "MONTHS_BETWEEN": months_between,
 }

@@ -69,7 +69,6 @@ _WORDS: Mapping[type[exp.Expr], tuple[str, ...]] = {  # of the calls that the pa
     exp.TryCast: ("TRY_CAST", "SAFE_CAST", "TRY_CONVERT"),
 }
 _AROUND = (exp.Window, exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
-_CONVERTED = {"DATE", "DATETIME", "DATETIME2"}
 _BEFORE_A_TABLE = {TokenType.FROM, TokenType.JOIN, TokenType.COMMA, TokenType.L_PAREN}
 _AFTER_TABLES = {
     TokenType.SELECT,
@@ -154,11 +153,6 @@ def _named(tree: exp.Expr, words: Sequence[str]) -> exp.Expr:
             read = HABITS[word.upper()](list(node.expressions))
             read.meta.setdefault(SAID, word)
             node.replace(read)
-        elif isinstance(node, exp.Cast) and "CONVERT" in said:
-            converted = _converted(node)
-            if converted is not node:
-                converted.meta[SAID] = "CONVERT"
-                node.replace(converted)
         elif isinstance(node, _AROUND) and isinstance(node.this, exp.Expr):
             _note(node, _word(node.this, said))
         else:
@@ -179,13 +173,3 @@ def _word(node: exp.Expr, said: set[str]) -> str:
     if type(node) is exp.Cast and "::" in said:  # which of them it is, is not told
         return ""
     return noted or (typed[0] if len(typed) == 1 else "")
-
-
-def _converted(node: exp.Cast) -> exp.Expr:
-    """CONVERT(date, ts) of SQL Server, which names the type first; MySQL names it last."""
-    written = str(node.this.name).upper() if isinstance(node.this, exp.Column) and not node.this.table else ""
-    kind = node.to.args.get("kind")
-    if written not in _CONVERTED or not str(kind or "").isidentifier():
-        return node
-    column = exp.column(exp.to_identifier(str(kind)))
-    return exp.cast(column, "DATE") if written == "DATE" else exp.cast(column, "TIMESTAMP")

@@ -290,6 +290,19 @@ def nearest(grid: Grid) -> Grid:
     return floor(add(grid, choose([(below, constant(less))], half)))
 
 
+def nearest_even(grid: Grid) -> Grid:
+    """The whole number nearest to grid, and of two the even one, as engines turn a DOUBLE into a whole number."""
+    if grid.step.denominator % 2 or grid.is_constant:
+        return constant(Fraction(round(grid.value))) if grid.is_constant else nearest(grid)
+    half = constant(Fraction(1, 2))
+    up = floor(add(twice(grid), half))
+    down = negate(floor(add(negate(grid), half)))
+    tied = held(add(up, negate(down)), 0, 1)  # of a half there are two, one above the other
+    odd = absolute(remainder(up, Fraction(2)))
+    ends = round(grid.low * grid.step), round(grid.high * grid.step)
+    return held(rescale(add(up, negate(multiply(tied, odd))), Fraction(1)), *ends)
+
+
 def _away_from_zero(value: Fraction) -> Fraction:
     size = Fraction(math.floor(abs(value) + Fraction(1, 2)))
     return size if value >= 0 else -size

@@ -20,3 +20,14 @@ def together(parts: Sequence[exp.Expression]) -> exp.Expression:
     for text in texts[:-1]:
         written += [cast_in(exp.Length(this=text.copy()), "VARCHAR"), exp.Literal.string(":"), text]
     return joined([*written, texts[-1]])
+
+
+def as_row(parts: Sequence[exp.Expression]) -> exp.Expression:
+    """The same of a row (a, b), which is there though a part of it is NULL: COUNT(DISTINCT (a, b)) counts it."""
+    told = []
+    for part in parts:
+        text = cast_in(part.copy(), "VARCHAR")
+        missing = exp.Is(this=text.copy(), expression=exp.null())
+        present = joined([exp.Literal.string("v"), text])
+        told.append(exp.Case(ifs=[exp.If(this=missing, true=exp.Literal.string(""))], default=present))
+    return together(told)

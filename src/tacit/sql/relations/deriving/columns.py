@@ -26,11 +26,11 @@ from tacit.sql.expressions.numeric.grid import Grid
 from tacit.sql.expressions.operands import cell, kind_of, literal, operand
 from tacit.sql.expressions.predicates import is_condition, moment_of, predicate
 from tacit.sql.expressions.text.texts import cut
-from tacit.sql.expressions.text.tuples import together
+from tacit.sql.expressions.text.tuples import as_row, together
 from tacit.sql.relations.deriving.windows import NeighbourCell, averaged, window
 from tacit.sql.relations.relation import Relation
 from tacit.sql.relations.rewriting.forms import AGGREGATES as AGGREGATES  # noqa: PLC0414 - for who reads columns
-from tacit.sql.relations.rewriting.forms import counted_where
+from tacit.sql.relations.rewriting.forms import counted_row, counted_together, counted_where
 from tacit.sql.relations.rewriting.spreads import MIDDLES, SPREADS, middle, spread
 
 _MOST_BINS = 10_000  # values of a date that are listed as its domain
@@ -192,8 +192,10 @@ class Columns:
             raise QueryRefused("COUNT takes one argument", hint="write COUNT(*) or COUNT(x)")
         if isinstance(inner, exp.Distinct):
             what, condition = counted_where(inner)
-            several = len(inner.expressions) > 1
-            value = together([self._value(bare(each)) for each in inner.expressions]) if several else self._value(what)
+            row, parts = counted_row(inner) is not None, counted_together(inner)
+            several = row or len(parts) > 1
+            values = [self._value(each) for each in parts] if several else [self._value(what)]
+            value = as_row(values) if row else together(values) if several else values[0]
             if condition is not None:
                 value = exp.Case(ifs=[exp.If(this=predicate(condition, self.scope), true=value)])
             counted: exp.Expression = exp.Distinct(expressions=[value])

@@ -91,7 +91,7 @@ def _frame(node: exp.Window, scope: Scope, relation: Relation) -> _Frame:
         )
     if not any(scope.key(bare(key)) for key in keys):
         raise QueryRefused(
-            f"{name_of(function)} OVER would look at the rows of several units",
+            f"{name_of(function)} OVER is refused here: it would look at the rows of several units",
             hint=f"write OVER (PARTITION BY {relation.table.unit_column} …)",
         )
     known = {"this", "partition_by", "order", "over", "spec"}
@@ -157,7 +157,7 @@ def _neighbour(function: exp.Expression, scope: Scope, frame: _Frame) -> Grid | 
             moment.kind, moment.low, moment.high, over(moment.sql), unbounded=moment.unbounded, zoned=moment.zoned
         )
     column = scope.column(inner) if isinstance(inner, exp.Column) and scope.key(inner) is None else None
-    if column is not None and column[1] in {ColumnType.TEXT, ColumnType.BOOLEAN} and default is None:
+    if column is not None and _is_carried(*column) and default is None:
         read = cell(*column, scope)
         return NeighbourCell(over(read.sql), column[0], column[1], read.sql_type)
     values = number(inner, scope, predicate=predicate)
@@ -171,6 +171,11 @@ def _neighbour(function: exp.Expression, scope: Scope, frame: _Frame) -> Grid | 
     steps = int(units.value / values.step)
     ends = min(values.low, steps), max(values.high, steps)
     return replace(values, sql=over(values.sql, integer(steps)), low=ends[0], high=ends[1], nullable=True)
+
+
+def _is_carried(declared: ColumnPolicy, kind: ColumnType) -> bool:
+    """Whether a cell is taken as it is: what nobody computes with, whole numbers without bounds among it."""
+    return kind in {ColumnType.TEXT, ColumnType.BOOLEAN} or (kind is ColumnType.INTEGER and declared.bounds is None)
 
 
 def _offset(function: exp.Expression) -> exp.Expression | None:

@@ -112,7 +112,7 @@ def counted_where(distinct: exp.Distinct) -> tuple[exp.Expression, exp.Expressio
     if not distinct.expressions:
         raise QueryRefused("COUNT(DISTINCT) lacks what is counted", hint="write COUNT(DISTINCT x)")
     inner = bare(distinct.expressions[0])
-    if len(distinct.expressions) > 1:
+    if len(counted_together(distinct)) > 1:
         return inner, None
     branches = inner.args.get("ifs") if isinstance(inner, exp.Case) else [inner] if isinstance(inner, exp.If) else None
     if not branches or len(branches) != 1 or (isinstance(inner, exp.Case) and inner.this is not None):
@@ -121,6 +121,18 @@ def counted_where(distinct: exp.Distinct) -> tuple[exp.Expression, exp.Expressio
     if default is not None and not isinstance(bare(default), exp.Null):
         return inner, None
     return bare(branches[0].args["true"]), branches[0].this
+
+
+def counted_together(distinct: exp.Distinct) -> list[exp.Expression]:
+    """What COUNT(DISTINCT a, b) and COUNT(DISTINCT (a, b)) count together."""
+    row = counted_row(distinct)
+    return list(map(bare, distinct.expressions if row is None else row.expressions))
+
+
+def counted_row(distinct: exp.Distinct) -> exp.Tuple | None:
+    """The row that COUNT(DISTINCT (a, b)) counts, which is no NULL even where a part of it is."""
+    only = bare(distinct.expressions[0]) if len(distinct.expressions) == 1 else None
+    return only if isinstance(only, exp.Tuple) else None
 
 
 def _extreme_rows(select: exp.Select) -> exp.Select:

@@ -1,0 +1,78 @@
+"""Questions of five offices as their people type them, in the habits of six databases: written before any was tried.
+
+All are answered, and with the noise switched off the answer is that of plain DuckDB; or they are refused for privacy.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from conformance.sql_noiseless import switch_off
+from conformance.sql_offices import FILLED, office, without
+from tacit.curator import Session
+from tacit.curator.computing import computing
+from tacit.errors import QueryRefused
+from unit import test_sql_analysts as analysts
+
+CASES = analysts.cases(Path(__file__).parent / "data" / "sql_offices.sql")
+ANSWERED = [case for case in CASES if case.refused is None]
+REFUSED = [case for case in CASES if case.refused is not None]
+ANA = Session("ana")
+
+
+def where(case):
+    return case.name.split(":")[0]
+
+
+@pytest.fixture(scope="module")
+def curators(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        switch_off(patch)
+        patch.setattr(computing, "draws_for", lambda *given: 0)  # errors are simulated elsewhere
+        yield {name: office(name).curator(tmp_path_factory.mktemp(name)) for name in FILLED}
+
+
+@pytest.fixture(scope="module")
+def by_hand():
+    opened = {name: duckdb.connect(":memory:") for name in FILLED}
+    for name, connection in opened.items():
+        connection.execute("SET TimeZone = 'UTC'")
+        for statement in FILLED[name]:
+            connection.execute(statement)
+    yield opened
+    for connection in opened.values():
+        connection.close()
+
+
+@pytest.mark.parametrize("case", ANSWERED, ids=lambda case: case.name)
+def test_a_question_is_answered_as_it_is_written(case, curators, by_hand):
+    analysts.test_a_question_is_answered_as_it_is_written(case, curators[where(case)], by_hand[where(case)])
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
+def test_what_is_refused_says_why_before_any_charge(case, curators):
+    curator = curators[where(case)]
+    spent = curator.balance("ana").total.spent
+    with pytest.raises(QueryRefused) as refusal:
+        curator.ask(case.text, session=ANA)
+    assert case.refused in str(refusal.value)
+    assert refusal.value.hint
+    assert not analysts.PARSER_WORDS.search(f"{refusal.value} {refusal.value.hint}")
+    assert curator.balance("ana").total.spent == spent
+
+
+def test_nine_in_ten_are_answered():
+    assert len(ANSWERED) >= 0.95 * len(CASES) >= 300
+
+
+@pytest.mark.parametrize("name", FILLED)
+def test_nobody_moves_an_exact_number_farther_than_its_plan_says(name, tmp_path):
+    whole = office(name, caps=analysts.TIGHT)
+    others = [office(name, caps=analysts.TIGHT, left_out=without(name, who)) for who in (137, 301)]
+    neighbours = whole, others, whole.curator(tmp_path)._schema
+    ours = [case for case in ANSWERED if where(case) == name]
+    compared = sum(analysts.moved(case.text, neighbours) for case in ours)
+    assert compared > 0.9 * len(ours) > 9  # those with several sets of keys are compared elsewhere
