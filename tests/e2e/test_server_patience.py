@@ -17,11 +17,11 @@ from e2e.cli_clinic import build
 from support.server import Served, serving
 from support.wire import serving as serving_wire
 from support.wire_client import RawClient, logged_in, message, start_packet
+from tacit.faces.listening import http_server as listening
+from tacit.faces.listening.patience import PatientProtocol
+from tacit.faces.listening.waiting_room import WaitingRoom
 from tacit.faces.server.certificates import tls_files
-from tacit.faces.server.http import listening
-from tacit.faces.server.http.patience import PatientProtocol
 from tacit.faces.server.serving import open_hub
-from tacit.faces.server.waiting_room import WaitingRoom
 from tacit.faces.server.wire.server import Entrance
 from tacit.policy import load_policy
 

@@ -22,8 +22,8 @@ PASSWORD = "correct horse battery"
 class GatedHub(Hub):
     """A hub that notes what it is asked; while `gate` is shut answers are charged, and wait."""
 
-    def __init__(self, policy: Policy) -> None:
-        super().__init__(policy, open_policy(policy))
+    def __init__(self, policy: Policy, path: Path | None = None) -> None:
+        super().__init__(policy, open_policy(policy), path=path)
         self.asked: list[tuple[str, Any]] = []
         self.gate = threading.Event()
         self.gate.set()
@@ -61,9 +61,12 @@ class Wire:
 
 
 @contextmanager
-def serving(policy: Path, *, twin: bool = False, **options: Any) -> Iterator[Wire]:
-    """The wire in front of a policy, until the block ends; with a twin for its catalogue, or without."""
-    hub = GatedHub(load_policy(policy))
+def serving(policy: Path, *, twin: bool = False, watched: bool = False, **options: Any) -> Iterator[Wire]:
+    """The wire in front of a policy, until the block ends; with a twin for its catalogue, or without.
+
+    Where it is `watched`, its file may change, as under `tacit serve`.
+    """
+    hub = GatedHub(load_policy(policy), policy if watched else None)
     for name in ("ana", "ben"):
         hub.accounts.add(name, PASSWORD, policy=hub.policy)
     hub.accounts.add("zoe", PASSWORD, policy=hub.policy, role="curator")  # she is no analyst

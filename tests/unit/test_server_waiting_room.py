@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.faces.server.waiting_room import WaitingRoom
+from tacit.faces.listening.waiting_room import WaitingRoom
 
 
 def entered(room: WaitingRoom, *addresses: str) -> list[int]:

@@ -19,11 +19,11 @@ import uvicorn
 from starlette.applications import Starlette
 
 from tacit.errors import PolicyError
+from tacit.faces.listening.http_server import HttpServer
 from tacit.faces.server.certificates import fingerprint, tls_context, tls_files
 from tacit.faces.server.console.routes import console_door
 from tacit.faces.server.http.app import http_app
 from tacit.faces.server.http.gate import RateLimit
-from tacit.faces.server.http.listening import HttpServer
 from tacit.faces.server.serving import Hub
 
 WIRE = "tacit.faces.server.wire.server"

@@ -17,10 +17,12 @@ from starlette.routing import Route
 from tacit.collect.surveys.questionnaire import Survey
 from tacit.collect.surveys.store import ReportStore
 from tacit.errors import EngineError
+from tacit.faces.listening.http_server import HttpServer
 from tacit.faces.survey.senders import PER_HOUR, Senders
 from tacit.faces.survey.site import SurveySite
 
 _KEPT_OPEN = 10  # seconds that a connection may say nothing
+_PATIENCE = 30.0  # seconds in which a request must be sent, and its answer taken
 _AT_ONCE = 1_000  # connections; further ones are told to come again
 _BACKLOG = 128
 _LONGEST_HEADER = 16 * 1024
@@ -57,7 +59,7 @@ class SurveyServer:
             limit_concurrency=_AT_ONCE,
             h11_max_incomplete_event_size=_LONGEST_HEADER,
         )
-        self._server = uvicorn.Server(config)
+        self._server = _PatientServer(config, self._socket, tls=None, patience=_PATIENCE)
 
     @property
     def store(self) -> ReportStore:
@@ -72,7 +74,7 @@ class SurveyServer:
 
     def serve_forever(self) -> None:
         """Answer until `shutdown`, or until interrupted."""
-        asyncio.run(self._server.serve([self._socket]))
+        asyncio.run(self._server.serve())
 
     def shutdown(self) -> None:
         """Stop answering; from another thread."""
@@ -101,6 +103,12 @@ class SurveyServer:
         host = request.headers.get("host", "").lower()
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
         return self._open_to_any_name or name in self._names
+
+
+class _PatientServer(HttpServer):
+    """The server of the doors, which ends by itself when a signal comes: nobody else runs here."""
+
+    capture_signals = uvicorn.Server.capture_signals
 
 
 def _listening(host: str, port: int) -> socket.socket:

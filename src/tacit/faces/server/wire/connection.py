@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from tacit.errors import TacitError
@@ -17,6 +17,7 @@ from tacit.faces.server.wire.seats import Seat
 T = TypeVar("T")
 _IGNORED = {b"d", b"c", b"f"}  # data of a copy that was refused
 _EXTENDED = {b"P", b"B", b"D", b"E", b"C"}
+_ASKING = {b"Q", b"P", b"E"}
 
 
 class Cancellation:
@@ -53,8 +54,11 @@ class Cancellation:
 class WireConnection:
     """The protocol's state: after an error in the extended protocol all is skipped until Sync."""
 
-    def __init__(self, inbox: Inbox, outbox: Outbox, executor: Executor, seat: Seat) -> None:
+    def __init__(
+        self, inbox: Inbox, outbox: Outbox, executor: Executor, seat: Seat, check_account: Callable[[], None]
+    ) -> None:
         self.inbox, self.outbox, self.executor, self.seat = inbox, outbox, executor, seat
+        self._check_account = check_account  # raises WireFault where it has been taken away
         self._skipping = False
 
     async def serve(self) -> None:
@@ -86,6 +90,8 @@ class WireConnection:
 
     async def _answer(self, message: Message) -> None:
         try:
+            if message.kind in _ASKING:
+                self._check_account()
             if message.kind == b"Q":
                 await simple.query(self.executor, self.outbox, message.body)
                 self.ready()

@@ -18,9 +18,10 @@ from typing import Protocol
 
 from tacit.curator import Session
 from tacit.errors import EngineError, TacitError
+from tacit.faces.catalogue import Catalogue
+from tacit.faces.listening.waiting_room import WaitingRoom
 from tacit.faces.log_file import log
 from tacit.faces.server.attempts import Attempts
-from tacit.faces.server.waiting_room import WaitingRoom
 from tacit.faces.server.wire.catalog.doors import Catalogues
 from tacit.faces.server.wire.catalog.twin import is_there
 from tacit.faces.server.wire.commands import COMMANDS
@@ -49,6 +50,7 @@ class WireHub(AsksCurator, Protocol):
     @property
     def accounts(self) -> KnowsAccounts: ...  # noqa: D102
     def session(self, analyst: str) -> Session: ...  # noqa: D102
+    def check_policy(self) -> None: ...  # noqa: D102
 
 
 @dataclass(slots=True)
@@ -161,16 +163,29 @@ class WireServer:
         cancellation: Cancellation,
         key: tuple[int, int],
     ) -> None:
-        analyst = seat.analyst
+        analyst, before = seat.analyst, self.hub.accounts.scram(seat.analyst).stored_key
+
+        def check_account() -> None:
+            if self.hub.accounts.scram(analyst).stored_key != before:
+                why = "terminating connection: the account, or its password, is not what it was"
+                raise WireFault("28000", why, hint="connect again", fatal=True)
+
         settings = Settings(self.cap, analyst, idle=self.entrance.idle)
         _take_settings(settings, start)
-        async with self.catalogues.door(self.hub.catalogue, analyst, settings) as catalogue:
+
+        async def in_force() -> Catalogue:
+            """The public schema, now. Raises PolicyError where it cannot be read, or is not theirs any more."""
+            await asyncio.to_thread(self.hub.check_policy)
+            self.hub.session(analyst)
+            return self.hub.catalogue
+
+        async with self.catalogues.door(in_force, analyst, settings) as catalogue:
             questions = Questions(self.hub, analyst, settings, cancellation.waits)
             executor = Executor(questions, catalogue, settings, COMMANDS)
             for name in REPORTED:
                 report(outbox, name, settings.get(name))
             outbox.put(b"K", struct.pack("!II", *key))
-            await run(WireConnection(inbox, outbox, executor, seat))
+            await run(WireConnection(inbox, outbox, executor, seat, check_account))
 
     def _cancel(self, wish: Cancel) -> None:
         """Cancel what a connection is at, if its secret is known."""

@@ -39,7 +39,7 @@ class Sidecar:
         self._streams: tuple[Inbox, asyncio.StreamWriter] | None = None
         self._key = b""
         self._settings: dict[str, str] = {}
-        self._prepared = 0
+        self._prepared = self._before = 0  # statements so far, and when the line was last cut: no name is given twice
 
     async def query(self, statement: Lexed) -> Outcome:
         """Answer a statement by the simple protocol; positions in errors are those of the whole message."""
@@ -53,9 +53,9 @@ class Sidecar:
         """Parse and describe: types of parameters, names and types of columns. Runs nothing."""
         self._prepared += 1
         name = f"t{self._prepared}"
-        if self._prepared > _MOST_PREPARED:
+        if self._prepared - self._before > _MOST_PREPARED:
             await self.close()
-            self._prepared = 0
+            self._before = self._prepared
             raise WireFault("54000", "too many statements about the catalogue were prepared", hint="prepare it again")
         sql = " " * statement.start + statement.text
         parse = text(name) + text(sql) + struct.pack(f"!H{len(types)}i", len(types), *types)

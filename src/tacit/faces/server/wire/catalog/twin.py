@@ -99,6 +99,15 @@ class Twin:
         """A line to it for one connection of a client."""
         return Sidecar(self._socket, self._database, READER)
 
+    async def answers(self) -> bool:
+        """Whether it takes connections still."""
+        try:
+            _, writer = await asyncio.open_unix_connection(str(self._socket))
+        except OSError:
+            return False
+        writer.close()
+        return True
+
     async def stop(self) -> None:
         """Stop it, and remove all it had."""
         if self._process.stdin is not None:

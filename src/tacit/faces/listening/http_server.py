@@ -11,9 +11,9 @@ from typing import Any
 
 import uvicorn
 
+from tacit.faces.listening.patience import PatientProtocol
+from tacit.faces.listening.waiting_room import Place, WaitingRoom
 from tacit.faces.log_file import log
-from tacit.faces.server.http.patience import PatientProtocol
-from tacit.faces.server.waiting_room import Place, WaitingRoom
 
 _PAUSE = 1.0  # seconds without taking connections, where the system has no file descriptor left
 

@@ -8,7 +8,7 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from tacit.faces.server.waiting_room import Place, WaitingRoom
+from tacit.faces.listening.waiting_room import Place, WaitingRoom
 
 _LAST_WORDS = 2.0  # seconds in which a client takes the end of what it was sent
 _Phase = tuple[str, int]

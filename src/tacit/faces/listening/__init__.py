@@ -1,0 +1,1 @@
+"""How the doors take connections: who waits where, for how long, and who is cut off."""
