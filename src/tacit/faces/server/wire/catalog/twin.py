@@ -35,8 +35,8 @@ _SETTINGS = {
 }
 _MOST_SECONDS = 60.0  # until it answers: the machine may have much else to do
 _MOST_MEMORY = 1 << 19  # kilobytes of address space of each of its processes
-# it ends when our end of its input does, however we end
-_KEEPER = f'ulimit -v {_MOST_MEMORY}; "$@" <&- & cat >/dev/null; kill -QUIT $!; wait'
+# it ends when our end of its input does, however we end, and leaves nothing on the disk
+_KEEPER = f'ulimit -v {_MOST_MEMORY}; "$@" <&- & cat >/dev/null; kill -QUIT $!; wait; cd /; rm -rf -- "$0"'
 _HINT = "pip install tacit[twin], or go without: connecting, tables and columns work then, and little else"
 
 
@@ -141,7 +141,7 @@ def _started(directory: Path) -> subprocess.Popen[bytes]:
     settings = {**_SETTINGS, "unix_socket_directories": str(directory)}
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     return subprocess.Popen(  # noqa: S603 - our own words alone
-        ["/bin/sh", "-c", _KEEPER, "sh", programs / "postgres", "-D", data, *options],
+        ["/bin/sh", "-c", _KEEPER, directory, programs / "postgres", "-D", data, *options],
         user=user, cwd=directory, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
