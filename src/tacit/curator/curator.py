@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -31,14 +32,13 @@ from tacit.curator.jobs.job_plan import (
     plan_alone,
     plan_batch,
 )
-from tacit.curator.jobs.members import Member
 from tacit.curator.jobs.plan_cache import PlanCache, plan_key
 from tacit.curator.jobs.pricing import Session, concentrated, price
 from tacit.curator.measuring.measure import PublicTables, domains_of, in_one_row, listed
 from tacit.curator.releasing import release, release_batch
 from tacit.curator.reusing.reuse import data_version
 from tacit.curator.unexpected import planning, showing
-from tacit.curator.within import Priced, least_price, needs_pilot, pilot_price, priced_at
+from tacit.curator.within import Priced, least_price, needs_pilot, pilot_prices, piloted, priced_at
 from tacit.engines import Engine
 from tacit.engines.answers.process import SHARED, HeldTable
 from tacit.errors import InvalidParameter, QueryRefused
@@ -156,12 +156,8 @@ class Curator:
         """The cheapest job that is as accurate as wanted; or the pilot that finds out what it costs."""
         if not needs_pilot(outputs, wanted):
             return least_price(self.policy, wanted=wanted, priced=priced)
-        pilot = priced(pilot_price(bounds, self.policy, wanted=wanted, priced=priced))
-
-        def answering(members: Sequence[Member], paid: Fraction) -> Job:
-            return least_price(self.policy, wanted=wanted, priced=priced, pilot=members, paid=paid)
-
-        return replace(pilot, sharper=answering)
+        prices = pilot_prices(bounds, self.policy, wanted=wanted, priced=priced)
+        return piloted(self.policy, wanted=wanted, priced=priced, prices=prices, paid=Fraction(0))
 
     def explain(self, text: str, parameters: Parameters = (), *, session: Session) -> Explanation:
         """What the question would cost and run, free of charge."""
@@ -276,21 +272,23 @@ class Curator:
             return job
 
     def _answered(self, job: Job, wish: Requester) -> tuple[Job, Answered, Loss]:
-        """The job that was answered, what answers it, and what a pilot cost, where one found its price.
+        """The job that was answered, what answers it, and what pilots cost, where they found its price.
 
-        A request with an id has one pilot: sent again, it is given the same, finds the same price, and is free.
+        A request with an id has its own pilots: sent again, it is given the same, finds the same price, and is free.
         """
-        office = self._runner()
-        if job.sharper is None:
-            return job, office.answer(job, wish), NOTHING
-        its_id = None if wish.request_id is None else f"{wish.request_id} (pilot)"
-        first = office.answer(job, replace(wish, request_id=its_id))
-        with planning():
-            sharper = job.sharper(first.members, job.loss.epsilon)  # as if it were paid for now, whenever it was
-        if sharper.loss.epsilon <= job.loss.epsilon:
-            office.record(job, wish, first.entry)
-            return job, first, NOTHING
-        return sharper, office.answer(sharper, wish), first.cost
+        office, paid = self._runner(), NOTHING
+        for number in itertools.count(1):
+            if job.sharper is None:
+                break
+            its_id = None if wish.request_id is None else f"{wish.request_id} (pilot{f' {number}' * (number > 1)})"
+            first = office.answer(job, replace(wish, request_id=its_id))
+            with planning():
+                sharper = job.sharper(first.members, job.loss.epsilon)  # as if it were paid for now, whenever it was
+            if sharper.sharper is None and sharper.loss.epsilon <= job.loss.epsilon:
+                office.record(job, wish, first.entry)
+                return job, first, paid
+            job, paid = sharper, paid + first.cost
+        return job, office.answer(job, wish), paid
 
     def _runner(self) -> JobRunner:
         return JobRunner(self.policy, self._engine, self._ledger, self._source, self._public)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,7 +19,9 @@ from tacit.policy import Policy
 from tacit.sql import BoundQuery, Output, WithinError
 from tacit.sql.binding import post
 
-PILOT = Fraction(1, 20)  # what a first look costs, where the accuracy asked for depends on the answer
+PILOT = Fraction(1, 20)  # the most that a look costs, where the accuracy asked for depends on the answer
+_CHEAPER = (512, 64, 8, 1)  # of that, one look after another, until an answer is clear
+_CLEAR = Fraction(1, 8)  # of an answer, the error at which its size is known well enough
 _COARSEST, _FINEST = Fraction(100), Fraction(1, 10_000)
 _STEPS = 40
 _DIGITS = 3  # of the epsilon that is found, rounded up
@@ -40,20 +43,50 @@ def needs_pilot(outputs: Sequence[Output], wanted: WithinError) -> bool:
     return wanted.relative or not all(out.value is None or post.is_linear(out.value) for out in outputs)
 
 
-def pilot_price(bounds: Sequence[BoundQuery], policy: Policy, *, wanted: WithinError, priced: Priced) -> Fraction:
-    """What the pilot costs: at most a fifth of what one job may, so that a sharper answer can follow it.
+def pilot_prices(
+    bounds: Sequence[BoundQuery], policy: Policy, *, wanted: WithinError, priced: Priced
+) -> tuple[Fraction, ...]:
+    """What pilots cost, one after another until one is clear: together little more than the last of them.
 
-    Where the policy says about how many rows there are, a quarter of what the accuracy would cost then is enough.
+    The last costs at most a fifth of what one job may, so that a sharper answer can follow it. A large answer is clear
+    at the first, for five hundredth of that. Where the policy says about how many rows there are, one pilot for a
+    quarter of what the accuracy would cost then is enough.
     """
     budget = policy.budget.max_epsilon
     most = PILOT if budget is None else min(PILOT, budget / 5)
+    rising = tuple(sorted({max(min(_FINEST, most), most / part) for part in _CHEAPER}))
     if any(bound.table.rows is None for bound in bounds):
-        return most
+        return rising
     try:
         guess = least_price(policy, wanted=wanted, priced=priced).loss.epsilon
-    except (QueryRefused, BudgetExceeded):  # at that size; the pilot may find another
-        return most
-    return min(most, max(_FINEST, _rounded_up(guess / 4)))
+    except (QueryRefused, BudgetExceeded):  # at that size; the pilots may find another
+        return rising
+    return (min(most, max(_FINEST, _rounded_up(guess / 4))),)
+
+
+def piloted(policy: Policy, *, wanted: WithinError, priced: Priced, prices: Sequence[Fraction], paid: Fraction) -> Job:
+    """The first pilot of these prices: what follows it is the next, or the answer as soon as its price is clear.
+
+    Each is a job of its own, charged before it reads; which comes next depends on what was released.
+    """
+    pilot = priced(prices[0])
+
+    def following(members: Sequence[Member], cost: Fraction) -> Job:
+        whole = paid + cost
+        if len(prices) > 1 and not _is_clear(pilot, members):
+            return piloted(policy, wanted=wanted, priced=priced, prices=prices[1:], paid=whole)
+        return least_price(policy, wanted=wanted, priced=priced, pilot=members, paid=whole)
+
+    return replace(pilot, sharper=following)
+
+
+def _is_clear(pilot: Job, members: Sequence[Member]) -> bool:
+    """Whether a pilot tells how large its answers are.
+
+    That its error is within a wide bound would not do: noise alone is as large as half of its own error one time in
+    five, and eight times as large never.
+    """
+    return _excess(pilot, WithinError(_CLEAR, relative=True), members) <= 1
 
 
 def least_price(

@@ -30,7 +30,10 @@ from tacit.sql.postprocessing.splitting import answer_name, column_name
 from tacit.sql.postprocessing.tracing import Trace
 
 _COMPUTED = "what is computed from the answers is free, and its ± is simulated when they are there"
-_PILOT = "this is the pilot: it finds out, privately, what the accuracy costs; the answer is charged on top"
+_PILOT = (
+    "this is the pilot: it finds out, privately, what the accuracy costs; dearer ones, until the answer's size is "
+    "clear, and the answer are charged on top"
+)
 
 
 def explain_job(job: Job, *, dialect: str, columns: Sequence[Trace] | None = None) -> Explanation:

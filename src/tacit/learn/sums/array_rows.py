@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ WEIGHT = 1 << 10  # steps of one in a weight, so that a score has GRID · WEIGHT
 SCORED = 8 * GRID * WEIGHT  # scores are held there, in steps
 LINE = GRID * WEIGHT // 8  # steps of a score that one straight line of the link covers
 FAR = 64 * WEIGHT  # weights are held there
+AT_ONCE = 1 << 22  # rows whose weighted products doubles add up exactly: each is at most GRID² · SHARES / 4 = 2^30
 
 
 class ArrayCells:
@@ -90,7 +92,7 @@ def residuals_of(score: IntArray, is_second: NDArray[np.bool_]) -> IntArray:
 class ArrayRows:
     """Rows in steps, the ones first; with a number to predict, in steps, or the number of a class.
 
-    Doubles add whole numbers below 2^53 exactly, in any order.
+    Doubles add whole numbers below 2^53 exactly, in any order; where rows could reach that, they are added in parts.
     """
 
     def __init__(self, rows: Floats, goal: Floats | None, which: NDArray[np.generic] | None, classes: int) -> None:
@@ -101,8 +103,8 @@ class ArrayRows:
         """Σ xxᵀ, each pair once; then Σ xy and Σ y², where there is a number to predict."""
         sums = [self._squares(None)]
         if self._goal is not None:
-            sums += [self._rows.T @ self._goal, np.array([self._goal @ self._goal])]
-        return np.rint(np.concatenate(sums)).astype(np.int64)
+            sums += [_whole(self._rows.T @ self._goal), _whole(np.array([self._goal @ self._goal]))]
+        return np.concatenate(sums)
 
     def near(self, centres: IntArray) -> IntArray:
         """For each centre the number of rows that are nearest to it, in steps, and their sum."""
@@ -122,12 +124,12 @@ class ArrayRows:
         """Σ (truth − probability) x, by the public table of probabilities."""
         share = self._shares(weights)
         left = np.where(self._which == 1, SHARES - share, -share)
-        return np.rint(self._rows.T @ left.astype(np.float64)).astype(np.int64)
+        return _whole(self._rows.T @ left.astype(np.float64))
 
     def curvature(self, weights: IntArray) -> IntArray:
         """Σ p (1 − p) xxᵀ, each pair once."""
         share = self._shares(weights)
-        return np.rint(self._squares(share * (SHARES - share) // SHARES)).astype(np.int64)
+        return self._squares(share * (SHARES - share) // SHARES)
 
     def right(self, weights: IntArray) -> int:
         """How many rows the public table of probabilities tells right."""
@@ -141,13 +143,24 @@ class ArrayRows:
         result: IntArray = (starts[line] + slopes[line] * above) // LINE
         return result
 
-    def _squares(self, weight: NDArray[np.generic] | None) -> Floats:
-        rows = self._rows if weight is None else self._rows * weight.astype(np.float64)[:, None]
-        return (rows.T @ self._rows)[np.triu_indices(self._rows.shape[1])]
+    def _squares(self, weight: NDArray[np.generic] | None) -> IntArray:
+        upper = np.triu_indices(self._rows.shape[1])
+        total = np.zeros(upper[0].size, dtype=np.int64)
+        for start in range(0, len(self._rows), AT_ONCE):
+            part = slice(start, start + AT_ONCE)
+            rows = self._rows[part] if weight is None else self._rows[part] * weight[part].astype(np.float64)[:, None]
+            total += _whole((rows.T @ self._rows[part])[upper])
+        return total
 
     def _by_key(self, key: IntArray, size: int, rows: Floats) -> IntArray:
         sums = np.stack([np.bincount(key, weights=column, minlength=size) for column in rows.T], axis=1)
-        return np.rint(sums).astype(np.int64)
+        return _whole(sums)
+
+
+def _whole(sums: NDArray[Any]) -> IntArray:
+    """Whole numbers that doubles hold exactly, as such."""
+    result: IntArray = np.rint(sums).astype(np.int64)
+    return result
 
 
 def nearest(rows: Floats, centres: IntArray) -> IntArray:
