@@ -125,8 +125,10 @@ def columns_of(rows: Any) -> list[NDArray[Any]]:
             "a sparse matrix is not taken: cells are counted column by column", hint="use .toarray()"
         )
     if hasattr(rows, "columns") and hasattr(rows, "__getitem__"):
+        if len(set(rows.columns)) < len(rows.columns):
+            raise InvalidParameter("two columns have the same name: which is meant cannot be told", hint="rename one")
         return _some([np.asarray(rows[name]) for name in rows.columns])
-    array = np.asarray(rows)
+    array = _array_of(rows, "rows")
     if array.dtype.kind == "c":
         raise InvalidParameter("Complex data not supported: a feature is a number or a category")
     if array.ndim != 2:
@@ -138,6 +140,15 @@ def columns_of(rows: Any) -> list[NDArray[Any]]:
     if array.shape[1] == 0:
         raise InvalidParameter(f"0 feature(s) (shape={array.shape}) while a minimum of 1 is required.")
     return [array[:, index] for index in range(array.shape[1])]
+
+
+def _array_of(values: Any, what: str) -> NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise InvalidParameter(
+            f"the {what} are no array: some of them are longer than others", hint="as many cells in every row"
+        ) from None
 
 
 def _some(columns: list[NDArray[Any]]) -> list[NDArray[Any]]:
@@ -156,7 +167,7 @@ def target_of(target: Any, *, rows: int) -> NDArray[Any]:
     """What is to be predicted, one for each row."""
     if target is None:
         raise InvalidParameter("requires y to be passed, but the target y is None")
-    array = np.asarray(target)
+    array = _array_of(target, "targets")
     if array.ndim == 2 and array.shape[1] == 1:
         _warn_of_column()
         array = array[:, 0]
@@ -174,9 +185,9 @@ def labels_of(truth: NDArray[Any], declared: Sequence[Any] | None) -> tuple[NDAr
     if declared is None:
         if truth.dtype.kind == "f" and (truth != np.rint(truth)).any():
             raise InvalidParameter("Unknown label type: continuous, where a class was expected", hint="name classes=")
-        classes = np.unique(truth)
+        classes = _occurring(truth)
     else:
-        classes = np.asarray(list(declared))
+        classes = _named(declared)
     if classes.ndim != 1 or classes.size < 2 or len(set(classes.tolist())) < classes.size:
         raise InvalidParameter(
             "there is one class only, or one is named twice: there is nothing to tell apart",
@@ -192,8 +203,8 @@ def labels_of(truth: NDArray[Any], declared: Sequence[Any] | None) -> tuple[NDAr
 def two_labels_of(truth: NDArray[Any], declared: Sequence[Any] | None) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """The two classes, and the number of each row's: those that were declared, else the two that occur."""
     if declared is not None:
-        classes = np.asarray(list(declared))
-        if classes.size != 2 or classes[0] == classes[1]:
+        classes = _named(declared)
+        if classes.shape != (2,) or classes[0] == classes[1]:
             raise InvalidParameter("this model tells two classes apart: classes names two")
     else:
         classes = _the_two(truth)
@@ -201,6 +212,23 @@ def two_labels_of(truth: NDArray[Any], declared: Sequence[Any] | None) -> tuple[
     if not np.asarray(first | second).all():
         raise InvalidParameter("the target holds a class that was not declared", hint="leave such rows out")
     return classes, np.asarray(second, dtype=np.int64)
+
+
+def _named(declared: Sequence[Any]) -> NDArray[Any]:
+    """The classes that were declared, in their order."""
+    if not isinstance(declared, Sequence | np.ndarray) or isinstance(declared, str):
+        raise InvalidParameter("classes names each class once, in a list", hint="classes=[0, 1]")
+    return _array_of(list(declared), "classes")
+
+
+def _occurring(truth: NDArray[Any]) -> NDArray[Any]:
+    """The classes that occur, in order."""
+    try:
+        return np.unique(truth)
+    except TypeError:
+        raise InvalidParameter(
+            "the target holds values of several types, which have no order", hint="name them with classes="
+        ) from None
 
 
 def _the_two(truth: NDArray[Any]) -> NDArray[Any]:
@@ -217,7 +245,7 @@ def _the_two(truth: NDArray[Any]) -> NDArray[Any]:
             "the target has one class only: there is nothing to tell apart",
             hint="name both with classes=, so that it does not depend on the rows",
         )
-    return np.unique(truth)
+    return _occurring(truth)
 
 
 def _warn_of_column() -> None:

@@ -55,11 +55,22 @@ def numbers_of(column: NDArray[Any], name: str) -> NDArray[np.float64]:
     """A column that was declared a number, as doubles; refused where a cell is none."""
     try:
         return column.astype(np.float64)
+    except OverflowError:  # a whole number beyond all doubles is beyond every bound
+        return numbers_of(np.array([_held(cell) for cell in column.tolist()], dtype=object), name)
     except (TypeError, ValueError):
         raise InvalidParameter(
             f"the column {name} is declared a number, and holds something else: a cell could not be converted to float",
             hint="declare its categories as a list",
         ) from None
+
+
+def _held(cell: object) -> object:
+    if not isinstance(cell, int | Fraction | Decimal):
+        return cell
+    try:
+        return float(cell)
+    except OverflowError:
+        return math.inf if cell > 0 else -math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +141,7 @@ def _code_of(index: Mapping[Hashable, int], value: object) -> int:
 def _cells(name: str, entry: object) -> FeatureCells:
     if isinstance(entry, FeatureCells):
         return entry
-    if isinstance(entry, Mapping) and set(entry) == {"edges"}:
+    if isinstance(entry, Mapping) and set(entry) == {"edges"} and isinstance(entry["edges"], Sequence | np.ndarray):
         return _checked(
             FeatureCells(name, edges=tuple(rational(edge, f"an edge of {name}") for edge in entry["edges"]))
         )
