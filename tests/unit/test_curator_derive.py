@@ -286,3 +286,10 @@ def test_the_error_that_is_stated_holds_as_often_as_stated(tmp_path, question, c
 
     assert surprise(stated) > FALSE_ALARM
     assert surprise(stated * 0.8) < FALSE_ALARM
+
+
+@pytest.mark.parametrize("beside", ["MEDIAN(age)", "MODE(insured)", "COUNT(DISTINCT city)"])
+@pytest.mark.parametrize("where", ["", " WHERE dept = 'CS'"])
+def test_a_count_does_not_take_what_is_no_sum_along(by_row, beside, where):
+    by_row.ask(f"DP-SELECT 1 dept, COUNT(*), {beside} FROM visits GROUP BY dept", session=ANA)
+    assert by_row.ask(f"DP-SELECT 1 COUNT(*), {beside} FROM visits{where}", session=ANA).reused is None
