@@ -23,7 +23,7 @@ from conformance.charges import Moves, Paid, columns_of, is_charged, overheard, 
 from conformance.sql_clinic import clinic
 from conformance.sql_two_owners import CREATED, trips
 from conformance.sql_world import World, world
-from tacit.accounting import Zcdp
+from tacit.accounting import Zcdp, grains_for
 from tacit.core import ComposedEvent, Loss
 from tacit.curator import Session
 from tacit.curator.calibrate import Quantity, Target, calibrate, plan_calibration
@@ -408,6 +408,36 @@ def test_calibrating_is_charged_what_its_choices_cost(tmp_path_factory, kind, ta
     is_charged(
         paid, price, typed=typed, keys_delta=keys_delta(paid, inner, private=DOMAIN in targets, steps=STEPS[kind[0]])
     )
+
+
+GRAIN = Fraction(1, 10)
+IN_GRAINS = {
+    "a question": lambda curator: curator.ask("DP-SELECT 1/3 COUNT(*) FROM visits", session=ANA),
+    "Gaussian noise": lambda curator: curator.ask("DP-SELECT 1/3 DELTA 1e-6 COUNT(*) FROM visits", session=ANA),
+    "less than a grain": lambda curator: curator.ask("DP-SELECT 1/99 COUNT(*) FROM visits", session=ANA),
+    "a batch": lambda curator: curator.batch(BATCHES[1][0], session=ANA, epsilon=Fraction(1, 3)),
+    "sets": lambda curator: curator.ask("DP-SELECT 1/3 COUNT(*) FROM visits GROUP BY ROLLUP (dept)", session=ANA),
+    "a pilot": lambda curator: curator.ask("DP-SELECT WITHIN 50% COUNT(*) FROM visits", session=ANA),
+}
+
+
+@pytest.mark.parametrize("name", IN_GRAINS)
+@pytest.mark.parametrize("adjacency", STEPS)
+def test_in_grains_a_job_is_charged_what_dominates_its_price(tmp_path, adjacency, name):
+    """Its noise costs what was typed, as in every accounting; of that the account counts whole grains, and delta."""
+    budget = BudgetPolicy(20, Fraction(1, 10), accounting="pld", grain=GRAIN)
+    world = clinic(dataset={"adjacency": adjacency, "budget": budget}, unit="row", max_groups=1, max_rows=1)
+    curator = world.curator(tmp_path)
+    with overheard() as heard:
+        IN_GRAINS[name](curator)
+    for paid in heard:
+        price = priced(paid, [Moves(1)] * len({id(drawn) for drawn in paid.drawn}), steps=STEPS[adjacency])
+        is_charged(paid, price, typed=paid.charge.loss, keys_delta=Fraction(0))
+    spent = curator.balance("ana").total.spent
+    losses = [paid.charge.loss for paid in heard]
+    assert spent.grains == sum(grains_for(loss, GRAIN).count for loss in losses) > 0
+    assert spent.delta == sum(loss.delta for loss in losses)
+    curator.close()
 
 
 # ── planted: each of these charges passed every test of its room once ────────────────────────────────────────────────
