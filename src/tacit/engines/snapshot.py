@@ -20,15 +20,8 @@ class State(Protocol):
         """Run one generated SELECT; see `Engine`."""
 
 
-class Snapshots(Protocol):
-    """An engine whose data can change between two statements, and that can hold on to one state of them."""
-
-    def snapshot(self) -> AbstractContextManager[State]:
-        """One state, until the context ends. Whatever goes wrong, the error is `unanswered()`."""
-
-
 def one_state(engine: State) -> AbstractContextManager[State]:
-    """One state of an engine's data, if it can tell one from another.
+    """One state of an engine's data, if it can tell one from another: if it has a `snapshot`, until that is left.
 
     DuckDB needs none: while it is open, nobody can write to its file. Of Parquet, CSV and JSON files, and of Spark's
     tables, there is none to be had.

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -56,3 +57,22 @@ def unpacked(data: bytes, *, what: str, form: int) -> tuple[dict[str, Any], dict
 def not_whole(what: str) -> InvalidParameter:
     """The error about bytes that are nothing of ours."""
     return InvalidParameter(f"this is no {what}, or not all of one: its hash does not fit", hint="make it anew")
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """Write a file; one that is there already is not overwritten."""
+    try:
+        with path.open("xb") as file:
+            file.write(data)
+    except FileExistsError:
+        raise InvalidParameter(f"{path.name} is there already: it is not overwritten") from None
+    except OSError:
+        raise InvalidParameter(f"{path.name} cannot be written", hint="check its folder") from None
+
+
+def read_whole(path: Path) -> bytes:
+    """All that a file holds."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        raise InvalidParameter(f"{path.name} cannot be read") from None

@@ -15,7 +15,7 @@ from tacit.noise import IntArray
 from tacit.noise.redrawing import RepeatableBits
 from tacit.policy import ColumnType
 from tacit.release.linked.children import ChildModel, Conditional
-from tacit.release.packing import not_whole, packed, unpacked
+from tacit.release.packing import not_whole, packed, read_whole, unpacked, write_new
 from tacit.release.synthesise.columns import Attribute
 from tacit.release.synthesise.fitting.chance import Chance
 from tacit.release.synthesise.fitting.compression import Compression
@@ -130,21 +130,12 @@ class LinkedModel:
 
     def save(self, path: Path | str) -> None:
         """Write it to a file, without pickle; one that is there already is not overwritten."""
-        try:
-            with Path(path).open("xb") as file:
-                file.write(self.to_bytes())
-        except FileExistsError:
-            raise InvalidParameter(f"{Path(path).name} is there already: it is not overwritten") from None
-        except OSError:
-            raise InvalidParameter(f"{Path(path).name} cannot be written", hint="check its folder") from None
+        write_new(Path(path), self.to_bytes())
 
     @classmethod
     def load(cls, path: Path | str) -> LinkedModel:
         """Read one that was saved. What is no model, or not whole, is refused."""
-        try:
-            return cls.from_bytes(Path(path).read_bytes())
-        except OSError:
-            raise InvalidParameter(f"{Path(path).name} cannot be read") from None
+        return cls.from_bytes(read_whole(Path(path)))
 
     def to_bytes(self) -> bytes:
         """A zip of arrays, what they mean as JSON beside them, and the hash of it all: the same for equal models."""
