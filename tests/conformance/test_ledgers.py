@@ -12,7 +12,7 @@ import pytest
 
 from support.postgres import server
 from tacit.accounting import grains_for
-from tacit.core import Budget, Loss
+from tacit.core import AnyOf, Budget, Loss
 from tacit.errors import BudgetExceeded, InvalidParameter, LedgerError, QueryRefused
 from tacit.ledger import (
     Answer,
@@ -73,7 +73,7 @@ def charge(epsilon: object = "0.1", **fields: object) -> Charge:
 
 
 def caps(total: object = 1, **fields: object) -> BudgetLimits:
-    limit = total if isinstance(total, Budget | Zcdp | Grains) else Budget(total)
+    limit = total if isinstance(total, Budget | Zcdp | Grains | AnyOf) else Budget(total)
     wide = {"total": limit, "analyst": Budget(1000), "window": None, "groups": ()}
     return BudgetLimits(**(wide | fields))
 
@@ -567,6 +567,26 @@ def test_the_deltas_of_questions_are_counted_beside_grains(ledger: Ledger) -> No
     with pytest.raises(BudgetExceeded):
         ledger.reserve(charge(loss=Loss("0.1", "1e-12")), limit)
     ledger.reserve(charge("0.1"), limit)
+
+
+def test_of_alternatives_one_must_cover_a_charge_and_all_are_charged(ledger: Ledger) -> None:
+    limit = caps(AnyOf((Grains("0.1", 4), Zcdp("0.02"), Budget(1))), analyst=None)
+    ledger.reserve(charge("0.5"), limit)  # by plain sums alone
+    spent = ledger.balance("clinic", limit, analyst="ana").total.spent
+    assert (spent.epsilon, spent.grains > 4) == (Fraction(1, 2), True)
+    with pytest.raises(BudgetExceeded, match=r"ε = 0\.6 was asked, ε = 0\.5 is left"):
+        ledger.reserve(charge("0.6"), limit)  # what the others were exceeded by does not come back
+    ledger.reserve(charge("0.5"), limit)
+    with pytest.raises(BudgetExceeded):
+        ledger.reserve(charge("0.001"), limit)
+
+
+def test_alternatives_reach_further_than_the_best_of_them_alone(ledger: Ledger) -> None:
+    few = AnyOf((Grains("0.1", 3), Budget("0.2")))
+    for _ in range(3):
+        ledger.reserve(charge("0.1"), caps(few, analyst=None))
+    with pytest.raises(BudgetExceeded, match="0 grains"):
+        ledger.reserve(charge("0.1"), caps(few, analyst=None))
 
 
 def test_what_was_charged_before_anyone_counted_grains_counts(ledger: Ledger) -> None:
