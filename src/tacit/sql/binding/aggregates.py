@@ -17,7 +17,7 @@ from tacit.sql.binding.moments import MOMENTS
 from tacit.sql.expressions.dates.instant_reading import is_instant
 from tacit.sql.expressions.keys import Key, key
 from tacit.sql.expressions.measures import Additive, Counted, Histogram, Measure, Mode, Quantile
-from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.printing import copied, text_of
 from tacit.sql.expressions.names.scope import Scope, Value, name_of
 from tacit.sql.expressions.names.spoken import call_as_typed
 from tacit.sql.expressions.numbers import number
@@ -143,7 +143,7 @@ class _Call:
         """The value where the filter holds, else NULL."""
         if self.condition is None:
             return sql
-        return exp.Case(ifs=[exp.If(this=self.condition.copy(), true=integer(1) if sql is None else sql)])
+        return exp.Case(ifs=[exp.If(this=copied(self.condition), true=integer(1) if sql is None else sql)])
 
     def grid(self) -> Grid:
         """The argument as numbers on a grid."""
@@ -193,8 +193,8 @@ def _counted(sql: exp.Expression) -> exp.Expression:
     if isinstance(sql, exp.Anonymous) and sql.this == "GRID":  # on its grid or not: one count serves COUNT and AVG
         sql = sql.expressions[0]
     if isinstance(sql, exp.Column):
-        return sql.copy()
-    present = exp.Not(this=exp.Is(this=exp.paren(sql.copy()), expression=exp.null()))
+        return copied(sql)
+    present = exp.Not(this=exp.Is(this=exp.paren(copied(sql)), expression=exp.null()))
     return exp.Case(ifs=[exp.If(this=present, true=integer(1))])
 
 
@@ -362,7 +362,7 @@ def _listed(call: _Call, node: exp.Expression) -> tuple[Key, tuple[Value, ...] |
         )
     # what is not in a public table is left out when its values are counted: some engines look up in WHERE alone
     kept = None if isinstance(group_key.values, TableDomain) else group_key.keep
-    value = group_key.sql if kept is None else exp.Case(ifs=[exp.If(this=kept.copy(), true=group_key.sql)])
+    value = group_key.sql if kept is None else exp.Case(ifs=[exp.If(this=copied(kept), true=group_key.sql)])
     return group_key, group_key.values, call.only(value) or value
 
 

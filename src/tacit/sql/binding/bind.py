@@ -22,7 +22,7 @@ from tacit.sql.binding.own_conditions import excluded
 from tacit.sql.binding.wider import MOST_STEPS, wider_policy
 from tacit.sql.expressions.keys import Key, check_groups, key
 from tacit.sql.expressions.measures import Additive, Histogram, Measure, Mode
-from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.printing import copied, text_of
 from tacit.sql.expressions.names.scope import Scope, name_of
 from tacit.sql.expressions.names.spoken import call_as_typed
 from tacit.sql.expressions.predicates import predicate
@@ -132,7 +132,7 @@ def _bind(query: Query, policy: Policy, schema: Schema) -> BoundQuery:
 
 def signature(node: exp.Expression, scope: Scope) -> str:
     """The same for the same expression, whatever the case of its names, its qualifiers and its parentheses."""
-    copy = node.copy()
+    copy = copied(node)
     while isinstance(copy, exp.Paren):
         copy = copy.this
     for column in list(copy.find_all(exp.Column)):

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.numeric.doubles import counted_out
 
 _STEPS = "steps"  # the type of a column that we computed: whole steps of its grid
@@ -86,8 +87,8 @@ def in_steps(sql_type: str) -> bool:
 def within_calendar(moment: exp.Expression, kind: str) -> exp.Expression:
     """A DATE or TIMESTAMP, or NULL beyond the years 1 to 9999: DuckDB fails to truncate the farthest ones."""
     ends = [exp.cast(exp.Literal.string(end), kind) for end in _CALENDAR[kind]]
-    inside = exp.Between(this=moment.copy(), low=ends[0], high=ends[1])
-    return exp.Case(ifs=[exp.If(this=inside, true=moment.copy())])
+    inside = exp.Between(this=copied(moment), low=ends[0], high=ends[1])
+    return exp.Case(ifs=[exp.If(this=inside, true=copied(moment))])
 
 
 def _base(sql_type: str) -> str:

@@ -15,10 +15,12 @@ from tacit.sql.expressions import cells
 from tacit.sql.expressions.dates.date_functions import SPELLED_OUT, part_of
 from tacit.sql.expressions.dates.date_texts import formatted, is_text, text_of_date
 from tacit.sql.expressions.dates.instant_reading import instant, is_instant
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import Scope, Value, bare, name_of
 from tacit.sql.expressions.names.sugar import plain
 from tacit.sql.expressions.names.written import not_too_long
 from tacit.sql.expressions.numeric import numerics
+from tacit.sql.expressions.numeric.arithmetic import cast_in
 from tacit.sql.expressions.numeric.doubles import decimal, double, rounded
 from tacit.sql.expressions.numeric.grid import Grid
 from tacit.sql.expressions.numeric.numerics import Numeric, numeric
@@ -54,9 +56,9 @@ def literal(value: Value) -> exp.Expression:
     if isinstance(value, (int, Fraction)):
         return decimal(Fraction(value))
     if isinstance(value, datetime):
-        return exp.cast(exp.Literal.string(value.isoformat(sep=" ")), "TIMESTAMP")
+        return cast_in(exp.Literal.string(value.isoformat(sep=" ")), "TIMESTAMP")
     if isinstance(value, date):
-        return exp.cast(exp.Literal.string(value.isoformat()), "DATE")
+        return cast_in(exp.Literal.string(value.isoformat()), "DATE")
     return exp.Literal.string(value)
 
 
@@ -270,7 +272,7 @@ def _exact_coalesce(node: exp.Expression, scope: Scope, parts: Sequence[Operand]
     for part, written in zip(parts, (node.this, *node.expressions), strict=True):
         value = scope.value(written) if part.constant else None
         if part.exact is not None:
-            values.append(part.exact.copy())
+            values.append(copied(part.exact))
         elif isinstance(value, (int, Fraction)) and kind.holds(Fraction(value)):
             values.append(numerics.constant(Fraction(value), kind))
         else:

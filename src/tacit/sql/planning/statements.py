@@ -14,6 +14,7 @@ from tacit.sql.binding.bind import BoundQuery
 from tacit.sql.expressions.keys import may_be_wide
 from tacit.sql.expressions.measures import Additive, Counted, Measure, Quantile
 from tacit.sql.expressions.names.aliases import qualified
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.numeric.arithmetic import integer
 from tacit.sql.planning.bounding import MOST_GROUPS, is_wide, weight_of
 from tacit.sql.planning.plan import ContributionBounds
@@ -108,7 +109,7 @@ def cells_of_rows(
     pairs = [(bound.measures[index], facts), (wider.measures[index], _facts(wider, caps))]
     cells: list[tuple[MeasureFacts, exp.Expression | None]] = []
     for number, (measure, grids) in enumerate(pairs):
-        value = exp.select(integer(1) if measure.value is None else measure.value.copy())  # rules change it in place
+        value = exp.select(integer(1) if measure.value is None else copied(measure.value))  # rules change it in place
         settled = apply(GRID_RULES, value, facts=grids)  # each on the grid of its own bounds
         cells.append((MeasureFacts(f"m{number}", Counted.VALUES, f"v{number}"), settled.expressions[0]))
     return _tree(bound, (keep_public_keys, *GRID_RULES), cells, facts), facts
@@ -143,17 +144,17 @@ def _tree(
     facts: Facts,
 ) -> exp.Select:
     """The rows of a question after every rule; its names are still those of the rules."""
-    keys = [called(key.sql.copy(), name) for key, name in zip(bound.keys, facts.keys, strict=True)]
+    keys = [called(copied(key.sql), name) for key, name in zip(bound.keys, facts.keys, strict=True)]
     keeps = [
-        exp.Anonymous(this="IN_DOMAIN", expressions=[key.keep.copy()]) for key in bound.keys if key.keep is not None
+        exp.Anonymous(this="IN_DOMAIN", expressions=[copied(key.keep)]) for key in bound.keys if key.keep is not None
     ]
-    values = [called(value.copy(), column.value) for column, value in columns if value is not None and column.value]
+    values = [called(copied(value), column.value) for column, value in columns if value is not None and column.value]
     listed = [*keys, *values]
     if not listed and bound.table.unit_column is None:
         listed = [called(exp.Literal.number(1), "one")]
-    rows = selected([*listed, *keeps], with_partners(bound.relation.sql.copy(), facts.partners))
+    rows = selected([*listed, *keeps], with_partners(copied(bound.relation.sql), facts.partners))
     if bound.where is not None:
-        rows = rows.where(bound.where.copy(), copy=False)
+        rows = rows.where(copied(bound.where), copy=False)
     return apply(rules, rows, facts=replace(facts, measures=tuple(column for column, _ in columns)))
 
 

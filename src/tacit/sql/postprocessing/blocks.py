@@ -12,6 +12,7 @@ from sqlglot import exp
 from tacit.errors import TacitError
 from tacit.policy import fold
 from tacit.sql.binding.aggregates import is_aggregate
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.relations import QueryContext, scope_of
 from tacit.sql.relations.build import read
 from tacit.sql.relations.rewriting.views import parsed
@@ -228,8 +229,8 @@ def _is_grouped_over(node: exp.Expr) -> bool:
 
 def with_names(select: exp.Select, names: Names) -> exp.Select:
     """The select with all the names it sees in a WITH of its own."""
-    clauses = [block.clause.copy() for block in _reached(select, names) if block.clause is not None]
-    copy = select.copy()
+    clauses = [copied(block.clause) for block in _reached(select, names) if block.clause is not None]
+    copy = copied(select)
     copy.set("with_", exp.With(expressions=clauses) if clauses else None)
     return copy
 

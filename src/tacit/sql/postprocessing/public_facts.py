@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from tacit.policy import Policy, fold
 from tacit.sql.binding.aggregates import is_aggregate
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.postprocessing.blocks import group_keys
 from tacit.sql.postprocessing.blocks import without_parentheses as bare
 from tacit.sql.postprocessing.splitting import heading
@@ -35,7 +36,7 @@ def looked_up(tree: T, policy: Policy) -> T:
     """The statement, with such aggregates as subqueries over public tables; the tree itself where none is there."""
     if not any(True for _ in tree.find_all(*_EITHER)) or not any(table.public for table in policy.tables):
         return tree
-    copy = tree.copy()
+    copy = copied(tree)
     changed = [_looked_up(select, policy) for select in list(copy.find_all(exp.Select))]
     return copy if any(changed) else tree
 
@@ -53,7 +54,7 @@ def _looked_up(select: exp.Select, policy: Policy) -> bool:
         return False  # nothing would be asked of anybody's rows
     for item in [each for each in select.expressions if not isinstance(each, exp.Alias)]:
         if any(item is call or call.find_ancestor(type(item)) is item for call, _ in facts):
-            item.replace(exp.alias_(item.copy(), heading(item), quoted=True))
+            item.replace(exp.alias_(copied(item), heading(item), quoted=True))
             return _looked_up(select, policy)  # of a copy, under the name that it has had
     for call, subquery in facts:
         call.replace(subquery)
@@ -112,16 +113,18 @@ def _fact(call: exp.Expr, keys: list[exp.Expr], sources: dict[str, _PublicRows])
     if source is None or tie is None:
         return None
     kind = exp.Max if isinstance(inner, exp.Max) else exp.Min
-    held = exp.EQ(this=exp.column(tie[0], table=_ROWS), expression=tie[1].copy())
-    rows = exp.alias_(exp.Table(this=source.table.this.copy()), _ROWS, table=True)
-    return exp.Subquery(this=exp.select(kind(this=exp.column(column.this.copy(), table=_ROWS))).from_(rows).where(held))
+    held = exp.EQ(this=exp.column(tie[0], table=_ROWS), expression=copied(tie[1]))
+    rows = exp.alias_(exp.Table(this=copied(source.table.this)), _ROWS, table=True)
+    return exp.Subquery(
+        this=exp.select(kind(this=exp.column(copied(column.this), table=_ROWS))).from_(rows).where(held)
+    )
 
 
 def _named_by(keys: list[exp.Expr], source: _PublicRows) -> tuple[exp.Identifier, exp.Expr] | None:
     """The column of the public table that a key is, and the key."""
     for key in keys:
         if _is_of(key, source.table) and isinstance(key, exp.Column):
-            return key.this.copy(), key
+            return copied(key.this), key
         if not isinstance(key, exp.Column) or not isinstance(source.equals, exp.Column):
             continue  # what is computed has no name in the answer that a subquery could call it by
         by_name = not source.equals.table and fold(key.name) == fold(source.column)

@@ -12,7 +12,7 @@ from tacit.policy import fold
 from tacit.sql.binding.aggregates import is_aggregate
 from tacit.sql.binding.bind import names_totals
 from tacit.sql.binding.grouping_sets import written_sets
-from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.printing import copied, text_of
 from tacit.sql.parsing.planning_budget import PlanningBudget
 from tacit.sql.postprocessing.blocks import Names, group_keys, own_nodes, sources_of, window_function, with_names
 from tacit.sql.postprocessing.blocks import without_parentheses as bare
@@ -86,11 +86,11 @@ class Splitting:
 
     def question(self, asked: Iterable[tuple[exp.Expr, str]]) -> exp.Select:
         """The question for these columns: keys, and aggregates that something is made of."""
-        listed = [exp.alias_(node.copy(), name, quoted=True) for node, name in asked]
+        listed = [exp.alias_(copied(node), name, quoted=True) for node, name in asked]
         carried = {name: self.select.args[name] for name in ("from_", "joins", "where") if self.select.args.get(name)}
         inner = exp.Select(expressions=listed)
         for name, value in carried.items():
-            inner.set(name, [each.copy() for each in value] if isinstance(value, list) else value.copy())
+            inner.set(name, [copied(each) for each in value] if isinstance(value, list) else copied(value))
         group = self.select.args.get("group")
         if group is not None:
             inner.set("group", self._group(group))
@@ -127,12 +127,12 @@ class Splitting:
 
     def _group(self, group: exp.Expr) -> exp.Expr:
         if not any(isinstance(item, _SETS) for item in group.expressions):
-            return exp.Group(expressions=[node.copy() for node in self.keys.values()])
-        copy = group.copy()
+            return exp.Group(expressions=[copied(node) for node in self.keys.values()])
+        copy = copied(group)
         for leaf in [node for node in copy.walk() if isinstance(node, (exp.Literal, exp.Column))]:
             meant = self._meant(leaf)
             if meant is not leaf:
-                leaf.replace(meant.copy())
+                leaf.replace(copied(meant))
         return copy
 
     def _signature(self, node: exp.Expr) -> str:
@@ -153,7 +153,7 @@ class Splitting:
     def _order_item(self, item: exp.Expr) -> exp.Expr:
         node = item.this
         if isinstance(node, exp.Literal):
-            return item.copy()
+            return copied(item)
         copy = self._shallow(item)
         copy.set("this", self._item(node))
         return copy
@@ -279,7 +279,7 @@ def _is_arithmetic(node: exp.Expr) -> bool:
 
 def _folded(node: exp.Expr, *, bare_names: bool) -> exp.Expr:
     """A copy that is the same for every spelling of its names; without their tables, if no two keys differ by these."""
-    copy = node.copy()
+    copy = copied(node)
     for name in copy.find_all(exp.Identifier):
         name.set("this", fold(str(name.this)))
         name.set("quoted", False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tacit.sql.expressions.measures import Counted
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.numeric import arithmetic
 from tacit.sql.expressions.numeric.arithmetic import MOST_ROWS, Whole, Width, integer
 from tacit.sql.rules.facts import Facts, MeasureFacts, called, name, nested, selected
@@ -30,10 +31,10 @@ def add_per_unit(tree: exp.Select, facts: Facts) -> exp.Select:
     totals = [called(_total(m), m.name) for m in facts.measures if m.value is not None]  # the others are n, or one
     rows = called(exp.Count(this=exp.Star()), ROWS)
     pairs = selected([*groups, rows, *totals], nested(tree, "owned"))
-    pairs = pairs.group_by(*(g.copy() for g in groups), copy=False)
+    pairs = pairs.group_by(*(copied(g) for g in groups), copy=False)
     carried = [m for m in facts.measures if not (m.is_presence and facts.weighs)]  # a weighed presence is the weight
     capped = [called(_capped(measure, facts), measure.name) for measure in carried]
-    return selected([*(g.copy() for g in groups), *capped], nested(pairs, "pairs"))
+    return selected([*(copied(g) for g in groups), *capped], nested(pairs, "pairs"))
 
 
 def _total(measure: MeasureFacts) -> exp.Expression:
@@ -58,7 +59,7 @@ def _capped(measure: MeasureFacts, facts: Facts) -> exp.Expression:
     averaged = any(other.counted is Counted.VALUES for other in facts.measures)
     if measure.counted is Counted.ROWS and (measure.value is None or not averaged):
         over = exp.GT(this=column, expression=cap)
-        held = exp.Case(ifs=[exp.If(this=over, true=cap.copy())], default=column.copy())
+        held = exp.Case(ifs=[exp.If(this=over, true=copied(cap))], default=copied(column))
         small = _counted_in(facts) is Width.INT
         return arithmetic.narrowed(Whole(held, 0, facts.max_rows, Width.BIGINT), Width.INT) if small else held
     whole = arithmetic.total(column, times=facts.max_rows)
@@ -66,7 +67,7 @@ def _capped(measure: MeasureFacts, facts: Facts) -> exp.Expression:
         whole = Whole(column, 0, MOST_ROWS, Width.BIGINT)
     scaled = arithmetic.scale(whole, facts.max_rows, over=Whole(rows, 1, MOST_ROWS, Width.BIGINT)).sql
     return exp.Case(
-        ifs=[exp.If(this=exp.GT(this=rows.copy(), expression=cap.copy()), true=scaled)], default=column.copy()
+        ifs=[exp.If(this=exp.GT(this=copied(rows), expression=copied(cap)), true=scaled)], default=copied(column)
     )
 
 
@@ -88,7 +89,7 @@ def _counted_in(facts: Facts) -> Width:
 
 def _held(column: exp.Expression, low: int, high: int) -> exp.Expression:
     ifs = [
-        exp.If(this=exp.LT(this=column.copy(), expression=integer(low)), true=integer(low)),
-        exp.If(this=exp.GT(this=column.copy(), expression=integer(high)), true=integer(high)),
+        exp.If(this=exp.LT(this=copied(column), expression=integer(low)), true=integer(low)),
+        exp.If(this=exp.GT(this=copied(column), expression=integer(high)), true=integer(high)),
     ]
-    return exp.Case(ifs=ifs, default=column.copy())
+    return exp.Case(ifs=ifs, default=copied(column))

@@ -9,7 +9,7 @@ from sqlglot import exp
 from tacit.policy import ColumnType
 from tacit.sql.expressions.cells import clampable
 from tacit.sql.expressions.dates.moments import moment
-from tacit.sql.expressions.names.printing import calls
+from tacit.sql.expressions.names.printing import calls, copied
 from tacit.sql.expressions.numeric import numerics
 from tacit.sql.expressions.numeric.arithmetic import integer
 from tacit.sql.expressions.numeric.doubles import beside_double
@@ -32,7 +32,7 @@ def clamp(tree: exp.Select, facts: Facts) -> exp.Select:
     for mark in calls(tree):
         if mark.this == "GRID":
             column = mark.expressions[0]
-            mark.set("expressions", [_clamped(column, facts.grids[column.name.casefold()]), column.copy()])
+            mark.set("expressions", [_clamped(column, facts.grids[column.name.casefold()]), copied(column)])
         elif mark.this == "MOMENT":
             column = mark.expressions[0]
             mark.replace(_clamped(column, facts.grids[column.name.casefold()]))
@@ -44,29 +44,29 @@ def _clamped(column: exp.Expression, grid: GridFacts) -> exp.Expression:
         return _clamped_steps(column, grid)
     ends = grid.bounds.lower, grid.bounds.upper
     if grid.exact is None:
-        column = clampable(column.copy(), grid.sql_type, whole=all(end.denominator == 1 for end in ends))
+        column = clampable(copied(column), grid.sql_type, whole=all(end.denominator == 1 for end in ends))
     lower, upper = (_end(end, grid) for end in ends)
-    above: exp.Expression = upper.copy()
+    above: exp.Expression = copied(upper)
     if grid.is_float:
-        not_a_number = exp.If(this=exp.IsNan(this=column.copy()), true=_end(grid.nan, grid))
+        not_a_number = exp.If(this=exp.IsNan(this=copied(column)), true=_end(grid.nan, grid))
         above = exp.Case(ifs=[not_a_number], default=above)
     ifs = [
-        exp.If(this=exp.LT(this=column.copy(), expression=lower), true=lower.copy()),
-        exp.If(this=exp.GT(this=column.copy(), expression=upper), true=above),
+        exp.If(this=exp.LT(this=copied(column), expression=lower), true=copied(lower)),
+        exp.If(this=exp.GT(this=copied(column), expression=upper), true=above),
     ]
     if grid.null is not None:
-        empty = exp.Is(this=column.copy(), expression=exp.null())
+        empty = exp.Is(this=copied(column), expression=exp.null())
         ifs.insert(0, exp.If(this=empty, true=_end(grid.null, grid)))
-    return exp.Case(ifs=ifs, default=column.copy())
+    return exp.Case(ifs=ifs, default=copied(column))
 
 
 def _clamped_steps(column: exp.Expression, grid: GridFacts) -> exp.Expression:
     low, high = integer(grid.bounds.lower_units), integer(grid.bounds.upper_units)
     ifs = [
-        exp.If(this=exp.LT(this=column.copy(), expression=low), true=low.copy()),
-        exp.If(this=exp.GT(this=column.copy(), expression=high), true=high.copy()),
+        exp.If(this=exp.LT(this=copied(column), expression=low), true=copied(low)),
+        exp.If(this=exp.GT(this=copied(column), expression=high), true=copied(high)),
     ]
-    return exp.Case(ifs=ifs, default=column.copy())
+    return exp.Case(ifs=ifs, default=copied(column))
 
 
 def _end(value: Fraction, grid: GridFacts) -> exp.Expression:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.rules.facts import Facts, UnitFacts, called
 
 OWNER = "u"
@@ -25,11 +26,11 @@ def own_rows(tree: exp.Select, facts: Facts) -> exp.Select:
     tree.set("expressions", [owner, *tree.expressions])
     if facts.unit.null_is_one:
         return tree
-    return tree.where(exp.Not(this=exp.Is(this=column.copy(), expression=exp.null())), copy=False)
+    return tree.where(exp.Not(this=exp.Is(this=copied(column), expression=exp.null())), copy=False)
 
 
 def _canonical(column: exp.Expression, unit: UnitFacts) -> exp.Expression:
-    owner: exp.Expression = column.copy()
+    owner: exp.Expression = copied(column)
     if unit.is_text and unit.trims:
         owner = exp.Trim(this=owner)
     if unit.is_text and unit.lowers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tacit.policy import ColumnType
-from tacit.sql.expressions.names.printing import calls
+from tacit.sql.expressions.names.printing import calls, copied
 from tacit.sql.expressions.numeric import arithmetic, doubles
 from tacit.sql.expressions.numeric.arithmetic import Whole, Width, integer
 from tacit.sql.rules.facts import Facts, GridFacts
@@ -41,8 +41,8 @@ def _snapped(inner: exp.Expression, grid: GridFacts) -> exp.Expression:
         return steps
     lowest, highest = integer(grid.bounds.lower_units), integer(grid.bounds.upper_units)
     ifs = [
-        exp.If(this=exp.LT(this=steps.copy(), expression=lowest), true=lowest.copy()),
-        exp.If(this=exp.GT(this=steps.copy(), expression=highest), true=highest.copy()),
+        exp.If(this=exp.LT(this=copied(steps), expression=lowest), true=copied(lowest)),
+        exp.If(this=exp.GT(this=copied(steps), expression=highest), true=copied(highest)),
     ]
     return exp.Case(ifs=ifs, default=steps)
 

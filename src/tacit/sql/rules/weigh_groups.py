@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tacit.sql.expressions.measures import Counted
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.numeric import arithmetic, doubles
 from tacit.sql.expressions.numeric.arithmetic import Whole, Width, integer
 from tacit.sql.rules.add_per_unit import contribution
@@ -63,9 +64,9 @@ def _heavy(facts: Facts) -> exp.Select:
     most, root = facts.max_groups, facts.spread is Spread.WEIGH_L2
     if facts.spread is Spread.WEIGH_ROWS:
         touched, most = exp.Sum(this=name(_counted_rows(facts).name)), facts.max_rows
-    weight = doubles.share_of(facts.weight, most, of=touched.copy(), root=root)
+    weight = doubles.share_of(facts.weight, most, of=copied(touched), root=root)
     if facts.most_groups is not None:
-        many = exp.GT(this=touched.copy(), expression=integer(facts.most_groups))
+        many = exp.GT(this=copied(touched), expression=integer(facts.most_groups))
         weight = exp.Case(ifs=[exp.If(this=many, true=integer(0))], default=weight)
     over = exp.GT(this=touched, expression=integer(most))
     units = selected([name(OWNER), called(weight, WEIGHT)], _pairs())

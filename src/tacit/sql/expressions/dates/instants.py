@@ -15,6 +15,7 @@ from tacit.policy.reading.types import grid_units
 from tacit.sql.expressions import cells
 from tacit.sql.expressions.calendar import Span, after
 from tacit.sql.expressions.dates.moments import moment
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import Scope
 from tacit.sql.expressions.numeric import arithmetic
 from tacit.sql.expressions.numeric import grid as g
@@ -65,7 +66,7 @@ class Instant:
     def sql(self) -> exp.Expression:
         """The moment as a DATE or TIMESTAMP."""
         if self.typed is not None:
-            return self.typed.copy()
+            return copied(self.typed)
         assert self.counted is not None  # noqa: S101 - one of them is there
         make = arithmetic.day_of if self.kind is ColumnType.DATE else arithmetic.moment_of
         return make(self.grid.whole)
@@ -122,7 +123,7 @@ def of_column(declared: ColumnPolicy, kind: ColumnType, scope: Scope) -> Instant
     typed: exp.Expression = exp.Anonymous(this="MOMENT", expressions=[name])
     matched = None if nullable else scope.matched(declared.name)
     if matched is not None:
-        typed = exp.Case(ifs=[exp.If(this=matched.copy(), true=typed)])
+        typed = exp.Case(ifs=[exp.If(this=copied(matched), true=typed)])
         stepped = replace(stepped, sql=exp.Case(ifs=[exp.If(this=matched, true=stepped.sql)]), nullable=True)
     low, high = int(declared.bounds.lower), int(declared.bounds.upper)
     return Instant(
@@ -157,7 +158,7 @@ def as_day(instant: Instant) -> Instant:
     if instant.kind is ColumnType.DATE:
         return instant
     low, high = instant.low // DAY, instant.high // DAY
-    typed = None if instant.typed is None else exp.cast(instant.typed.copy(), "DATE")
+    typed = None if instant.typed is None else exp.cast(copied(instant.typed), "DATE")
     counted = None if typed is not None else quotient(instant.grid, DAY)
     result = _instant(ColumnType.DATE, low, high, instant, typed=typed, counted=counted)
     whole = isinstance(instant.bins, str) or (instant.bins % DAY == 0 and instant.low % DAY == 0)
@@ -359,7 +360,7 @@ def choose(branches: Sequence[tuple[exp.Expression, Instant | None]], default: I
     parts = iter(alike([part for part in given if part is not None]))
     kept = [None if part is None else next(parts) for part in given]
     ifs = [
-        exp.If(this=when.copy(), true=exp.null() if part is None else part.sql)
+        exp.If(this=copied(when), true=exp.null() if part is None else part.sql)
         for (when, _), part in zip(branches, kept, strict=False)
     ]
     sql = exp.Case(ifs=ifs, default=exp.null() if kept[-1] is None else kept[-1].sql)

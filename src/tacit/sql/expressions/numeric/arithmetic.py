@@ -15,6 +15,7 @@ from functools import lru_cache
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
+from tacit.sql.expressions.names.printing import copied
 
 
 class Width(IntEnum):
@@ -60,7 +61,7 @@ def _type(kind: str) -> exp.DataType:
 
 def cast_in(value: exp.Expression, kind: str) -> exp.Expression:
     """The value, itself and not a copy, in a type that is read once; as it is where it is cast to that already."""
-    return exp.cast(value if value.parent is None else value.copy(), _type(kind).copy(), copy=False)
+    return exp.cast(value if value.parent is None else copied(value), copied(_type(kind)), copy=False)
 
 
 def integer(value: int) -> exp.Expression:
@@ -167,12 +168,12 @@ def _towards_zero(above: int, below: int) -> int:
 
 def or_null(number: Whole) -> Whole:
     """The number, or NULL where it is zero."""
-    return replace(number, sql=exp.Nullif(this=number.sql.copy(), expression=integer(0)))
+    return replace(number, sql=exp.Nullif(this=copied(number.sql), expression=integer(0)))
 
 
 def held(number: Whole, low: int, high: int) -> Whole:
     """The number, or the nearer of two ends; of NULL it makes one of them, so that its caller looks for that."""
-    below = exp.Anonymous(this="LEAST", expressions=[number.sql.copy(), integer(high)])
+    below = exp.Anonymous(this="LEAST", expressions=[copied(number.sql), integer(high)])
     sql = exp.Anonymous(this="GREATEST", expressions=[below, integer(low)])
     return Whole(sql, low, high, max(number.width, width_of(low, high)))
 
@@ -207,7 +208,7 @@ def absolute(number: Whole) -> Whole:
     wide = widened(number, width_of(number.low, number.high))
     sizes = abs(number.low), abs(number.high)
     least = 0 if number.low <= 0 <= number.high else min(sizes)
-    return replace(wide, sql=exp.Abs(this=wide.sql.copy()), low=least, high=max(sizes))
+    return replace(wide, sql=exp.Abs(this=copied(wide.sql)), low=least, high=max(sizes))
 
 
 def saturated(total: exp.Expression) -> exp.Expression:
@@ -225,9 +226,9 @@ def as_wide(total: exp.Expression) -> exp.Expression:
 def exact_quotient(above: exp.Expression, below: exp.Expression, *, least: str = "") -> exp.Expression:
     """Above / below, in a type that holds above: the remainder is taken out first. `least`: a modulus of its own."""
     if least:
-        rest: exp.Expression = exp.Anonymous(this=least, expressions=[above.copy(), below.copy()])
+        rest: exp.Expression = exp.Anonymous(this=least, expressions=[copied(above), copied(below)])
     else:
-        rest = exp.Mod(this=above.copy(), expression=below.copy())
+        rest = exp.Mod(this=copied(above), expression=copied(below))
     whole = exp.paren(exp.Sub(this=above, expression=rest))
     return exp.Div(this=whole, expression=below, typed=True)
 
@@ -255,7 +256,7 @@ def truth(condition: exp.Expression) -> exp.Expression:
 
 def operand(sql: exp.Expression) -> exp.Expression:
     """A copy that may stand on either side of an operator."""
-    return exp.paren(sql.copy(), copy=False) if isinstance(sql, (exp.Binary, exp.Neg)) else sql.copy()
+    return exp.paren(copied(sql), copy=False) if isinstance(sql, (exp.Binary, exp.Neg)) else copied(sql)
 
 
 # ── dates ────────────────────────────────────────────────────────────────────────────────────────────────────────────

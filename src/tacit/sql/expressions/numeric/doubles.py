@@ -11,6 +11,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.core import decimal_text
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.numeric.arithmetic import Width, cast_in, integer, width_of
 
 
@@ -77,13 +78,13 @@ def steps_between(value: exp.Expression, lower: Fraction, upper: Fraction, *, st
     if width_of(8 * steps) > Width.INT or not lower < upper:
         raise ArithmeticError("so many steps are no INT, or there is nothing between the bounds")
     half = (upper - lower) / (4 * steps)
-    above = exp.paren(exp.Sub(this=value.copy(), expression=rounded(lower, "DOUBLE")))
+    above = exp.paren(exp.Sub(this=copied(value), expression=rounded(lower, "DOUBLE")))
     share = exp.Mul(this=above, expression=rounded(Fraction(2 * steps) / (upper - lower), "DOUBLE"))
     whole = cast_in(exp.Floor(this=exp.Add(this=share, expression=decimal(Fraction(1, 2)))), "BIGINT")
     inside = exp.Sub(this=whole, expression=integer(steps))
     ifs = [
-        exp.If(this=exp.LT(this=value.copy(), expression=rounded(lower + half, "DOUBLE")), true=integer(-steps)),
-        exp.If(this=exp.GTE(this=value.copy(), expression=rounded(upper - half, "DOUBLE")), true=integer(steps)),
+        exp.If(this=exp.LT(this=copied(value), expression=rounded(lower + half, "DOUBLE")), true=integer(-steps)),
+        exp.If(this=exp.GTE(this=copied(value), expression=rounded(upper - half, "DOUBLE")), true=integer(steps)),
     ]
     return exp.Case(ifs=ifs, default=inside)
 

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from tacit.core import Bounds, decimal_text
 from tacit.errors import QueryRefused
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.numeric import arithmetic
 from tacit.sql.expressions.numeric.arithmetic import Whole, Width
 
@@ -318,7 +319,7 @@ def first_of(parts: Sequence[Grid]) -> Grid:
     """COALESCE(…): the first that is not NULL."""
     step = _shared_step(parts)
     rescaled = [_counted_in(part, step) for part in parts]
-    first, *others = (part.sql.copy() for part in rescaled)
+    first, *others = (copied(part.sql) for part in rescaled)
     sql = exp.Coalesce(this=first, expressions=others)
     return replace(_either(sql, rescaled), nullable=all(part.nullable for part in parts))
 
@@ -366,9 +367,9 @@ def choose(branches: list[tuple[exp.Expression, Grid | None]], default: Grid | N
     zero_free = [_counted_in(grid, step) for grid in grids]
     rescaled = iter(zero_free)
     ifs = [
-        exp.If(this=when.copy(), true=exp.null() if grid is None else next(rescaled).sql.copy())
+        exp.If(this=copied(when), true=exp.null() if grid is None else copied(next(rescaled).sql))
         for when, grid in branches
     ]
-    sql = exp.Case(ifs=ifs, default=exp.null() if default is None else next(rescaled).sql.copy())
+    sql = exp.Case(ifs=ifs, default=exp.null() if default is None else copied(next(rescaled).sql))
     nullable = default is None or any(grid is None or grid.nullable for _, grid in branches) or default.nullable
     return replace(_either(sql, zero_free), nullable=nullable)

@@ -10,7 +10,7 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.policy import Owner, fold
 from tacit.policy.reading.names import is_column_name
-from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.printing import copied, text_of
 from tacit.sql.expressions.names.scope import Scope, ScopeSource, bare, name_of
 from tacit.sql.expressions.names.spoken import clause_named
 from tacit.sql.expressions.predicates import predicate
@@ -148,7 +148,7 @@ class Derivation:
         owner = self.scope.key(node)
         if owner is not None:
             return owner[0]
-        copy = node.copy()
+        copy = copied(node)
         for column in [each for each in copy.walk() if isinstance(each, exp.Column)]:
             column.set("this", exp.to_identifier(self.scope.known_as(column), quoted=True))
             column.set("table", None)
@@ -192,14 +192,14 @@ class Derivation:
         ]
         owners = [] if self.relation.table.public else [self.relation.unit]
         rows = exp.select(*(exp.alias_(owner, OWNER, quoted=True) for owner in owners), *keyed, *listed)
-        rows = rows.from_(self.relation.sql.copy(), copy=False)
+        rows = rows.from_(copied(self.relation.sql), copy=False)
         for owner in owners:
-            rows = rows.where(exp.Not(this=exp.Is(this=owner.copy(), expression=exp.null())), copy=False)
+            rows = rows.where(exp.Not(this=exp.Is(this=copied(owner), expression=exp.null())), copy=False)
         if self.relation.remaining is not None:
             rows = rows.where(exp.paren(predicate(self.relation.remaining, self.scope)), copy=False)
         if grouped is not None:  # a constant makes no groups, and a number there would be the place of a column
             asked = [self._group_sql(node) for node in grouped if not self.scope.is_constant(bare(node))]
-            rows = rows.group_by(*(owner.copy() for owner in owners), *asked, copy=False)
+            rows = rows.group_by(*(copied(owner) for owner in owners), *asked, copy=False)
         facts = Facts(grids=grids_of(self.relation.table, self.relation.sql_types))
         return apply(GRID_RULES, rows, facts=facts)
 
@@ -209,7 +209,7 @@ class Derivation:
         if clause is None:
             return None
         written = {text_of(node): name for name, node in nodes}
-        condition: exp.Expression = clause.this.copy()
+        condition: exp.Expression = copied(clause.this)
         for node in [inner for inner in condition.walk() if isinstance(inner, AGGREGATES)]:
             name = written.get(text_of(node))
             if name is None:
@@ -229,7 +229,7 @@ class Derivation:
         names = [item.alias for item in rows.expressions if item.alias not in self.hidden]
         listed = [exp.column(exp.to_identifier(name, quoted=True)) for name in names]
         inner = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("grouped")))
-        kept = exp.select(*listed).from_(inner, copy=False).where(held.copy(), copy=False)
+        kept = exp.select(*listed).from_(inner, copy=False).where(copied(held), copy=False)
         return apply(GRID_RULES, kept, facts=Facts(grids=grids_of(table, types)))
 
     def _group_sql(self, node: exp.Expression) -> exp.Expression:

@@ -26,7 +26,7 @@ from tacit.policy import (
 from tacit.policy.reading.names import MAX_NAME, is_column_name
 from tacit.policy.tables.two_owners import two_owners_refused
 from tacit.sql.expressions.cells import identified
-from tacit.sql.expressions.names.printing import table_named
+from tacit.sql.expressions.names.printing import copied, table_named
 from tacit.sql.expressions.names.scope import ScopeSource, name_of
 
 OWNER = " u"  # the owner of a subquery's rows: no column of a policy begins with a space
@@ -204,7 +204,7 @@ class Named:
             if not self.part.tied:
                 owner, selected = _followed(selected, policy, table=table, schema=schema)
             listed.append(exp.alias_(owner, f" u{self.index}", quoted=True))
-            selected = selected.where(exp.Not(this=exp.Is(this=owner.copy(), expression=exp.null())), copy=False)
+            selected = selected.where(exp.Not(this=exp.Is(this=copied(owner), expression=exp.null())), copy=False)
         return selected.select(*listed, *self._marked(), copy=False)
 
     def _derived_rows(self, rows: exp.Select) -> exp.Select:
@@ -217,7 +217,7 @@ class Named:
         if self.part.is_private:
             listed.append(exp.alias_(_of("t", OWNER), f" u{self.index}", quoted=True))
         return exp.select(*listed, *self._marked()).from_(
-            exp.Subquery(this=rows.copy(), alias=exp.TableAlias(this=exp.to_identifier("t"))), copy=False
+            exp.Subquery(this=copied(rows), alias=exp.TableAlias(this=exp.to_identifier("t"))), copy=False
         )
 
 
@@ -281,7 +281,7 @@ def looked_up(table: TablePolicy, columns: Sequence[str], *, policy: Policy, sch
     first = table_named(table.name)
     owner, rows = _followed(exp.select().from_(exp.alias_(first, "t", table=True)), policy, table=table, schema=schema)
     listed = [exp.alias_(_of("t", column), f"v{index}") for index, column in enumerate(columns)]
-    rows = rows.where(exp.Not(this=exp.Is(this=owner.copy(), expression=exp.null())))
+    rows = rows.where(exp.Not(this=exp.Is(this=copied(owner), expression=exp.null())))
     return rows.select(exp.alias_(owner, "u"), *listed)
 
 

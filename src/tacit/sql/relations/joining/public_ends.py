@@ -42,7 +42,9 @@ class _End:
         extreme = exp.Coalesce(this=self.kind(this=doubles.double(cell)), expressions=[exp.Literal.number(0)])
         steps = doubles.nearest_step(doubles.double(extreme), self.step, ends=(-_LARGEST, _LARGEST))
         source = exp.alias_(table_named(self.table), "f", table=True)
-        return qualified(exp.select(exp.alias_(steps, "n")).from_(source).where(inside))
+        return qualified(
+            exp.select(exp.alias_(steps, "n", copy=False)).from_(source, copy=False).where(inside, copy=False)
+        )
 
 
 def with_ends(part: NamedTable, select: exp.Select, schema: Mapping[str, Mapping[str, str]]) -> NamedTable:
