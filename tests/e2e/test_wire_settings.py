@@ -160,3 +160,17 @@ def test_idle_connections_of_one_analyst_do_not_keep_others_out(tmp_path: Path) 
         said = b"".join(each.body for each in iter(ana[1].read, None))
         assert b"57P05" in said
         assert all(is_open(client.socket) for client in (ana[0], *ben))
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_no_rows_are_free_also_where_a_parameter_says_so(
+    wire: Wire, client: psycopg.Connection[Any], *, binary: bool
+) -> None:
+    client.execute("SET tacit.epsilon = 0.5")
+    before, mark = wire.spent, "%b" if binary else "%s"
+    cursor = client.execute(f"SELECT dept, COUNT(*) AS n FROM visits GROUP BY dept LIMIT {mark}", [0])
+    assert cursor.fetchall() == []
+    assert [column.name for column in cursor.description or ()] == ["dept", "n"]
+    assert wire.spent == before
+    assert client.execute(f"SELECT dept, COUNT(*) AS n FROM visits GROUP BY dept LIMIT {mark}", [1]).fetchall()
+    assert wire.spent == before + 0.5 or binary  # the second time it is kept

@@ -102,3 +102,25 @@ def test_a_connection_remembers_a_few_texts_and_reads_no_other_for_one() -> None
         one.remembered(f"SELECT {number} {'x' * 20_000}", reading)
     assert len(one._texts) <= 16
     assert max(map(len, one._texts)) < 100
+
+
+@pytest.mark.parametrize(
+    ("sql", "values", "expected"),
+    [
+        ("SELECT COUNT(*) FROM visits LIMIT $1", [0], True),
+        ("SELECT COUNT(*) FROM visits LIMIT $1", [1], False),
+        ("SELECT COUNT(*) FROM visits LIMIT $1", [None], False),
+        ("SELECT COUNT(*) FROM visits LIMIT $1 OFFSET $2", [0, 5], True),
+        ("SELECT COUNT(*) FROM visits FETCH FIRST $1 ROWS ONLY", [0], True),
+        ("SELECT dept FROM visits WHERE 1 = $1", [0], True),
+        ("SELECT dept FROM visits WHERE 1 = $1", [1], False),
+        ("SELECT dept FROM visits WHERE $1", [False], True),
+        ("SELECT dept FROM visits WHERE $1 = $2", [1, 1], False),
+        ("SELECT dept FROM visits WHERE $1 = $2", [1, 0], True),
+        ("SELECT COUNT(*) FROM visits WHERE 1 = $1", [0], False),
+    ],
+)
+def test_a_parameter_counts_for_its_value_and_never_for_its_number(sql, values, expected):
+    (statement,) = statements(sql)
+    assert is_probe(statement, values) is expected
+    assert not is_probe(statement)

@@ -118,7 +118,7 @@ class Executor:
 
     async def _question(self, prepared: PreparedStatement, bound: Bound) -> Outcome:
         values = bound.decoded(prepared.types)
-        if is_probe(prepared.statement):  # what can have no row is not asked, and costs nothing
+        if is_probe(prepared.statement, values):  # what can have no row is not asked, and costs nothing
             columns = await self.described(prepared)
             return Outcome("SELECT {}", prepared.columns, description=None if prepared.columns else columns, raw=None)
         return await self.questions.answer(prepared.statement, values, announced=prepared.columns)

@@ -14,20 +14,23 @@ _NEVER = r"(?:false|null|1 = 0|0 = 1|1 = 2|2 = 1|1 (?:<>|!=) 1|0 (?:<>|!=) 0|tru
 _NEVER_TRUE = re.compile(rf"{_NEVER}(?: (?:limit|offset) \d+)*")
 
 
-def is_probe(statement: Lexed) -> bool:
+def is_probe(statement: Lexed, values: Sequence[object] = ()) -> bool:
     """Whether it can have no row, whatever the data: LIMIT 0, or what is not aggregated WHERE something false.
 
-    What it is wrapped in is another matter: a subquery that is asked WHERE 1 = 0 has no row either.
+    What it is wrapped in is another matter: a subquery that is asked WHERE 1 = 0 has no row either. A parameter counts
+    for its value, once that is known: LIMIT $1 with a 0 is LIMIT 0.
     """
-    return statement.once("probe", lambda: _has_no_row(statement.tokens))
+    if values:
+        return _has_no_row(statement.tokens, values)
+    return statement.once("probe", lambda: _has_no_row(statement.tokens, ()))
 
 
-def _has_no_row(tokens: Sequence[Token]) -> bool:
+def _has_no_row(tokens: Sequence[Token], values: Sequence[object]) -> bool:
     top = _outside(tokens)
-    words = _said(tokens[index] for index in top)
+    words = _said((tokens[index] for index in top), values)
     if not {"limit", "fetch", "where"} & set(words.split(" ")):
         return False
-    return _NO_ROWS.fullmatch(words) is not None or _asks_where_nothing_is(tokens, top)
+    return _NO_ROWS.fullmatch(words) is not None or _asks_where_nothing_is(tokens, top, values)
 
 
 def table_of(statement: Lexed) -> tuple[str, tuple[str, ...] | None] | None:
@@ -67,14 +70,14 @@ def _columns(tokens: Sequence[Token]) -> tuple[str, ...] | None:
     return tuple(names)
 
 
-def _asks_where_nothing_is(tokens: Sequence[Token], top: Sequence[int]) -> bool:
+def _asks_where_nothing_is(tokens: Sequence[Token], top: Sequence[int], values: Sequence[object]) -> bool:
     """Whether its last word is a condition that nothing fulfils, and no aggregate makes a row out of nothing."""
     first = {tokens[index].value: index for index in reversed(top) if tokens[index].kind is Lexeme.WORD}
     if not {"select", "from", "where"} <= first.keys() or first.keys() & (_SETS | {"dp"}):
         return False
     if any(token.says("(") for token in tokens[first["select"] : first["from"]]):
         return False
-    condition = _said(token for token in tokens[first["where"] + 1 :] if not token.says("(", ")"))
+    condition = _said((token for token in tokens[first["where"] + 1 :] if not token.says("(", ")")), values)
     return _NEVER_TRUE.fullmatch(condition) is not None
 
 
@@ -91,7 +94,16 @@ def _outside(tokens: Sequence[Token]) -> list[int]:
     return outside
 
 
-def _said(tokens: Iterable[Token]) -> str:
+def _said(tokens: Iterable[Token], values: Sequence[object]) -> str:
     """Bare words, numbers and signs, a space between them; what is quoted is a name or a text, and says nothing."""
-    quoted = (Lexeme.STRING, Lexeme.QUOTED)
-    return " ".join('"' if token.kind in quoted else token.value for token in tokens)
+    return " ".join(_word(token, values) for token in tokens)
+
+
+def _word(token: Token, values: Sequence[object]) -> str:
+    if token.kind in (Lexeme.STRING, Lexeme.QUOTED):
+        return '"'
+    if token.kind is not Lexeme.PARAMETER:
+        return token.value
+    index = int(token.value[:6]) - 1
+    value = values[index] if 0 <= index < len(values) else None
+    return str(value).lower() if isinstance(value, (bool, int)) else "?"
