@@ -12,6 +12,7 @@ import pytest
 
 from e2e.test_wire_psycopg import rich
 from support.wire import Wire, serving
+from support.wire_client import SYNC, bind, execute, logged_in, parse
 
 COUNT = "DP-SELECT 20 COUNT(*) AS n FROM visits WHERE {}"
 HALF, WIDE = (
@@ -99,3 +100,19 @@ def test_pg8000(wire: Wire) -> None:
         pg8000.Connection("ana", password="correct horse battery", port=wire.port, database="clinic")
     ) as client:
         assert near(client.run(COUNT.format("dept = ANY(:d)"), d=["CS", "Bio"])[0][0])
+
+
+@pytest.mark.parametrize("oid", [0, 705])
+@pytest.mark.parametrize(
+    ("condition", "value"),
+    [("age > $1", b"30"), ("dept = ANY($1)", b"{CS,Bio}"), ("age = ANY($1)", b"{30,31}"), ("dept = $1", b"CS")],
+)
+def test_a_parameter_of_a_type_that_a_client_does_not_know_is_of_its_columns(
+    wire: Wire, oid: int, condition: str, value: bytes
+) -> None:
+    """Perl's DBD::Pg names every parameter `unknown`."""
+    with logged_in(wire.port) as client:
+        sent = parse(COUNT.format(condition), types=(oid,)) + bind(values=(value,)) + execute() + SYNC
+        kinds = [reply.kind for reply in client.ask(sent)]
+    assert "E" not in kinds
+    assert kinds.count("D") == 1

@@ -92,13 +92,14 @@ def parameter_types(statement: Lexed, given: Sequence[int], columns: Mapping[str
     """
     tokens = statement.tokens
     count = max((int(t.value) for t in tokens if t.kind is Lexeme.PARAMETER and len(t.value) < 6), default=0)
-    types = [given[index] if index < len(given) else 0 for index in range(max(count, len(given)))]
+    named = [0 if oid == oids.UNKNOWN else oid for oid in given]  # what a client calls unknown it leaves to us
+    types = [named[index] if index < len(named) else 0 for index in range(max(count, len(named)))]
     for index, token in enumerate(tokens):
         if token.kind is Lexeme.PARAMETER and 1 <= int(token.value) <= len(types):
             number = int(token.value) - 1
             cast = cast_after(tokens, index)
             types[number] = types[number] or (cast[0] if cast else _compared(tokens, index, columns))
-            if types[number] in {0, oids.UNKNOWN} and _is_list(tokens, index):
+            if not types[number] and _is_list(tokens, index):
                 types[number] = oids.TEXT_ARRAY
     return tuple(oid or oids.TEXT for oid in types)
 
