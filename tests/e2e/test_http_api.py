@@ -109,6 +109,10 @@ def test_values_keep_their_types(ana):
         ("dept = ?", "CS", 200),
         ("age > ?", "thirty", 422),
         ("age > ?", [30], 400),
+        ("dept = ANY(?)", ["CS", "Bio"], 200),
+        ("age = ANY(?)", [30, 31.0], 200),
+        ("dept = ANY(?)", [["CS"], ["Bio"]], 400),
+        ("dept = ANY(?)", [], 422),
         ("age > ?", {"date": "soon"}, 400),
         ("age > ?", {"day": "2024-01-01"}, 400),
     ):

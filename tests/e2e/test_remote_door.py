@@ -65,6 +65,14 @@ def far(served: Served) -> Iterator[tacit.Database]:
         yield db
 
 
+@pytest.mark.parametrize("listed", [["CS", "Bio"], ("CS", "Bio"), "{CS,Bio}"])
+def test_a_list_means_the_same_through_both_doors(near: tacit.Database, far: tacit.Database, listed: object) -> None:
+    sql = "DP-SELECT 0.1 COUNT(*) AS n FROM visits WHERE dept = ANY(?)"
+    first, again = far.query(sql, [listed]), near.query(sql, [listed])
+    assert again.reused
+    assert first.rows == again.rows == near.query(sql.replace("= ANY(?)", "IN ('CS', 'Bio')")).rows
+
+
 @pytest.mark.parametrize("sql", QUESTIONS)
 def test_an_answer_is_the_same_through_both_doors(near: tacit.Database, far: tacit.Database, sql: str) -> None:
     first, again = far.query(sql), near.query(sql)
