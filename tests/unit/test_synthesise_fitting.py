@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from support.sources import Seeded
 from tacit.mechanisms.strategy.lbfgs import minimised
-from tacit.release.synthesise.fitting.arrays import fitted_to, projected
+from tacit.release.synthesise.fitting.arrays import FloatArray, fitted_to, projected
 from tacit.release.synthesise.fitting.chance import Chance
 from tacit.release.synthesise.fitting.compression import (
     compression_of,
@@ -22,7 +22,14 @@ from tacit.release.synthesise.fitting.compression import (
     rare_together,
 )
 from tacit.release.synthesise.fitting.estimation import fitted_tree
-from tacit.release.synthesise.fitting.hybrid import ModelSettings, _affordable
+from tacit.release.synthesise.fitting.hybrid import (
+    ModelSettings,
+    Pairs,
+    Singles,
+    _affordable,
+    expected_distance,
+    pair_errors,
+)
 from tacit.release.synthesise.fitting.junction_tree import beliefs, rows_from, spread, summed, tree_of, tree_size
 from tacit.release.synthesise.fitting.mixture import fitted_mixture
 from tacit.release.synthesise.fitting.shrinkage import shrunk
@@ -166,3 +173,26 @@ def test_mixtures_are_fitted_with_no_more_work_than_is_affordable() -> None:
     for cells in (800, 1_500, 3_000, 60_000):
         mixtures, components = _affordable(cells, settings)
         assert (mixtures, components) == (1, 10) or cells**2 * 1_500 * mixtures * components <= 4.0e11
+
+
+def pairs_of(truth: FloatArray, sigma: float) -> tuple[Pairs, Singles]:
+    """A pair of columns as it was measured, with its margins known almost exactly."""
+    size, random = len(truth), np.random.default_rng(3)
+    ones = (truth.sum(axis=1), truth.sum(axis=0))
+    noisy = truth + sigma * random.standard_normal(truth.shape)
+    bins = tuple(compression_of(np.arange(size), one) for one in ones)
+    pairs = Pairs(ones, {(0, 1): truth}, {(0, 1): noisy}, {(0, 1): sigma}, {(0, 1): 1})
+    return pairs, Singles(1e4, 1e4, ones, (1e-9, 1e-9), bins)
+
+
+def test_an_error_says_what_a_model_is_seen_to_miss() -> None:
+    size, sigma = 12, 1e-4
+    flat = np.full((size, size), 1 / size**2)
+    truth = 0.9 * flat + 0.1 * np.eye(size) / size
+    pairs, singles = pairs_of(truth, sigma)
+    good, bad = (pair_errors(pairs, singles, {(0, 1): modelled})[0, 1] for modelled in (truth, flat))
+    missed = float(np.abs(truth - flat).sum() / 2)
+    noise = expected_distance(sigma, size**2)
+    assert missed > 5 * noise, "else nothing could be told"
+    assert missed <= bad < 3 * missed, "the squared distance is known; as total variation it is at most that"
+    assert good < 1.5 * noise

@@ -108,7 +108,9 @@ def _show(paid: Publication[LinkedModel], form: Plain, written: Sequence[Path]) 
     pairs = sorted(((error, name) for name, (ways, error) in errors.items() if ways == 2), reverse=True)
     print_lines("", f"of {len(pairs)} pairs that were measured, the worst:")
     print_table(("pair", "expected distance"), [(name, f"{error:.1%}") for error, name in pairs[:_SHOWN]], right=(1,))
-    print_lines("", "distances are total variation, by the noise alone", *model.notes, dim=True)
+    print_lines(
+        "", "distances are total variation, by the noise and by what is seen to be missed", *model.notes, dim=True
+    )
     for path in written:
         print_lines(f"wrote {path}")
     if not written:

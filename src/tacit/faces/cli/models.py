@@ -32,7 +32,7 @@ ABOUT = """Make synthetic rows of a table: a model is fitted to noisy marginals,
 
 The price is paid once, by the analyst named with --as, or else from the dataset's total: that is the owner's act. The
 same table at no higher a price is then free, unless --fresh. Each column needs a public domain in the policy: listed
-values, a range, or bounds. The report says how far each column is expected from the truth by its noise alone.
+values, a range, or bounds. The report says how far each column is expected from the truth.
 
 Of several tables one is the parent, to which the policy links the others (unit = "patient_id -> patients.id"): its rows
 are made first, then those of the others, each given the row it belongs to, for one price. FILE is then one for each
@@ -150,7 +150,10 @@ def _show(
         lines = [(" × ".join(names[axis] for axis in axes), f"{error:.1%}") for error, axes in pairs[:_SHOWN]]
         print_table(("pair", "expected distance"), lines, right=(1,))
     print_lines(
-        "", "distances are total variation, by the noise alone; what contribution bounds cut is not in them", dim=True
+        "",
+        "distances are total variation, by the noise and by what the model is seen to miss; what lies within bins, and",
+        "what contribution bounds cut, is not in them",
+        dim=True,
     )
     if distances is not None:
         _show_exact(distances)

@@ -176,7 +176,7 @@ def fitted_child(
         for column, given in _order(pairs, singles.sizes, own)
     )
     errors = {axes: error for axes, error in single_errors(singles).items() if axes[0] < own}
-    return FittedChild(singles.bins, laws, measured.total, {**errors, **pair_errors(pairs, singles)})
+    return FittedChild(singles.bins, laws, measured.total, {**errors, **pair_errors(pairs, singles, pairs.tables)})
 
 
 def _beside_parents(

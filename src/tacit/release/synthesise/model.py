@@ -82,9 +82,10 @@ class SyntheticModel:
                 raise InvalidParameter(f"the synthetic table could not be asked: {first[:200]}") from None
 
     def error(self, *columns: str) -> float | None:
-        """How far a marginal of one or two columns is expected from the truth, as total variation, by its noise alone.
+        """How far a marginal of one or two columns is expected from the truth, as total variation.
 
-        None where it was not measured: then only the model says anything of it.
+        By its noise, and by how much further the model is from what was measured than noise is: what lies within bins,
+        and what contribution bounds cut, is not in it. None where it was not measured.
         """
         names = [each.name for each in self.attributes]
         unknown = [name for name in columns if name not in names]

@@ -21,7 +21,7 @@ from tacit.release.synthesise.fitting.hybrid import (
     measured_singles,
     single_errors,
 )
-from tacit.release.synthesise.fitting.junction_tree import rows_from, summed, tree_of, tree_size
+from tacit.release.synthesise.fitting.junction_tree import pair_marginal, rows_from, summed, tree_of, tree_size
 from tacit.release.synthesise.fitting.measuring import Meter, NoisyMarginal, averaged
 
 _ROUNDS = 4  # times the number of columns: of AIM's first rounds, whose price grows where they find nothing new
@@ -128,10 +128,4 @@ class _Guesses:
 
     def of(self, pair: Pair) -> FloatArray:
         """The marginal of a pair."""
-        tree = self._model.tree
-        for index, clique in enumerate(tree.cliques):
-            if set(pair) <= set(clique):
-                return summed(self._model.marginals[index], clique, pair)
-        one, other = (tree.sizes[axis] for axis in pair)
-        cells = np.bincount(self._rows[:, pair[0]] * other + self._rows[:, pair[1]], minlength=one * other)
-        return cells.reshape(one, other) / _DRAWN
+        return pair_marginal(self._model.tree, self._model.marginals, self._rows, pair)

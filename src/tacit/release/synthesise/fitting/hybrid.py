@@ -20,7 +20,7 @@ from tacit.release.synthesise.fitting.compression import (
     rare_together,
 )
 from tacit.release.synthesise.fitting.estimation import fitted_tree
-from tacit.release.synthesise.fitting.junction_tree import JunctionTree, tree_of, tree_size
+from tacit.release.synthesise.fitting.junction_tree import JunctionTree, pair_marginal, rows_from, tree_of, tree_size
 from tacit.release.synthesise.fitting.measuring import Meter, NoisyMarginal, averaged, shares_of
 from tacit.release.synthesise.fitting.mixture import Mixture, fitted_mixture, joined
 from tacit.release.synthesise.fitting.shrinkage import shrunk
@@ -28,6 +28,7 @@ from tacit.release.synthesise.fitting.shrinkage import shrunk
 Pair = tuple[int, int]
 _MOST_WORK = 4e11  # products that mixtures are fitted with: five times what fourteen columns of fifty bins take
 _FEWEST = 10  # components of a mixture
+_DRAWN = 30_000  # rows, to see what a junction tree makes of two columns that no clique has together
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +252,10 @@ def fitted(
     marginals, parameters = fitted_tree(
         tree, pairs.ones, wanted, sigmas=pairs.sigmas, rows=singles.rows, steps=settings.fit_steps
     )
-    errors = {**single_errors(singles), **pair_errors(pairs, singles)}
+    if mixture is None:
+        drawn = rows_from(tree, marginals, number=_DRAWN, chance=chance)
+        targets = {pair: pair_marginal(tree, marginals, drawn, pair) for pair in pairs.tables}
+    errors = {**single_errors(singles), **pair_errors(pairs, singles, targets)}
     return Fitted(singles, tree, tuple(marginals), targets, mixture, parameters, errors)
 
 
@@ -268,13 +272,19 @@ def expected_distance(sigma: float, cells: float) -> float:
     return min(1.0, 0.5 * cells * sigma * math.sqrt(2 / math.pi))
 
 
-def pair_errors(pairs: Pairs, singles: Singles) -> dict[tuple[int, ...], float]:
-    """The same of pairs: of the noise, what a matrix of the rank that was found takes up, and both margins' own."""
+def pair_errors(pairs: Pairs, singles: Singles, modelled: Mapping[Pair, FloatArray]) -> dict[tuple[int, ...], float]:
+    """The same of pairs: of the noise, what a matrix of the rank that was found takes up, and both margins' own.
+
+    And what `modelled`, which rows are drawn from, misses: where it is further from what was measured than noise is, so
+    is the truth from it. That is a squared distance; the total variation is at most what it allows.
+    """
     errors: dict[tuple[int, ...], float] = {}
     for (a, b), table in pairs.tables.items():
         rows, columns = table.shape
         free = pairs.ranks[a, b] * (rows + columns - pairs.ranks[a, b])
         inside = expected_distance(pairs.sigmas[a, b] * math.sqrt(min(1.0, free / table.size)), table.size)
         margins = [expected_distance(singles.sigmas[axis], singles.chances[axis].size) for axis in (a, b)]
-        errors[a, b] = min(1.0, math.sqrt(inside**2 + sum(each**2 for each in margins)))
+        beyond = np.square(pairs.noisy[a, b] - modelled[a, b]).sum() - (table.size - free) * pairs.sigmas[a, b] ** 2
+        missed = math.sqrt(table.size * max(0.0, float(beyond))) / 2
+        errors[a, b] = min(1.0, math.sqrt(inside**2 + missed**2 + sum(each**2 for each in margins)))
     return errors

@@ -138,6 +138,16 @@ def rows_from(tree: JunctionTree, marginals: Sequence[FloatArray], *, number: in
     return rows
 
 
+def pair_marginal(tree: JunctionTree, marginals: Sequence[FloatArray], rows: IntArray, pair: Axes) -> FloatArray:
+    """The marginal of two columns: exactly where a clique has both, else as rows that were drawn have it."""
+    for index, clique in enumerate(tree.cliques):
+        if set(pair) <= set(clique):
+            return summed(marginals[index], clique, pair)
+    one, other = (tree.sizes[axis] for axis in pair)
+    cells = np.bincount(rows[:, pair[0]] * other + rows[:, pair[1]], minlength=one * other)
+    return cells.reshape(one, other) / len(rows)
+
+
 def _fill(
     rows: IntArray, tree: JunctionTree, marginals: Sequence[FloatArray], *, clique: int, shared: Axes, chance: Chance
 ) -> None:
