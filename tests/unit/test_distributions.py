@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import date
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +16,12 @@ from support.tracks import Point, points, policy
 from tacit.core import Loss
 from tacit.engines import one_state
 from tacit.errors import InvalidParameter, TacitError
+from tacit.policy import ColumnType
 from tacit.release.distributions import Distribution, DistributionRequest
 from tacit.release.distributions.distribution import Estimated, covariance, fan_out
 from tacit.release.distributions.request import best_fans
 from tacit.release.hierarchies.least_squares import fitted_levels
+from tacit.release.synthesise.columns import Attribute
 
 
 def found_of(base: Path, data: list[Point], *, column: str = "x", epsilon: object = 1, **asked: object) -> Distribution:
@@ -168,6 +172,19 @@ def test_the_same_histogram_is_free_and_the_bytes_are_the_same(tmp_path: Path) -
         Distribution.from_bytes(b"x")
 
 
+def test_names_of_listed_values_never_run_into_each_other() -> None:
+    values = tuple(f"a town of some name, {number}" for number in range(40))
+    town = Attribute("town", ColumnType.TEXT, ordered=False, nullable=False, values=values)
+    counts = np.arange(40)
+    found = Distribution("t", town, counts, counts.astype(float), (), (4.0,), Loss(1, "1e-6"), Fraction(1))
+    (axes,) = found.plot().axes
+    axes.figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in axes.get_yticklabels()]
+    assert len(boxes) == 40
+    assert not any(one.overlaps(two) for one, two in itertools.pairwise(boxes))
+    assert any(type(each).__name__ == "ErrorbarContainer" for each in axes.containers)
+
+
 def test_pictures_have_their_errors(tmp_path: Path) -> None:
     found = found_of(tmp_path, points(500))
     bars, curve = found.plot(), found.plot("cdf")
@@ -175,6 +192,8 @@ def test_pictures_have_their_errors(tmp_path: Path) -> None:
     assert len(bars.axes[0].patches) == len(found.counts)
     assert any(type(each).__name__ == "ErrorbarContainer" for each in bars.axes[0].containers)
     assert len(curve.axes[0].collections) == 1, "the band"
+    line = curve.axes[0].lines[0]
+    assert (line.get_xdata()[0], line.get_ydata()[0]) == (found.bins[0], 0), "it begins where the bins do"
     with pytest.raises(InvalidParameter, match="no picture"):
         found.plot("pie")
     assert repr(found).startswith("<histogram of tracks.x")

@@ -157,6 +157,8 @@ def test_the_page_says_what_is_not_hidden_and_fetches_nothing(tmp_path: Path) ->
     found = drawn(tmp_path, points(900)).value
     found.write(tmp_path / "map.html")
     text = (tmp_path / "map.html").read_text()
+    assert 'class="key"' in text, "a legend of its colours"
+    assert "rows in a square as small as the smallest" in text
     assert "What is not hidden" in text
     assert "military bases" in text
     assert f"{found.visible:,} rows" in text

@@ -15,6 +15,7 @@ import numpy as np
 
 from tacit.core import Loss, decimal_text
 from tacit.curator.forms.extras import needs
+from tacit.curator.forms.plotting import Picture, draw
 from tacit.errors import InvalidParameter
 from tacit.noise import IntArray
 from tacit.policy import ColumnType
@@ -126,6 +127,8 @@ class Distribution:
         """A picture with its errors: bars with whiskers ("histogram"), or the share below with a band ("cdf")."""
         if kind not in {"histogram", "cdf"}:
             raise InvalidParameter(f"there is no picture {kind[:40]!r}", hint='"histogram" or "cdf"')
+        if kind == "histogram" and self.attribute.values:
+            return self._listed(ax)
         pyplot = needs("matplotlib.pyplot", extra="plot")
         figure = ax.figure if ax is not None else pyplot.figure(figsize=(7, 3.8), layout="constrained")
         axes = ax if ax is not None else figure.add_subplot()
@@ -139,8 +142,17 @@ class Distribution:
         axes.set_title(f"{table}: {self.loss}; errors are 95% intervals", fontsize="small", color=_INK)
         return cast("Figure", figure)
 
+    def _listed(self, ax: Axes | None) -> Figure:
+        """A bar for each listed value, with names that can be read however many there are."""
+        names = [str(value) for value in self.attribute.values]
+        rows = tuple(zip(names, self.counts.tolist(), strict=True))
+        errors = tuple((None, error) for error in self.errors().tolist())
+        caption = f"{self.table}: {self.loss}; bars are 95% intervals"
+        return draw(Picture((self.attribute.name, "rows"), rows, errors, (0,), caption), (), ax=ax)
+
     def _curve(self, axes: Any) -> None:
-        values, shares, errors = (list(column) for column in zip(*self.cdf(), strict=True))
+        begins = (self._shown(self._edges()[0]), 0.0, 0.0)
+        values, shares, errors = (list(column) for column in zip(begins, *self.cdf(), strict=True))
         low, high = ([min(1, max(0, s + sign * e)) for s, e in zip(shares, errors, strict=True)] for sign in (-1, 1))
         axes.step(values, shares, where="post", color=_BAR)
         axes.fill_between(values, low, high, step="post", color=_BAR, alpha=0.25, linewidth=0)
@@ -149,15 +161,10 @@ class Distribution:
 
     def _bars(self, axes: Any) -> None:
         look: dict[str, Any] = {"color": _BAR, "ecolor": _INK, "capsize": 2 if len(self.counts) <= 40 else 0}
-        if self.attribute.values:
-            positions = list(range(len(self.counts)))
-            axes.bar(positions, self.counts, yerr=self.errors(), **look)
-            axes.set_xticks(positions, [str(value).replace("$", r"\$")[:24] for value in self.attribute.values])
-        else:
-            edges = [self._shown(edge) for edge in self._edges()]
-            widths = [b - a for a, b in itertools.pairwise(edges)]
-            look |= {"width": widths, "align": "edge", "error_kw": {"elinewidth": 0.8}}
-            axes.bar(edges[:-1], self.counts, yerr=self.errors(), **look)
+        edges = [self._shown(edge) for edge in self._edges()]
+        widths = [b - a for a, b in itertools.pairwise(edges)]
+        look |= {"width": widths, "align": "edge", "error_kw": {"elinewidth": 0.8}}
+        axes.bar(edges[:-1], self.counts, yerr=self.errors(), **look)
         axes.set_ylim(bottom=0)
         axes.set_ylabel("rows")
 

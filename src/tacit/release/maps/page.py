@@ -17,6 +17,8 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto
 svg { width: 100%; height: auto; border: 1px solid #bbb; background: #fff; }
 table { border-collapse: collapse; } td, th { padding: .2rem .8rem; text-align: right; border-bottom: 1px solid #ddd; }
 small { color: #555; }
+.key { display: flex; gap: .6rem; align-items: center; font-size: .85rem; }
+.key i { flex: 0 1 14rem; height: .9rem; border: 1px solid #bbb; }
 """
 
 
@@ -64,6 +66,7 @@ def page(facts: MapFacts) -> str:
 <p>About {total:,} rows in {len(facts.squares):,} squares, finer where there is more. A square says its count when it is
 pointed at.</p>
 {_drawing(facts)}
+{_legend(facts)}
 <p><small>{names[0]}: {facts.starts[0]:g} to {facts.ends[0]:g}, left to right. {names[1]}:
 {facts.starts[1]:g} to {facts.ends[1]:g}, upwards. Darker is denser, by the logarithm; a square whose count does
 not stand out from its noise is left white.</small></p>
@@ -110,6 +113,18 @@ def _drawing(facts: MapFacts) -> str:
         f'<svg viewBox="0 0 {_SIDE} {_SIDE}" role="img" aria-label="heatmap" stroke="#00000014" stroke-width=".4">'
         f"{''.join(drawn)}</svg>"
     )
+
+
+def _legend(facts: MapFacts) -> str:
+    """What the palest and the darkest colour stand for; nothing where no square stands out."""
+    seen = [_density(square) for square in facts.squares if square.seen]
+    if not seen:
+        return ""
+    smallest = min(square.width * square.height for square in facts.squares)
+    low, high = (f"{density * smallest:,.2g}" for density in (min(seen), max(seen)))
+    colours = ", ".join(f"rgb{colour}" for colour in (_PALE, _MIDDLE, _DARK))
+    strip = f'<i style="background: linear-gradient(to right, {colours})"></i>'
+    return f'<p class="key"><span>{low}</span>{strip}<span>{high} rows in a square as small as the smallest</span></p>'
 
 
 def _density(square: MapSquare) -> float:
