@@ -5,15 +5,21 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import struct
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tacit.errors import InvalidParameter
+from tacit.errors import InvalidParameter, TacitError
 
 _MOST_BYTES = 1 << 28  # of what is read, unpacked
+_DAMAGED = (  # what zipfile, zlib, json and numpy raise at bytes that nobody packed: odd methods, flags, shapes
+    zipfile.BadZipFile, zlib.error, struct.error, KeyError, IndexError, TypeError, ValueError, AttributeError,
+    OverflowError, EOFError, OSError, NotImplementedError, RuntimeError, MemoryError,
+)  # fmt: skip
 
 
 def packed(about: dict[str, Any], arrays: dict[str, Any]) -> bytes:
@@ -49,7 +55,9 @@ def unpacked(data: bytes, *, what: str, form: int) -> tuple[dict[str, Any], dict
                 arrays[name.removesuffix(".npy")] = np.lib.format.read_array(io.BytesIO(body), allow_pickle=False)
             if file.read("sha256").decode("ascii") != digest.hexdigest():
                 raise not_whole(what)
-    except (zipfile.BadZipFile, KeyError, ValueError, AttributeError, EOFError, OSError):
+    except TacitError:
+        raise
+    except _DAMAGED:
         raise not_whole(what) from None
     return about, arrays
 
