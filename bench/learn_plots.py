@@ -1,6 +1,6 @@
-"""Three pictures of learning: `python -m bench.learn_plots docs/how-to` draws them, in a minute or two.
+"""Four pictures of learning: `python -m bench.learn_plots docs/how-to` draws them, in a minute or two.
 
-A holdout asked directly and reused; what accuracy first pays for accuracy; how good models are at which epsilon.
+A holdout asked directly and reused, without and with something to find; what accuracy first pays for accuracy; how good models are at which epsilon.
 """
 
 from __future__ import annotations
@@ -33,11 +33,20 @@ BLUE, ORANGE, GREEN, GREY = "#1f5fa8", "#c27a00", "#2b7a3d", "#666666"
 
 def holdout(axes: Any) -> None:
     """Features that know nothing, chosen by looking at the holdout, vote."""
+    _votes(axes, biased=0, title="A holdout, on pure noise")
+
+
+def signal(axes: Any) -> None:
+    """The same, where twenty of the features do know something."""
+    _votes(axes, biased=20, title="A holdout, where twenty features know something")
+
+
+def _votes(axes: Any, *, biased: int, title: str) -> None:
     for reusable, colour, name in ((False, ORANGE, "asked directly"), (True, BLUE, "reused")):
-        runs = [experiment(World(1, SIZE, SIZE), reusable=reusable, chosen=voters) for voters in VOTERS]
+        runs = [experiment(World(1, SIZE, SIZE, biased), reusable=reusable, chosen=voters) for voters in VOTERS]
         axes.plot(VOTERS, [run.holdout for run in runs], "o-", color=colour, label=f"holdout, {name}")
         axes.plot(VOTERS, [run.fresh for run in runs], ":", color=colour, label=f"fresh rows, {name}")
-    axes.set(xscale="log", xlabel="features that vote", ylabel="accuracy", title="A holdout, on pure noise")
+    axes.set(xscale="log", xlabel="features that vote", ylabel="accuracy", title=title)
     axes.set_xticks(VOTERS, [str(voters) for voters in VOTERS])
     axes.legend(fontsize=8)
 
@@ -105,7 +114,8 @@ def main(folder: Path) -> None:
     mpl.rcParams["svg.hashsalt"] = "tacit"
     import matplotlib.pyplot as plt
 
-    for name, draw in (("holdout", holdout), ("accuracy-first", accuracy), ("learning-curve", learning)):
+    drawn = {"holdout": holdout, "holdout-signal": signal, "accuracy-first": accuracy, "learning-curve": learning}
+    for name, draw in drawn.items():
         figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
         draw(axes)
         axes.minorticks_off()

@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 _CURVATURE = 0.15  # about what p (1 − p) is of a row
 _PLENTY = 100  # rows over the noise of one cell, from which cells are measured finely
 _SPREAD = 0.03  # how often a cut is made where nobody is
+_ALIKE = 12  # features that may move everybody's odds at once: times step and curvature, less than two
 _GHOSTS = 4  # how often is drawn what noise alone would have made of the weights
 _UNIFORM = 1 << 53
 
@@ -115,13 +116,14 @@ class FeatureBlocks:
         return np.array(sums) / whole
 
     def said_once(self, moves: Floats) -> Floats:
-        """Moves without what every feature says alike: that everybody's odds are higher or lower.
+        """Moves with less of what every feature says alike: that everybody's odds are higher or lower.
 
-        Each of k features measures it, and k moves that way at once would swing ever further where k is large: so each
-        makes a k-th of that move.
+        Each of k features measures it, and k moves that way at once would swing ever further where k is large: they go
+        no further together than `_ALIKE` of them would, whose steps end where they should, for p (1 − p) is then about
+        a tenth.
         """
         means = self.means(moves)
-        result: Floats = moves - (means * (1 - 1 / means.shape[1]))[:, self.feature]
+        result: Floats = moves - (means * (1 - min(1.0, _ALIKE / means.shape[1])))[:, self.feature]
         return result
 
     def drawn_back(self, weights: Floats) -> tuple[Floats, float]:
