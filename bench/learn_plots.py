@@ -1,6 +1,7 @@
 """Four pictures of learning: `python -m bench.learn_plots docs/how-to` draws them, in a minute or two.
 
-A holdout asked directly and reused, without and with something to find; what accuracy first pays for accuracy; how good models are at which epsilon.
+A holdout asked directly and reused, without and with something to find; what accuracy first pays for accuracy; how
+good models are at which epsilon.
 """
 
 from __future__ import annotations
