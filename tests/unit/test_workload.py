@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import traceback
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -20,10 +21,10 @@ from support.synthetic import opened, policy, rows
 from tacit.accounting import loss_of, zcdp_of
 from tacit.attack import audit
 from tacit.core import ComposedEvent, Loss
-from tacit.errors import BudgetExceeded, TacitError
+from tacit.errors import BudgetExceeded, EngineError, TacitError
 from tacit.mechanisms import Laplace
 from tacit.policy import ColumnPolicy
-from tacit.release.general import OnlineWeights, WorkloadRequest
+from tacit.release.general import OnlineWeights, WorkloadRequest, online
 from tacit.release.general.workload import WorkloadPlan, open_workload
 from tacit.release.publishing import Publisher
 
@@ -74,6 +75,44 @@ def test_it_shows_nothing_of_what_it_holds(db: tacit.Database) -> None:
         with pytest.raises(TypeError):
             way(work)
     assert not hasattr(work, "__dict__")
+
+
+STOPS = (KeyboardInterrupt, SystemExit, MemoryError, ValueError)
+
+
+def modules_passed(error: BaseException) -> set[str]:
+    """Where an error has been, over its traceback and those of its context and cause."""
+    chain = [one for one in (error, error.__context__, error.__cause__) if one is not None]
+    frames = [frame for one in chain for frame, _ in traceback.walk_tb(one.__traceback__)]
+    return {frame.f_globals["__name__"] for frame in frames}
+
+
+@pytest.mark.parametrize("stop", STOPS)
+@pytest.mark.parametrize("where", ["a count", "the beginning"])
+def test_nothing_exact_hangs_on_what_breaks_a_run_off(
+    db: tacit.Database, monkeypatch: pytest.MonkeyPatch, stop: type[BaseException], where: str
+) -> None:
+    """It is raised amid exact cells, and has never been there as far as its traceback knows."""
+
+    def broken(*_: object, **__: object) -> None:
+        raise stop
+
+    workload = db.workload("t", NAMED, epsilon=1)
+    monkeypatch.setattr(online, "answers" if where == "a count" else "checked_histogram", broken)
+    with pytest.raises((stop, EngineError)) as found:
+        workload.count("ok") if where == "a count" else db.workload("t", NAMED, epsilon=1)
+    assert online.__name__ not in modules_passed(found.value)
+    monkeypatch.undo()
+    assert workload.count("ok").left == 100
+
+
+def test_an_error_that_is_let_through_as_it_is_would_be_noticed(
+    db: tacit.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tacit.release.general.workload.bare_error", lambda error, _: error)
+    test_of = test_nothing_exact_hangs_on_what_breaks_a_run_off
+    with pytest.raises(AssertionError):
+        test_of(db, monkeypatch, KeyboardInterrupt, "a count")
 
 
 @pytest.mark.parametrize(

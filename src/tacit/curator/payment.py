@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from tacit.errors import EngineError, TacitError
+from tacit.curator.unexpected import bare_error
 from tacit.ledger import Answer, Balance, BudgetLimits, Charge, Ledger, Replay
 
 T = TypeVar("T")
@@ -57,21 +57,8 @@ def pay(ledger: Ledger, payment: Payment[T]) -> Paid[T]:
         value = payment.read()
         answers = payment.kept(value)
     except BaseException as error:
-        told = _bare(error, payment.what)
+        told = bare_error(error, payment.what)
     else:
         return Paid(value, ledger.settle(reserved, answers), balance=reserved.balance)
     ledger.fail(reserved)
     raise told
-
-
-def _bare(error: BaseException, what: str) -> BaseException:
-    """The same as far as anybody may know it: our own words, or that it was interrupted."""
-    if isinstance(error, TacitError):
-        return type(error)(error.message, hint=error.hint)
-    if isinstance(error, SystemExit):
-        return SystemExit(error.code)
-    if isinstance(error, KeyboardInterrupt):
-        return KeyboardInterrupt()
-    if isinstance(error, Exception):
-        return EngineError(f"{what} could not be computed", hint="it stays charged; see the curator's log")
-    return type(error)()

@@ -40,3 +40,16 @@ def showing() -> Iterator[None]:
 def noted(error: Exception) -> None:
     """Tell the curator's log, and nobody else."""
     log.error("%s: %s", type(error).__name__, error, exc_info=error)
+
+
+def bare_error(error: BaseException, what: str) -> BaseException:
+    """The same as far as anybody may know it: our own words, or that it was interrupted. Raised outside the handler."""
+    if isinstance(error, TacitError):
+        return type(error)(error.message, hint=error.hint)
+    if isinstance(error, SystemExit):
+        return SystemExit(error.code)
+    if isinstance(error, KeyboardInterrupt):
+        return KeyboardInterrupt()
+    if isinstance(error, Exception):
+        return EngineError(f"{what} could not be computed", hint="it stays charged; see the curator's log")
+    return type(error)()

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from tacit.core import ComposedEvent, Event, Loss, Number, positive
 from tacit.core.digests import digest
 from tacit.curator.jobs.pricing import check_limit, concentrated
+from tacit.curator.unexpected import bare_error
 from tacit.engines import Engine, State
 from tacit.errors import InvalidParameter, QueryRefused
 from tacit.mechanisms import Laplace
@@ -121,7 +122,7 @@ class WorkloadPlan:
         """How far, 95 times in 100, no answer is off, in rows, while corrections are left."""
         return self.weights.error(_SURE, questions=self.questions) / self.counted.weight
 
-    def priced(self) -> PricedPlan[IntArray]:
+    def priced(self) -> PricedPlan[OnlineRun]:
         """The plan with its price, as a payment wants it. What is read are exact cells: they never leave the run."""
         counted = self.counted
         (axes,) = counted.plans
@@ -133,16 +134,18 @@ class WorkloadPlan:
             shape=digest(str(self.weights), str(self.size), counted.plans[axes].key),
             loss=self.loss,
             rho=concentrated(self.event).rho,
-            read=lambda state, _: self._cells(state),
+            read=self._begun,
             pack=_never,
             unpack=_never,
             other=self.event,
         )
 
-    def _cells(self, state: State) -> IntArray:
+    def _begun(self, state: State, source: Source) -> OnlineRun:
+        """A run over the exact cells, with a noisy number of rows. Whatever breaks it off carries none of them out."""
         (axes,) = self.counted.plans
         cells: IntArray = MarginalCounter(self.counted, state)(axes).ravel()
-        return cells
+        rows = max(1, int(self.size.release([int(cells.sum())], source)[0]))
+        return self.weights.start(cells, rows=rows, source=source)
 
 
 class OnlineWorkload:
@@ -150,10 +153,8 @@ class OnlineWorkload:
 
     __slots__ = ("__lock", "__plan", "__run", "entry")
 
-    def __init__(self, plan: WorkloadPlan, cells: IntArray, *, entry: str, source: Source) -> None:
-        self.__plan, self.__lock, self.entry = plan, threading.Lock(), entry
-        rows = max(1, int(plan.size.release([int(cells.sum())], source)[0]))
-        self.__run: OnlineRun = plan.weights.start(cells, rows=rows, source=source)
+    def __init__(self, plan: WorkloadPlan, run: OnlineRun, *, entry: str) -> None:
+        self.__plan, self.__run, self.__lock, self.entry = plan, run, threading.Lock(), entry
 
     @property
     def left(self) -> int:
@@ -177,12 +178,16 @@ class OnlineWorkload:
         """
         counted = self.__plan.counted
         query = universe_meeting(condition, counted.table, counted.attributes).astype(np.int8)
-        with self.__lock:
-            open_before = self.__run.left > 0
-            answer = self.__run.ask(query)
-        weight = counted.weight
-        error = self.__plan.error if open_before else None
-        return WorkloadAnswer(answer.value / weight, error, answer.measured, answer.left)
+        try:
+            with self.__lock:
+                open_before = self.__run.left > 0
+                answer = self.__run.ask(query)
+        except BaseException as broken:  # on its way it passed exact counts, and holds on to them
+            told = bare_error(broken, "the count")
+        else:
+            error = self.__plan.error if open_before else None
+            return WorkloadAnswer(answer.value / counted.weight, error, answer.measured, answer.left)
+        raise told
 
     def __repr__(self) -> str:
         return f"<workload on {self.__plan.counted.table}: {self.__plan.loss}, {self.left} corrections left>"
@@ -195,7 +200,7 @@ def open_workload(publisher: Publisher, request: WorkloadRequest, who: AnalystPo
     """Charge for a whole run, read the cells, and begin."""
     plan = request.plan(publisher.policy, publisher.engine)
     paid = publisher.hold(plan.priced(), who)
-    return OnlineWorkload(plan, paid.value, entry=paid.entry, source=publisher.source)
+    return OnlineWorkload(plan, paid.value, entry=paid.entry)
 
 
 def universe_meeting(condition: str, table: str, attributes: tuple[Attribute, ...]) -> NDArray[np.bool_]:
