@@ -14,6 +14,7 @@ _CHARGED = {  # of each branch of the tree: what it may have cost to get it
     "InvalidParameter": "nothing",
     "QueryRefused": "nothing: it is refused for what was written, whatever the data hold",
     "BudgetExceeded": "nothing",
+    "AnswerWithheld": "the question, all of it: the noisy test that failed is part of it",
     "PolicyError": "nothing",
     "EngineError": "the question, all of it, once the engine was asked; nothing where a source cannot be opened",
     "LedgerError": "nothing, or the question: what the ledger had written down stays written down",
