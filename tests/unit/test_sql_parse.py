@@ -389,3 +389,21 @@ def test_parameters_that_touch_are_parameters_and_no_text_between_dollars(where)
 def test_a_text_between_two_dollars_is_taken_as_it_is():
     (text,) = parse("DP-SELECT 1 COUNT(*) FROM t WHERE a = $$it''s $1,$2 \\n$$").select.find_all(exp.RawString)
     assert text.this == "it''s $1,$2 \\n"
+
+
+@pytest.mark.parametrize(
+    "join", ["JOIN t", "LEFT JOIN t", "NATURAL JOIN t", "JOIN t, t", "INNER JOIN (SELECT 1)", "JOIN t ON a JOIN t"]
+)
+def test_many_joins_without_a_condition_are_refused_before_they_are_tried_in_each_other(join):
+    with pytest.raises(QuerySyntaxError, match="joins have no condition"):
+        parse(f"DP-SELECT 1 COUNT(*) FROM t {' '.join([join] * 30)}")
+    with pytest.raises(QuerySyntaxError, match="joins have no condition"):
+        parse(f"DP-SELECT 1 COUNT(*) FROM (SELECT a FROM t {' '.join([join] * 30)}) AS s JOIN u ON TRUE")
+
+
+@pytest.mark.parametrize(
+    "join", ["CROSS JOIN t", "JOIN t ON TRUE", "JOIN t USING (a)", "LEFT JOIN (u JOIN v ON a) ON b"]
+)
+def test_any_number_of_joins_with_a_condition_is_read(join):
+    parse(f"DP-SELECT 1 COUNT(*) FROM t {' '.join([join] * 30)}")
+    parse("DP-SELECT 1 COUNT(*) FROM t NATURAL JOIN u NATURAL JOIN v JOIN w JOIN x ON a ON b")

@@ -13,6 +13,7 @@ from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.tokenizer_core import Token, TokenType
 
+from tacit.errors import QuerySyntaxError
 from tacit.policy.reading.names import RESERVED
 from tacit.sql.expressions.names.habits import HABITS
 
@@ -69,6 +70,7 @@ _WORDS: Mapping[type[exp.Expr], tuple[str, ...]] = {  # of the calls that the pa
     exp.TryCast: ("TRY_CAST", "SAFE_CAST", "TRY_CONVERT"),
 }
 _AROUND = (exp.Window, exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
+_OPEN_JOINS = 8
 _BEFORE_A_TABLE = {TokenType.FROM, TokenType.JOIN, TokenType.COMMA, TokenType.L_PAREN}
 _AFTER_TABLES = {
     TokenType.SELECT,
@@ -89,9 +91,36 @@ def tokens_of(text: str) -> list[Token]:
 
 def trees_of(tokens: Sequence[Token], text: str) -> list[exp.Expr | None]:
     """The statements behind the words of a text."""
+    _refuse_open_joins(tokens)
     words = [token.text.upper() for token in tokens]
     trees = _DIALECT.parser().parse(_apart(_synthetic_tables(tokens)), text)
     return [None if tree is None else _named(tree, words) for tree in trees]
+
+
+def _refuse_open_joins(tokens: Sequence[Token]) -> None:
+    """Refuse many joins that no condition follows.
+
+    The parser tries each with all that follow inside it, finds no condition, and reads them once more: its time doubles
+    with every such join, so that thirty would keep it for hours.
+    """
+    waiting = [0]  # by parentheses: joins that have no condition yet
+    for index, token in enumerate(tokens):
+        kind = token.token_type
+        if kind is TokenType.L_PAREN:
+            waiting.append(0)
+        elif kind is TokenType.R_PAREN and len(waiting) > 1:
+            waiting.pop()
+        elif kind in {TokenType.SELECT, TokenType.WHERE}:
+            waiting[-1] = 0
+        elif kind in {TokenType.ON, TokenType.USING}:
+            waiting[-1] = max(0, waiting[-1] - 1)
+        elif kind in {TokenType.JOIN, TokenType.STRAIGHT_JOIN} and tokens[index - 1].token_type is not TokenType.CROSS:
+            waiting[-1] += 1
+        if waiting[-1] > _OPEN_JOINS:
+            raise QuerySyntaxError(
+                f"too many joins have no condition: at most {_OPEN_JOINS} are read",
+                hint="add ON …, or write CROSS JOIN",
+            )
 
 
 def _apart(tokens: Sequence[Token]) -> list[Token]:
