@@ -52,7 +52,7 @@ SELECT COUNT(*), SUM(weight) FROM orders JOIN (VALUES ('O', 1), ('F', 3)) AS v(s
     ON v.status = o_orderstatus;
 SELECT COUNT(*) FROM orders LEFT JOIN (VALUES ('O', 1), ('F', 3)) AS v(status, weight)
     ON v.status = o_orderstatus WHERE weight IS NULL OR weight > 2;
-SELECT COUNT(*) FROM (SELECT l_suppkey, LAG(l_suppkey) OVER (PARTITION BY l_orderkey ORDER BY l_linenumber) AS before
+SELECT COUNT(*) FROM (SELECT l_suppkey, LAG(l_suppkey) OVER (PARTITION BY l_orderkey ORDER BY l_shipdate) AS before
     FROM lineitem) AS t WHERE l_suppkey > before;
 SELECT SUM(l_extendedprice / l_quantity) FROM lineitem WHERE l_quantity > 0 AND l_shipdate < DATE '1995-01-01';
 SELECT COUNT(DISTINCT (o_orderstatus, o_orderdate)) FROM orders;

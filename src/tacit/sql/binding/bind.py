@@ -15,12 +15,10 @@ from tacit.sql.binding.aggregates import Measures, aggregate, has_aggregate, is_
 from tacit.sql.binding.conditions import Condition, condition
 from tacit.sql.binding.domains import refuse_unmatched, unmatched_notes
 from tacit.sql.binding.grouping_sets import Places, check_sets, distinct_sets, placed_sets, written_sets
-from tacit.sql.binding.inherited import ruled_out_inside
-from tacit.sql.binding.narrowing import ruled_out
 from tacit.sql.binding.over_aggregates import ARITHMETIC, DATED
-from tacit.sql.binding.own_conditions import excluded
+from tacit.sql.binding.possible_keys import possible_key
 from tacit.sql.binding.wider import MOST_STEPS, wider_policy
-from tacit.sql.expressions.keys import Key, check_groups, key
+from tacit.sql.expressions.keys import Key, check_groups
 from tacit.sql.expressions.measures import Additive, Histogram, Measure, Mode
 from tacit.sql.expressions.names.printing import copied, text_of
 from tacit.sql.expressions.names.scope import Scope, name_of
@@ -29,10 +27,7 @@ from tacit.sql.expressions.predicates import predicate
 from tacit.sql.parsing.clauses import refuse_clauses
 from tacit.sql.parsing.query import Query
 from tacit.sql.relations import QueryContext, Relation, build, scope_of
-from tacit.sql.relations.rewriting.guarded_divisions import guarded
-from tacit.sql.relations.rewriting.joined_values import joined_values
-from tacit.sql.relations.rewriting.laterals import joined_laterals
-from tacit.sql.relations.rewriting.listed_joins import without_lists
+from tacit.sql.relations.rewriting.plainer import plainer
 from tacit.sql.relations.rewriting.public_first import without_empty_rows
 
 MAX_COLUMNS = 100
@@ -113,8 +108,7 @@ def _kind(measure: Measure) -> tuple[object, ...]:
 
 def _bind(query: Query, policy: Policy, schema: Schema) -> BoundQuery:
     asked = query
-    asked_of = without_lists(guarded(without_empty_rows(query.question, policy)))
-    select = joined_values(joined_laterals(asked_of))
+    select = plainer(without_empty_rows(query.question, policy))
     query = replace(query, select=select)
     refuse_clauses(select)
     reading = QueryContext(policy, schema, query.parameters)
@@ -155,25 +149,12 @@ class _Binder:
             item.alias.casefold(): item.this for item in self.select.expressions if isinstance(item, exp.Alias)
         }
         self.group, self.sets = self._grouping()
-        self.keys = [self._key(node, reading) for node in self.group]
+        self.keys = [possible_key(node, scope, self.select, reading, sign=self._sign) for node in self.group]
         if self.sets is None:
             check_groups(self.keys)
         else:
             check_sets(self.keys, self.sets)
         self.key_indices = {signature(node, scope): index for index, node in enumerate(self.group)}
-
-    def _key(self, node: exp.Expression, reading: QueryContext) -> Key:
-        """A key of GROUP BY, and which of its values cannot be there."""
-        where = self.select.args.get("where")
-        conditions = None if where is None else where.this
-        group_key = key(node, self.scope)
-        gone = ruled_out(node, group_key, self.scope, conditions)
-        gone |= ruled_out_inside(node, group_key, self.select, reading)
-        return replace(
-            group_key,
-            impossible=gone,
-            excluded=excluded(node, group_key, self.scope, conditions, sign=self._sign),
-        )
 
     def _sign(self, node: exp.Expression) -> str:
         return signature(node, self.scope)

@@ -16,7 +16,7 @@ from typing import Any
 from sqlglot import exp
 
 from tacit.errors import TacitError
-from tacit.policy import ColumnType
+from tacit.policy import ColumnPolicy, ColumnType
 from tacit.sql.expressions.dates.date_functions import part_of
 from tacit.sql.expressions.keys import Key
 from tacit.sql.expressions.names.printing import text_of
@@ -26,7 +26,6 @@ from tacit.sql.expressions.predicates import predicate
 Unknown = None
 Truth = bool | None
 Excluded = Callable[[object], bool]
-_EXACT = {ColumnType.INTEGER, ColumnType.DATE, ColumnType.TEXT, ColumnType.BOOLEAN}
 _COMPARED: dict[type[exp.Expr], Callable[[Any, Any], bool]] = {
     exp.EQ: eq,
     exp.NEQ: ne,
@@ -66,7 +65,19 @@ def excluded(
     ]
     if not conditions:
         return None
-    return lambda value: value is not None and any(tried.truth(each, value) is False for each in conditions)
+
+    def is_out(value: object) -> bool:
+        return value is not None and any(tried.truth(each, value) is False for each in conditions)
+
+    values = group_key.values
+    return None if isinstance(values, tuple) and all(map(is_out, values)) else is_out  # an answer has rows
+
+
+def _is_exact(declared: ColumnPolicy, kind: ColumnType) -> bool:
+    """Whether no cell of a column is rounded to another: texts, days, and whole numbers in steps of one."""
+    if kind is ColumnType.INTEGER:
+        return declared.bounds is None or declared.bounds.step == 1
+    return kind in {ColumnType.DATE, ColumnType.TEXT, ColumnType.BOOLEAN}
 
 
 def _is_within_a_month(value: object) -> bool:
@@ -78,7 +89,7 @@ def _reads_alike(node: exp.Expression, group_key: Key, scope: Scope, condition: 
     if group_key.sql.find(exp.Anonymous) is None:  # our own marks, for what is held on a grid, are calls
         return True
     node = bare(node)
-    if isinstance(node, exp.Column) and scope.column(node)[1] in _EXACT:
+    if isinstance(node, exp.Column) and _is_exact(*scope.column(node)):
         return True
     try:
         return text_of(group_key.sql) in text_of(predicate(condition, scope))

@@ -27,10 +27,7 @@ from tacit.sql.relations.joining.public_ends import with_ends
 from tacit.sql.relations.joining.two_owners import Pairs, paired
 from tacit.sql.relations.relation import Relation
 from tacit.sql.relations.rewriting.forms import settled
-from tacit.sql.relations.rewriting.guarded_divisions import guarded
-from tacit.sql.relations.rewriting.joined_values import joined_values
-from tacit.sql.relations.rewriting.laterals import joined_laterals
-from tacit.sql.relations.rewriting.listed_joins import without_lists
+from tacit.sql.relations.rewriting.plainer import plainer
 from tacit.sql.relations.rewriting.renamed import renamed
 from tacit.sql.relations.rewriting.set_forms import distinct_union, membership
 from tacit.sql.relations.rewriting.views import parsed
@@ -140,7 +137,7 @@ def _subquery(select: exp.Expression, alias: str, reading: QueryContext) -> Name
             f"{name_of(select)} is refused in a subquery",
             hint="a subquery is a SELECT, or several with UNION, INTERSECT or EXCEPT",
         )
-    select = settled(joined_values(joined_laterals(without_lists(guarded(select)))))
+    select = settled(plainer(select))
     refuse_places(select)
     for name, value in select.args.items():
         if value and name not in _SUBQUERY_CLAUSES:

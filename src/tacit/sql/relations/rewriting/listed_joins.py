@@ -133,9 +133,14 @@ def _list_of(join: exp.Join) -> _List | None:
         return None
     columns = {name: [row[index] for row in rows] for index, name in enumerate(names)}
     tie = _tie(join, fold(alias.name), names)
-    if tie is None or len({key.sql() for key in columns[tie[0]]}) < len(rows):
+    if tie is None or _has_repeats(columns[tie[0]]):
         return None
     return _List(fold(alias.name), columns, *tie)
+
+
+def _has_repeats(keys: Sequence[exp.Expr]) -> bool:
+    """Whether a row could have two partners in the list, and so become two."""
+    return len({key.sql() for key in keys}) < len(keys)
 
 
 def _tie(join: exp.Join, alias: str, names: Sequence[str]) -> tuple[str, exp.Expr] | None:

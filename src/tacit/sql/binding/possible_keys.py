@@ -1,7 +1,8 @@
-"""Keys that the WHERE of a subquery after FROM rules out: SELECT m, COUNT(*) FROM (SELECT … AS m FROM t WHERE …)."""
+"""Keys with the values that conditions leave of them: those of WHERE, and those of a subquery after FROM."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from sqlglot import exp
@@ -9,13 +10,30 @@ from sqlglot import exp
 from tacit.errors import TacitError
 from tacit.policy import fold
 from tacit.sql.binding.narrowing import ruled_out
+from tacit.sql.binding.own_conditions import excluded
 from tacit.sql.expressions.keys import Key, key
-from tacit.sql.expressions.names.scope import Value
+from tacit.sql.expressions.names.scope import Scope, Value
 from tacit.sql.relations import QueryContext, scope_of
 from tacit.sql.relations.build import read
 
 _PLAIN = {"kind", "expressions", "from_", "joins", "where", "with_"}  # such a select only chooses rows and columns
 _LEVELS = 4
+
+
+def possible_key(
+    node: exp.Expression,
+    scope: Scope,
+    select: exp.Select,
+    reading: QueryContext,
+    *,
+    sign: Callable[[exp.Expression], str],
+) -> Key:
+    """A key of GROUP BY, and which of its values cannot be there."""
+    where = select.args.get("where")
+    conditions = None if where is None else where.this
+    group_key = key(node, scope)
+    gone = ruled_out(node, group_key, scope, conditions) | ruled_out_inside(node, group_key, select, reading)
+    return replace(group_key, impossible=gone, excluded=excluded(node, group_key, scope, conditions, sign=sign))
 
 
 def ruled_out_inside(

@@ -1,0 +1,15 @@
+"""A select in the forms that are derived: no LATERAL, no list of VALUES, no value of another table in its list."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tacit.sql.relations.rewriting.guarded_divisions import guarded
+from tacit.sql.relations.rewriting.joined_values import joined_values
+from tacit.sql.relations.rewriting.laterals import joined_laterals
+from tacit.sql.relations.rewriting.listed_joins import without_lists
+
+
+def plainer(select: exp.Select) -> exp.Select:
+    """The same rows and columns, by joins with subqueries that look at no row outside."""
+    return joined_values(joined_laterals(without_lists(guarded(select))))
