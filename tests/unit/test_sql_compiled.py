@@ -23,6 +23,8 @@ BROKEN = [
     "NOT " * 7_000 + "sick",
     "a = ANY " * 3_000 + "b",
     "LEAST()",
+    "TRYCAST(sex, 1) = 1",
+    "CASTTOSTRTYPE(sex, 'a') = 1",
     "SUBSTRING()",
     "income > 'a",
     "- " * 7_000 + "1",

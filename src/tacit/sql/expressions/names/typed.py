@@ -177,6 +177,8 @@ def _named(tree: exp.Expr, words: Sequence[str]) -> exp.Expr:
     """The tree, with the calls of other databases read, and every call's name noted."""
     said = set(words)
     for node in reversed(list(tree.walk())):  # what stands within a call first
+        if isinstance(node, exp.Cast) and not isinstance(node.args.get("to"), exp.DataType):  # TRY_CAST by another name
+            raise QuerySyntaxError("a cast names no type", hint="write CAST(column AS INTEGER)")
         if isinstance(node, exp.Anonymous) and str(node.this).startswith(_HABIT):
             word = str(node.this).removeprefix(_HABIT)
             read = HABITS[word.upper()](list(node.expressions))
