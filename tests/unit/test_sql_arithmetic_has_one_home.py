@@ -33,6 +33,11 @@ ARGUED = {
     ("expressions/names/habits.py", "exp.cast"): "a text constant that is a date, which is bound and built anew",
     ("expressions/names/habits.py", "exp.Add"): "an analyst's own words, which are bound and built anew",
     ("expressions/names/habits.py", "exp.Div"): "an analyst's own words, which are bound and built anew",
+    ("expressions/names/converted.py", "exp.Add"): "an analyst's own words, which are bound and built anew",
+    ("expressions/names/converted.py", "exp.Sub"): "an analyst's own words, which are bound and built anew",
+    ("expressions/names/converted.py", "exp.Div"): "an analyst's own words, which are bound and built anew",
+    ("expressions/names/converted.py", "exp.cast"): "an analyst's own words, which are bound and built anew",
+    ("parsing/several_at_once.py", "exp.Div"): "an analyst's own words, which are bound and built anew",
 }
 
 
