@@ -203,3 +203,21 @@ def test_too_large_a_domain_says_its_cells_and_the_limit(tmp_path: Path, name: s
         with pytest.raises(tacit.QueryRefused, match=r"ha(s|ve) [\d,]+ cells( together)?: at most [\d,]+ are counted"):
             WIDE[name](db)
         assert db.budget.total.spent.epsilon == 0
+
+
+def test_long_lists_in_many_columns_are_refused_before_they_fill_memory(tmp_path: Path) -> None:
+    names = [f"c{number}" for number in range(40)]
+    (tmp_path / "t.csv").write_text(",".join(names) + "\n")
+    columns = [ColumnPolicy(name, type="integer", domain=list(range(80)), null=0) for name in names]
+    declared = Policy(
+        Dataset("wide", FileSource((("t", "t.csv"),)), base=tmp_path),
+        BudgetPolicy(100, "1e-3", default_delta="1e-6"),
+        tables=[TablePolicy("t", "row", columns=columns)],
+        analysts=[AnalystPolicy("ana", 100)],
+    )
+    with tacit.open(declared, analyst="ana") as db:
+        with pytest.raises(
+            tacit.QueryRefused, match="lists 3,200 values in 40 columns: with 820 marginals at most 3,048"
+        ):
+            db.synthesise("t", epsilon=1)
+        assert db.budget.total.spent.epsilon == 0

@@ -33,6 +33,9 @@ from tacit.sql.workloads.marginals import Marginals, bind_marginals
 
 Axes = tuple[int, ...]
 MOST_PAIRED = 2_000_000  # cells of columns that are counted together
+MOST_WRITTEN = (
+    2_500_000  # listed values, once for each marginal of one or two columns: every plan has them in its WHERE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,7 @@ def plan_counts(
             refuse_empty(declared.name, attribute)
     returned = [encoded(key, _tabled(key, each)) for key, each in zip(marginals.keys, values, strict=True)]
     cell_of = tuple(_places(attribute, each) for attribute, each in zip(attributes, returned, strict=True))
+    _refuse_long(declared.name, attributes, [each for each in axes if len(each) < 3])
     plans = {each: _planned(marginals, each, attributes, typed, most_together) for each in axes}
     sensitivity = max(plan.measurements[0].l1 for plan in plans.values())
     return TablePlan(
@@ -123,6 +127,17 @@ def _planned(marginals: Marginals, axes: Axes, attributes: Sequence[Attribute], 
             hint="declare coarser domains, or leave one of them out",
         )
     return Planner(marginals.question(axes), policy).at(Loss(1))
+
+
+def _refuse_long(table: str, attributes: Sequence[Attribute], axes: Sequence[Axes]) -> None:
+    """Refuse lists that the plans of all marginals together could not hold in memory."""
+    listed_values = sum(len(each.values) for each in attributes)
+    if len(axes) * listed_values > MOST_WRITTEN:
+        raise QueryRefused(
+            f"{table} lists {listed_values:,} values in {len(attributes)} columns: with {len(axes):,} marginals at most"
+            f" {MOST_WRITTEN // len(axes):,} are counted",
+            hint="name fewer columns, or declare coarser domains",
+        )
 
 
 def plan_all_rows(policy: Policy, engine: Engine, table: str) -> Plan:
