@@ -200,7 +200,7 @@ MISTAKES = (  # what somebody might well write; words of the message; words of t
      "LIMIT is refused in a subquery: which rows stay would depend on everyb",
      "of each unit: ROW_NUMBER() OVER (PARTITION BY th"),
     ("COUNT(*) FROM (SELECT cost, ROW_NUMBER() OVER (ORDER BY cost) r FROM visits) q WHERE r < 10",
-     "ROW_NUMBER OVER would look at the rows of several units",
+     "ROW_NUMBER OVER is refused here: it would look at the rows of several units",
      "write OVER (PARTITION BY patient_id …)"),
     ("dept, RANK() OVER (ORDER BY COUNT(*)) FROM visits GROUP BY dept",
      "a window function is refused here: it would look at many units",
