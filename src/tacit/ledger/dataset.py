@@ -12,7 +12,9 @@ from tacit.ledger.values import checked
 from tacit.policy import Policy
 
 _log = logging.getLogger("tacit.ledger")
-_HINT = "use that ledger and that name; or, knowing that what was spent there is not counted, `tacit ledger adopt`"
+_HINT = (
+    "use that ledger and that name; or, knowing that what was spent there is not counted, `tacit ledger adopt --note …`"
+)
 
 
 def open_books(policy: Policy, *, create: bool) -> Ledger:

@@ -79,7 +79,7 @@ def examine_text(text: str, path: Path) -> Checked:
 
 def _ledger(policy: Policy) -> list[Finding]:
     """A second ledger for the same source, or beside it: a second budget for the same people."""
-    hint = "use that ledger and that name; or, knowing what is not counted then, `tacit ledger adopt`"
+    hint = "use that ledger and that name; or, knowing what is not counted then, `tacit ledger adopt --note …`"
     path = ("dataset", "ledger")
     try:
         problems, neighbours = second_ledger(policy)
