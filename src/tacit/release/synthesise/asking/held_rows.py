@@ -110,6 +110,6 @@ def error_note(model: SyntheticModel, read: Collection[str], *, starred: bool) -
         return f"no ± is stated of what is counted on {model.table} SYNTHETIC: rows drawn from a model have none"
     return (
         f"a count of rows of {model.table} by {' and '.join(names)} is expected within about"
-        f" {max(1, round(known * model.rows)):,} rows of the truth by the model's own reckoning (total variation {known:.2g});"
-        " no ± is stated of drawing the rows, of contribution bounds, and of what the model cannot express"
+        f" {max(1, round(known * model.rows)):,} rows of the truth by the model's own"
+        f" reckoning (total variation {known:.2g}); no ± is stated of drawing the rows, of contribution bounds, and of what the model cannot express"
     )
