@@ -111,5 +111,6 @@ def error_note(model: SyntheticModel, read: Collection[str], *, starred: bool) -
     return (
         f"a count of rows of {model.table} by {' and '.join(names)} is expected within about"
         f" {max(1, round(known * model.rows)):,} rows of the truth by the model's own"
-        f" reckoning (total variation {known:.2g}); no ± is stated of drawing the rows, of contribution bounds, and of what the model cannot express"
+        f" reckoning (total variation {known:.2g}); no ± is stated of drawing the rows, of contribution bounds,"
+        " and of what the model cannot express"
     )
