@@ -186,7 +186,7 @@ def groups_that_somebody_is_in(patch):
 
     def found(plan, exact, public):
         groups = whole(plan, exact, public)
-        there = sorted({place for each in exact for place in groups.places(each).tolist() if place >= 0})
+        there = sorted({place for each in exact for place in groups.indices(each).tolist() if place >= 0})
         return measure._Groups([groups.keys[place] for place in there], groups.names)
 
     patch.setattr(measure, "_groups", found)

@@ -93,7 +93,7 @@ def test_what_is_given_again_is_what_a_fresh_answer_would_be(tmp_path, monkeypat
 
 def swapped_members(patch):
     """Defect: answers are kept in the wrong order."""
-    patch.setattr(Job, "answering", property(lambda job: tuple(reversed(range(len(job.places))))))
+    patch.setattr(Job, "answering", property(lambda job: tuple(reversed(range(len(job.piece_of))))))
 
 
 def test_answers_kept_in_the_wrong_order_are_caught(tmp_path, monkeypatch):

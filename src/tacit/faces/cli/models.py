@@ -75,7 +75,6 @@ def synthesise(  # noqa: PLR0913 - the options of a command
     from tacit.faces.owner import compare, refuse_analyst
     from tacit.release.linked import LinkedRequest
     from tacit.release.synthesise import SynthesisRequest, plan_synthesis, writable
-    from tacit.release.synthesise.model import MOST_ROWS
 
     if exact:
         refuse_analyst(how.analyst, "the exact report")
@@ -102,8 +101,16 @@ def synthesise(  # noqa: PLR0913 - the options of a command
         paid.value.sample(rows).write(output)
     distances = compare(publisher.policy, paid.value) if exact else None
     _show(paid, how.form, written=[path for path in (output, model) if path is not None], distances=distances)
-    if output is not None and rows is None and paid.value.rows > MOST_ROWS and how.form is Plain.TABLE:
-        print_lines(f"{MOST_ROWS:,} rows were drawn of about {paid.value.rows:,}: counts on them are too small")
+    if output is not None and rows is None and how.form is Plain.TABLE:
+        _say_where_drawing_ended(paid.value.rows)
+
+
+def _say_where_drawing_ended(rows: int) -> None:
+    """As many rows as a machine holds are drawn at once; there may be more in the table."""
+    from tacit.release.synthesise.model import MOST_ROWS
+
+    if rows > MOST_ROWS:
+        print_lines(f"{MOST_ROWS:,} rows were drawn of about {rows:,}: counts on them are too small")
 
 
 def _refuse_to_overwrite(model: Path | None) -> None:

@@ -24,7 +24,7 @@ from tacit.sql.relations.joining.joins import Joins
 from tacit.sql.relations.joining.own_joins import Condition, own_joins, pairing
 from tacit.sql.relations.joining.parts import Named, NamedTable, base, named_apart, unlike
 from tacit.sql.relations.joining.public_ends import with_ends
-from tacit.sql.relations.joining.two_owners import Pairs, paired
+from tacit.sql.relations.joining.two_owners import PairedRows, paired
 from tacit.sql.relations.relation import Relation
 from tacit.sql.relations.rewriting.forms import settled
 from tacit.sql.relations.rewriting.plainer import plainer
@@ -60,7 +60,7 @@ def read(select: exp.Select, reading: QueryContext) -> Relation:
     return _read(select, reading, pairs)
 
 
-def _read(select: exp.Select, reading: QueryContext, pairs: Pairs | None) -> Relation:
+def _read(select: exp.Select, reading: QueryContext, pairs: PairedRows | None) -> Relation:
     reading = reading.inside(select)
     source = select.args.get("from_")
     if source is None:

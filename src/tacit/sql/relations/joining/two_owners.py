@@ -58,7 +58,7 @@ class PairFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class PairedRows:
     """A table with two owners as a query names it: the node after FROM, and the rows that it stands for."""
 
     node: exp.Expression
@@ -66,7 +66,7 @@ class Pairs:
     facts: PairFacts
 
 
-def paired(select: exp.Select, policy: Policy, *, schema: Schema) -> Pairs | None:
+def paired(select: exp.Select, policy: Policy, *, schema: Schema) -> PairedRows | None:
     """The one table with two owners that a query reads; None where there is none. Refuses what is not bounded."""
     nodes = [select.args["from_"].this] if select.args.get("from_") is not None else []
     nodes += [join.this for join in select.args.get("joins") or ()]
@@ -105,7 +105,7 @@ def _refuse_around(
             raise two_owners_refused(table.name, table.units, what=f"{column.name[:60]}, which tells people apart,")
 
 
-def _pairs(node: exp.Table, table: TablePolicy, columns: Mapping[str, str]) -> Pairs:
+def _pairs(node: exp.Table, table: TablePolicy, columns: Mapping[str, str]) -> PairedRows:
     extra = [name for name, value in node.args.items() if value and name not in {"this", "alias", "db"}]
     alias = node.args.get("alias")
     if extra or fold(node.db) not in {"", "main"} or (isinstance(alias, exp.TableAlias) and alias.columns):
@@ -129,7 +129,7 @@ def _pairs(node: exp.Table, table: TablePolicy, columns: Mapping[str, str]) -> P
     owned = TablePolicy(table.name, unit, columns=usable, max_rows=table.max_rows, max_groups=1, rows=table.rows)
     types = {column.name: columns[written[fold(column.name)]] for column in usable if fold(column.name) in written}
     part = NamedTable(node.alias or table.name, owned, types, usable, {}, Owner(table.name, unit), derived)
-    return Pairs(node, part, facts)
+    return PairedRows(node, part, facts)
 
 
 def _end(table: TablePolicy, unit: str, *, columns: Mapping[str, str], written: Mapping[str, str]) -> exp.Expression:
