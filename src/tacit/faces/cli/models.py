@@ -78,10 +78,9 @@ def synthesise(  # noqa: PLR0913 - the options of a command
 
     if exact:
         refuse_analyst(how.analyst, "the exact report")
+        _refuse_several(tables)
     _refuse_to_overwrite(model)
     if len(tables) > 1:
-        if exact:
-            raise InvalidParameter("the exact report is of one table", hint="leave out --exact, or name one table")
         named = by_table(listed(columns))
         linked = LinkedRequest(tuple(tables), price.epsilon, price.delta, named, method, how.fresh)
         make_linked(linked, LinkedOutput(output, model, rows), how)
@@ -95,14 +94,19 @@ def synthesise(  # noqa: PLR0913 - the options of a command
             return
         with progress_bar("synthesising") as progress:
             paid = publisher.publish(replace(request, progress=progress), who)
-    if model is not None:
-        paid.value.save(model)
-    if output is not None:
-        paid.value.sample(rows).write(output)
+    _write(paid.value, LinkedOutput(output, model, rows))
     distances = compare(publisher.policy, paid.value) if exact else None
     _show(paid, how.form, written=[path for path in (output, model) if path is not None], distances=distances)
     if output is not None and rows is None and how.form is Plain.TABLE:
         _say_where_drawing_ended(paid.value.rows)
+
+
+def _write(made: SyntheticModel, wanted: LinkedOutput) -> None:
+    """The model and the rows, where they are wanted."""
+    if wanted.model is not None:
+        made.save(wanted.model)
+    if wanted.output is not None:
+        made.sample(wanted.rows).write(wanted.output)
 
 
 def _say_where_drawing_ended(rows: int) -> None:
@@ -111,6 +115,11 @@ def _say_where_drawing_ended(rows: int) -> None:
 
     if rows > MOST_ROWS:
         print_lines(f"{MOST_ROWS:,} rows were drawn of about {rows:,}: counts on them are too small")
+
+
+def _refuse_several(tables: list[str]) -> None:
+    if len(tables) > 1:
+        raise InvalidParameter("the exact report is of one table", hint="leave out --exact, or name one table")
 
 
 def _refuse_to_overwrite(model: Path | None) -> None:
