@@ -37,6 +37,7 @@ ARGUED = {
     ("expressions/names/converted.py", "exp.Sub"): "an analyst's own words, which are bound and built anew",
     ("expressions/names/converted.py", "exp.Div"): "an analyst's own words, which are bound and built anew",
     ("expressions/names/converted.py", "exp.cast"): "an analyst's own words, which are bound and built anew",
+    ("parsing/lists.py", "exp.Neg"): "the sign of a number in an analyst's own list, which is bound and built anew",
     ("parsing/several_at_once.py", "exp.Div"): "an analyst's own words, which are bound and built anew",
 }
 
