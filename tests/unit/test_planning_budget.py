@@ -117,7 +117,7 @@ def test_no_text_makes_planning_work_without_end(curator):
 
 def test_without_the_budget_a_small_sibling_of_those_texts_takes_a_tenth_of_all_nodes_already(curator, monkeypatch):
     monkeypatch.setattr(planning_budget.PlanningBudget, "spend", lambda self, nodes: None)
-    assert explained(curator, cube("b", 4, where=" AND ".join(f"n0 <> {i}" for i in range(200)))) > MOST_NODES / 10
+    assert explained(curator, cube("b", 4, where=" AND ".join(f"n0 <> {i}" for i in range(300)))) > MOST_NODES / 10
 
 
 def doubled(times):
