@@ -447,7 +447,7 @@ class _Walk:
         return replace(found, per_row=inner.per_row, counts=inner.counts, apart=inner.apart, grain=_multiple(inner))
 
     def _case(self, node: exp.Expression, scope: Scope) -> Value:
-        branches = []
+        branches, around = [], scope
         for branch in node.args["ifs"]:
             if node.args.get("this") is not None:  # a condition, made a number: nothing in it tells of numbers
                 if not isinstance(branch.this, exp.Boolean):
@@ -462,6 +462,8 @@ class _Walk:
         sure = self._is_sure(node, branches)
         if node.args.get("default") is not None and not scope.dead:
             branches.append(self.value(node.args["default"], scope))
+        if not branches:  # NULL for every row, in the type that is written all the same
+            branches = [self.value(branch.args["true"], around) for branch in node.args["ifs"]]
         return replace(self._either(branches), sure=sure)
 
     def _is_sure(self, node: exp.Expression, branches: Sequence[Value]) -> bool:
