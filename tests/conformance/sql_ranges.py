@@ -343,8 +343,19 @@ class _Walk:
         if isinstance(node, exp.Mul) and left.apart is not None and right.apart is not None:
             return replace(found, apart=left.apart * right.apart)
         if isinstance(node, exp.Sub) and _is_remainder_of(node.expression, node.this):
-            return replace(left, low=min(left.low, Fraction(0)), high=max(left.high, Fraction(0)), literal=False)
+            low, high = self._without_remainder(node, (left.low, left.high), (found.low, found.high), scope)
+            return replace(left, low=low, high=high, literal=False)
         return found
+
+    def _without_remainder(self, node: exp.Expression, whole: Ends, plain: Ends, scope: Scope) -> Ends:
+        """What is left of a number without its remainder: the multiple next to it, towards zero or below (PMOD)."""
+        part = _bare(node.expression)
+        below = isinstance(part, exp.Anonymous)
+        by = self.value(part.expressions[1] if below else part.expression, scope)
+        if by.low == by.high > 0:  # larger for a larger number, so that its ends are those of the ends
+            low, high = ((math.floor if below else math.trunc)(end / by.low) * by.low for end in whole)
+            return low, high
+        return plain if below else (min(whole[0], Fraction(0)), max(whole[1], Fraction(0)))
 
     def _divided(self, node: exp.Expression, scope: Scope) -> Value:
         left, right = self.value(node.this, scope), self.value(node.expression, scope)
@@ -410,6 +421,15 @@ class _Walk:
         most = max(abs(right.low), right.high) - 1
         low = Fraction(0) if left.low >= 0 else max(left.low, -most)
         return self._checked(node, kind, low, min(max(left.high, Fraction(0)), most))
+
+    def _positive_remainder(self, node: exp.Expression, scope: Scope) -> Value:
+        """PMOD, which is above zero for a number below it as well."""
+        found = self._remainder(exp.Mod(this=node.expressions[0], expression=node.expressions[1]), scope)
+        if self.value(node.expressions[1], scope).low < 1:
+            raise Unproved(f"{self.rules.dialect}: a divisor may be below one: {node.sql()[:300]}")
+        if found.low >= 0:
+            return found
+        return self._checked(node, found.type, Fraction(0), self.value(node.expressions[1], scope).high - 1)
 
     def _negated(self, node: exp.Expression, scope: Scope) -> Value:
         inner = self.value(node.this, scope)
@@ -685,7 +705,7 @@ class _Walk:
         if name == "DIV":
             return self._divided(exp.IntDiv(this=node.expressions[0], expression=node.expressions[1]), scope)
         if name == "PMOD":
-            return self._remainder(exp.Mod(this=node.expressions[0], expression=node.expressions[1]), scope)
+            return self._positive_remainder(node, scope)
         if name == "POWER":
             return self._raised(node, *(self.value(part, scope) for part in node.expressions))
         if name in {"MAKE_DATE", "TIMESTAMP_SECONDS", "TIMESTAMP_MICROS"}:

@@ -241,6 +241,9 @@ TOO_NARROW = (
     ("SELECT s.n * 33554432 AS x FROM (SELECT SUM(b) AS n FROM t) AS s WHERE s.n < 100", ("duckdb",)),
     ("SELECT 1 AS x FROM t WHERE EXISTS (SELECT 1 FROM t AS o WHERE o.b + t.b > 0)", DIALECTS),
     ("SELECT COUNT(*) AS n FROM t GROUP BY i * i", DIALECTS),
+    ("SELECT i - PMOD(i, 1000) AS x FROM t WHERE i < 0", ("spark",)),
+    ("SELECT PMOD(i, 1000) + 2147483000 AS x FROM t WHERE i < 0", ("spark",)),
+    ("SELECT (i - i % 1000 - 2000000000) * 15 AS x FROM t WHERE i >= 2000000000", DIALECTS),
 )
 
 
@@ -343,6 +346,7 @@ WIDE_ENOUGH = (
     "SELECT CASE WHEN NOT (b > 5 OR b < -5) THEN b * 2 END AS x FROM t",
     "SELECT s.x + 1 AS x FROM (SELECT CASE WHEN b > 5 AND b < 7 THEN b END AS x FROM t) AS s",
     "SELECT SUM(s.x) AS x FROM (SELECT CASE WHEN b > 9 AND b < 7 THEN 5 END AS x FROM t) AS s",
+    "SELECT (i - i % 1000 - 2000000000) * 14 AS x FROM t WHERE i >= 2000000000",
 )
 
 
