@@ -84,12 +84,16 @@ CROWD: Table = [(f"p{i}", 7 * i % 101, float(i * 37 % 1000), "AB"[i % 3 == 0], i
 
 
 def neighbours(adjacency: str, unit: str) -> Iterator[tuple[Table, Table]]:
-    """A row at an end of everything is gone, or the other end stands for it; or a unit of many rows is gone."""
+    """A row at an end of everything is gone, or the other end stands for it; or a unit of many rows is gone.
+
+    Of one end, both labels: what a round has told of it speaks for one of them, and the other then moves all it may.
+    """
     if unit == "row":
         for row, other in ((FAR[0], FAR[1]), (FAR[2], FAR[3])):
             yield [*CROWD, row], CROWD if adjacency == "add/remove" else [*CROWD, other]
         return
-    yield [*CROWD, *[FAR[2]] * 5], CROWD
+    for row in (FAR[0], FAR[2]):
+        yield [*CROWD, *[row] * 5], CROWD
     yield [*CROWD, *FAR, FAR[0]], CROWD
 
 
