@@ -116,3 +116,56 @@ def test_the_law_at_a_larger_ratio_serves_all_smaller_ones(noises):
         reaches = [WeightedNoise.of([Term(1.0, top), Term(r, bottom)]).reach(confidence) for r in ratios]
         for index, reach in enumerate(reaches):
             assert all(reach <= further + 1.0 + 1e-6 for further in reaches[index:])
+
+
+EXPONENTS = [(900, 0), (-900, 0), (0, 700), (0, -700), (500, -400), (-500, 400)]
+
+
+@pytest.mark.parametrize(("above", "below"), EXPONENTS)
+@pytest.mark.parametrize("name", ["a mean", "few rows", "mixed"])
+def test_a_quotient_in_other_units_has_the_same_interval(name, above, below):
+    top, bottom, *truths = RATIOS[name]
+    values = [drawn(noise, truth, seed=3)[:200] for noise, truth in ((top, truths[0]), (bottom, truths[1]))]
+    plain = RatioNoise(Term(1.0, top), (Term(1.0, bottom),)).ends(*values, confidence=CONFIDENCE)
+    noise = RatioNoise(Term(2.0**above, top), (Term(2.0**below, bottom),))
+    found = noise.ends(np.ldexp(values[0], above), np.ldexp(values[1], below), confidence=CONFIDENCE)
+    for end, other in zip(plain, found, strict=True):
+        assert np.array_equal(np.ldexp(end, above - below), other)
+    assert np.isfinite(found[0]).any()
+
+
+@pytest.mark.parametrize("exponent", [450, -450])
+@pytest.mark.parametrize("name", ["plain", "normal"])
+def test_a_variance_in_another_unit_has_the_same_interval(name, exponent):
+    noises, truths = SPREADS[name][:3], SPREADS[name][3:]
+    values = [drawn(noise, truth, seed=4)[:200] for noise, truth in zip(noises, truths, strict=True)]
+    box = np.full(200, 0.0), np.full(200, 2_500.0)
+    plain = SpreadNoise(*(Term(1.0, noise) for noise in noises)).ends(values, box, confidence=CONFIDENCE)
+    units = 2 * exponent, exponent, 0
+    found = SpreadNoise(*(Term(2.0**unit, noise) for unit, noise in zip(units, noises, strict=True))).ends(
+        [np.ldexp(value, unit) for value, unit in zip(values, units, strict=True)],
+        tuple(np.ldexp(end, 2 * exponent) for end in box),
+        confidence=CONFIDENCE,
+    )
+    for end, other in zip(plain, found, strict=True):
+        assert np.array_equal(np.ldexp(end, 2 * exponent), other)
+    assert (found[1] < np.ldexp(2_500.0, 2 * exponent)).any()  # by the law, and not the box
+
+
+EXTREMES = [5e-324, 1e-300, 1.0, 1e300, math.inf]
+
+
+@pytest.mark.parametrize("top", EXTREMES)
+@pytest.mark.parametrize("bottom", EXTREMES)
+@pytest.mark.parametrize("beside", EXTREMES)
+def test_what_doubles_do_not_hold_has_ends_all_the_same(top, bottom, beside):
+    noise = laplace("1")
+    values = np.array([0.0, 5e-324, 1.0, 1e300, -1e300, np.nan, 40.0]), np.array([0.0, 1.0, 0.0, 1e300, 1e-300, 1.0, 9])
+    ends = RatioNoise(Term(top, noise), (Term(bottom, noise), Term(beside, noise))).ends(*values, confidence=CONFIDENCE)
+    assert not np.isnan(ends).any()
+    box = np.zeros(7), np.full(7, 1e300)
+    spread = SpreadNoise(Term(top, noise), Term(bottom, noise), Term(beside, noise))
+    spreads = spread.ends([values[0], values[0], values[1]], box, confidence=CONFIDENCE)
+    assert not np.isnan(spreads).any()
+    for low, high in (ends, spreads):
+        assert np.all(low <= high)

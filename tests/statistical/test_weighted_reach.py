@@ -140,3 +140,23 @@ def test_a_lattice_that_is_sloppy_is_slack_not_wrong(monkeypatch, name, value):
     finally:
         module._reach.cache_clear()
     assert reach >= CASES["uneven"].reach("0.9")
+
+
+@pytest.mark.parametrize("name", ["in different steps", "smooth", "both laws"])
+@pytest.mark.parametrize("exponent", [-1000, -600, 600, 1000])
+def test_a_sum_in_another_unit_strays_as_far(name, exponent):
+    noise = CASES[name]
+    scaled = WeightedNoise.of(Term(term.weight * 2.0**exponent, term.noise, term.count) for term in noise.terms)
+    plain = noise.reach("0.95")
+    assert scaled.reach("0.95") == (None if plain is None else pytest.approx(plain * 2.0**exponent, rel=1e-12))
+
+
+@pytest.mark.parametrize("noise", [Laplace(3), Gaussian(3, "1e-6"), Laplace(1)])
+def test_weights_that_are_far_apart_add_what_they_are_or_nothing_is_said(noise):
+    alone = WeightedNoise.of([Term(1.0, noise), Term(1.0, noise)]).reach("0.95")
+    for faint in (1e-100, 1e-170, 1e-260):
+        both = WeightedNoise.of([Term(1.0, noise, 2), Term(faint, noise)]).reach("0.95")
+        assert both is not None
+        assert alone * (1 - 1e-9) <= both <= alone * 1.1
+    for weights in ((1e200, 1e-200), (1.0, 5e-324), (1.0, math.inf), (1.0, math.nan), (1.7e308, 1.7e308)):
+        assert WeightedNoise.of(Term(weight, noise) for weight in weights).reach("0.95") is None

@@ -6,6 +6,7 @@ import pytest
 
 from conformance.sql_world import World, policy_of, world
 from tacit.curator import Session
+from tacit.curator.explaining.explain import explain
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, TablePolicy
 
@@ -68,3 +69,40 @@ def test_what_no_answer_could_show_is_refused_and_costs_nothing(tmp_path, asked)
 def test_what_a_double_holds_is_answered(tmp_path, asked):
     ((found,),) = people().curator(tmp_path).ask(f"DP-SELECT 100 {asked} FROM people", session=ANA).rows
     assert abs(float(found)) < float("inf")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "SUM(age * 1e200) + COUNT(*)",
+        "SUM(age * 1e200) + SUM(age * 1e-190)",
+        "SUM(age * 1e200) / SUM(age * 1e-100)",
+        "SUM(age * 1e-190) / SUM(age * 1e100)",
+        "SUM(age * 1e-90) / (SUM(age * 1e200) + SUM(fee * 1e-180))",
+        "SUM(age * 1e-190) * 1e300 + COUNT(*)",
+        "AVG(fee * 1e-180)",
+        "VARIANCE(age * 1e-90)",
+        "VARIANCE(fee * 1e-90)",
+        "STDDEV_POP(fee * 1e100)",
+        "AVG(age * 1e200), STDDEV(age * 1e-90), COUNT(*)",
+    ],
+)
+@pytest.mark.parametrize("where", ["", " WHERE age > 90"])  # the second of no row at all
+@pytest.mark.parametrize("epsilon", ["0.01", "100"])
+def test_an_answer_of_any_scale_is_explained_and_shown(tmp_path, asked, where, epsilon):
+    curator = people().curator(tmp_path)
+    query = f"DP-SELECT {epsilon} {asked} FROM people{where}"
+    curator.explain(query, session=ANA)
+    (row,) = curator.ask(query, session=ANA).rows
+    assert all(found is None or abs(float(found)) < float("inf") for found in row)
+
+
+@pytest.mark.parametrize(("asked", "power"), [("AVG", 1), ("STDDEV", 1), ("VARIANCE", 2)])
+@pytest.mark.parametrize("exponent", [-90, 100])
+def test_an_error_is_in_proportion_to_the_unit(asked, power, exponent):
+    world = people()
+    plain, scaled = (
+        explain(world.plan(f"DP-SELECT 1 {asked}(age * {unit}) FROM people"), "duckdb").errors[0]
+        for unit in ("1", f"1e{exponent}")
+    )
+    assert scaled == pytest.approx(plain * 10.0 ** (exponent * power), rel=1e-3)

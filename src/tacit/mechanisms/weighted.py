@@ -19,6 +19,7 @@ the Fourier series of the sum says (`accuracy.smooth`).
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -44,6 +45,9 @@ _ROUGHEST = 0.2  # of a deviation: how much may be added for taking a draw for s
 _ROOM = 1.02  # on the ring: so that a twentieth of a deviation does not matter beside three of them
 _ROUNDING = 2.0**-50  # relative, of one double operation, with much to spare
 _UP = 1 + 1e-9  # above what the few operations around a closed form lose
+_PLAIN = 2.0**-256, 2.0**256  # weights whose squares a double holds, and their sums
+_LARGEST = sys.float_info.max_exp
+_FAINTEST = 2.0**-900  # of the largest weight: what is smaller could be lost, and so nothing is said
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +71,43 @@ class WeightedNoise:
         counts: dict[tuple[float, AddedNoise], int] = {}
         for term in terms:
             size = abs(term.weight)  # noise is the same on both sides of 0
-            if size > 0 and term.count:
+            if size != 0 and term.count:  # what is no number is kept, and has no reach
                 counts[size, term.noise] = counts.get((size, term.noise), 0) + term.count
         order = sorted(counts, key=lambda key: (-key[0], key[1].law.name, key[1].law.size))
         return cls(tuple(Term(size, noise, counts[size, noise]) for size, noise in order))
 
     @property
-    def variance(self) -> float:
-        """The variance of the sum."""
-        return math.fsum(term.weight**2 * term.noise.variance * term.count for term in self.terms)
+    def deviation(self) -> float:
+        """The standard deviation of the sum."""
+        return math.hypot(*(term.weight * math.sqrt(term.noise.variance * term.count) for term in self.terms))
 
     def reach(self, confidence: Number) -> float | None:
-        """A t that, with this confidence, the sum does not stray beyond; None where its law would take too long."""
-        return _reach(self, share(confidence)) if self.terms else 0.0
+        """A t that, with this confidence, the sum does not stray beyond; None where its law would take too long.
+
+        None also where the weights are too far apart for doubles, or no double is as large as t.
+        """
+        if not self.terms:
+            return 0.0
+        sizes = [term.weight for term in self.terms]
+        if not all(map(math.isfinite, sizes)):
+            return None
+        chance, least, largest = share(confidence), min(sizes), max(sizes)
+        if least >= _PLAIN[0] and largest <= _PLAIN[1]:
+            return _reach(self, chance)
+        exponent = math.frexp(largest)[1]
+        if math.ldexp(least, -exponent) < _FAINTEST:
+            return None
+        scaled = (Term(math.ldexp(term.weight, -exponent), term.noise, term.count) for term in self.terms)
+        reach = _reach(WeightedNoise(tuple(scaled)), chance)
+        return None if reach is None else _raised(reach, exponent)
+
+
+def _raised(reach: float, exponent: int) -> float | None:
+    """Times a power of two, rounded up; None where it overflows."""
+    if math.frexp(reach)[1] + exponent > _LARGEST:
+        return None
+    raised = math.ldexp(reach, exponent)
+    return raised if math.ldexp(raised, -exponent) >= reach else math.nextafter(raised, math.inf)
 
 
 @lru_cache(maxsize=4096)
@@ -94,10 +122,12 @@ def _reach(noise: WeightedNoise, chance: Fraction) -> float | None:
     parts = _Parts(
         np.array([term.weight for term in terms]), np.array([float(term.count) for term in terms]), tuple(known)
     )
-    beyond, spread = float(chance) / _UP, math.sqrt(noise.variance)
+    beyond, spread = float(chance) / _UP, noise.deviation
     if math.fsum(term.count * term.noise.variance for term in terms) <= beyond / _UP:
         return 0.0  # P(draw ≠ 0) ≤ E[draw²]: all of them are 0
     far = max(parts.bound(parts.weights, beyond * _FAR), 3 * spread)
+    if not 0 < far < math.inf:  # of noises that are too wide for doubles, nothing is said
+        return None
     smooth = parts.smoothest()
     if smooth.off > _FINE * spread:
         reach = _by_lattice(parts, beyond, spread=spread, far=far)

@@ -174,11 +174,13 @@ def chernoff(parts: Sequence[tuple[float, float, NoiseMoments]], beyond: float) 
     """What |Σ weight · draw| exceeds with probability `beyond` at most, for parts of (weight ≥ 0, draws, their law).
 
     P(|sum| > t) ≤ 2 exp(−θt) Π M(θ · weight)^draws for every θ, so t = (ln(2 / beyond) + Σ draws · ln M) / θ; the least
-    of those that are tried.
+    of those that are tried. Weights are taken in a power of two near the largest, whose squares a double holds.
     """
-    some = [part for part in parts if part[0] > 0]
-    if not some:
+    largest = max((weight for weight, _, _ in parts), default=0.0)
+    if not largest > 0:
         return 0.0
+    unit = math.ldexp(0.5, math.frexp(largest)[1])
+    some = [(weight / unit, count, law) for weight, count, law in parts if weight / unit > 0]
     needed = math.log(2 / beyond)
     steepest = min(law.steepest / weight for weight, _, law in some)
     if math.isinf(steepest):  # all are Gaussian: θ² · a constant, whose best θ is half of this
@@ -186,4 +188,4 @@ def chernoff(parts: Sequence[tuple[float, float, NoiseMoments]], beyond: float) 
         steepest = 2 * math.sqrt(needed / rising)
     theta = _SLOPES * steepest
     logs = np.sum([count * law.log_moment(theta * weight) for weight, count, law in some], axis=0)
-    return float(np.min((needed + logs) / theta)) * _UP
+    return float(np.min((needed + logs) / theta)) * unit * _UP

@@ -5,6 +5,7 @@ The size is what the policy says of the table, shared out among its public group
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -83,7 +84,7 @@ class MeasuredColumns:
         if ends is None:
             return None
         estimate, box = post.evaluate(value, bands).value, post.evaluate(value, boxed)
-        low, high = np.maximum(box.low, ends.low), np.minimum(box.high, ends.high)
+        low, high = np.fmax(box.low, ends.low), np.fmin(box.high, ends.high)  # an end nobody knows is that of the box
         return post.Band(estimate, np.minimum(low, estimate), np.maximum(high, estimate))
 
     def _ends(self, value: post.Post, boxed: Sequence[post.Band], *, confidence: Fraction) -> post.Band | None:
@@ -128,7 +129,10 @@ class MeasuredColumns:
             term = self.terms[ref]
             if term is None:
                 return None
-            terms.append(Term(term.weight * float(weight), term.noise))
+            size = _representable(Fraction(term.weight) * weight)
+            if size is None or _representable(weight) is None:
+                return None
+            terms.append(Term(size, term.noise))
         return terms
 
 
@@ -136,7 +140,17 @@ def single_term(measurement: Measurement) -> Term | None:
     """The noise of a measurement that has one draw of it; None of a choice."""
     if not isinstance(measurement.measure, Additive) or measurement.added is None:
         return None
-    return Term(float(measurement.step), measurement.added)
+    step = _representable(measurement.step)
+    return None if step is None else Term(step, measurement.added)
+
+
+def _representable(weight: Fraction) -> float | None:
+    """A weight as a double; None where it overflows, or would be taken for none."""
+    try:
+        size = float(weight)
+    except OverflowError:
+        return None
+    return size if abs(size) >= sys.float_info.min or not weight else None
 
 
 def nominal(

@@ -14,11 +14,15 @@ own interval; the chances that either fails add up.
 P(|X + U + r Y| ≤ q) only falls as |r| grows: given Y it does (Anderson 1955). And U takes nothing further than w / 2.
 So q(t) + w serves all |r| ≤ t. Where several weights grow, each of their noises is made smooth like this, and the step
 of each, times its weight, is added.
+
+*In which unit.* All of it is worked out in the powers of two that make the weights about 1, which changes no digit, and
+said in those of the values. What doubles cannot hold even so has ends that are infinite.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -31,7 +35,36 @@ Floats = NDArray[np.float64]
 Ends = tuple[Floats, Floats]
 
 _GROWTH = 1.05  # from one ratio whose law is known to the next: how much wider the noise is, at most
+_FAINTEST = 2.0**-900  # a weight, beside others of about 1: what is smaller could be lost
 _CELLS = 80  # beyond the last of them (50 times as wide as the numerator's noise alone) intervals are boxes
+
+
+def _held(shape: tuple[int, ...], work: Callable[[], Ends], exponent: int) -> Ends:
+    """Ends times a power of two, rounded outward; infinite where doubles do not hold what they are made of."""
+    with np.errstate(all="ignore"):
+        try:
+            low, high = work()
+        except ArithmeticError:
+            return np.full(shape, -np.inf), np.full(shape, np.inf)
+        return _rounded_to(low, -np.inf, exponent), _rounded_to(high, np.inf, exponent)
+
+
+def _rounded_to(ends: Floats, side: float, exponent: int) -> Floats:
+    raised = np.ldexp(ends, exponent)
+    raised = np.where(np.ldexp(raised, -exponent) == ends, raised, np.nextafter(raised, side))
+    known: Floats = np.where(np.isnan(raised), side, raised)
+    return known
+
+
+def _exponent(terms: Sequence[Term]) -> int:
+    return math.frexp(max(abs(term.weight) for term in terms))[1]
+
+
+def _lowered(term: Term, exponent: int) -> Term:
+    weight = math.ldexp(term.weight, -exponent)
+    if not (_FAINTEST <= abs(weight) < math.inf or term.weight == 0):
+        raise FloatingPointError("a weight too far from the others")
+    return Term(weight, term.noise, term.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +76,15 @@ class RatioNoise:
 
     def ends(self, top: Floats, bottom: Floats, *, confidence: Fraction) -> Ends:
         """The ends of all ratios that are not ruled out, infinite where the denominator may be zero."""
+        above, below = _exponent([self.top]), _exponent(self.bottom)
+
+        def work() -> Ends:
+            alike = RatioNoise(_lowered(self.top, above), tuple(_lowered(term, below) for term in self.bottom))
+            return alike._ends(np.ldexp(top, -above), np.ldexp(bottom, -below), confidence)
+
+        return _held(np.broadcast_shapes(top.shape, bottom.shape), work, above - below)
+
+    def _ends(self, top: Floats, bottom: Floats, confidence: Fraction) -> Ends:
         sign = np.where(bottom < 0, -1.0, 1.0)  # symmetric noise is the same on either side
         top, bottom = top * sign, bottom * sign
         outer = self._outer(top, bottom, confidence)
@@ -64,7 +106,7 @@ class RatioNoise:
 
     def _edges(self) -> list[float]:
         """Where the cells of |ratio| begin: at 0, and then wherever the noise is so much wider again."""
-        unit = WeightedNoise.of([self.top]).variance ** 0.5 / max(WeightedNoise.of(self.bottom).variance ** 0.5, 1e-300)
+        unit = WeightedNoise.of([self.top]).deviation / max(WeightedNoise.of(self.bottom).deviation, 1e-300)
         return [0.0, *(unit * float(np.sqrt(_GROWTH ** (2 * step) - 1)) for step in range(1, _CELLS + 1))]
 
     def _accepted(self, top: Floats, bottom: Floats, *, edge: float, confidence: Fraction) -> Ends:
@@ -116,6 +158,20 @@ class SpreadNoise:
         `values`: the noisy sum of squares, sum and count. Of what may fail nine tenths are for the law of the variance,
         the rest for that of the mean. Infinite where the count may be zero, or nobody knows a law.
         """
+        shape = np.broadcast_shapes(*(value.shape for value in (*values, *box)))
+        above, below = _exponent([self.total]), _exponent([self.count])
+        exponents = 2 * above - below, above, below
+
+        def work() -> Ends:
+            terms = zip((self.squares, self.total, self.count), exponents, strict=True)
+            alike = SpreadNoise(*(_lowered(term, exponent) for term, exponent in terms))
+            lowered = [np.ldexp(value, -exponent) for value, exponent in zip(values, exponents, strict=True)]
+            low, high = (np.ldexp(end, 2 * (below - above)) for end in box)
+            return alike._ends(lowered, (low, high), confidence)
+
+        return _held(shape, work, 2 * (above - below))
+
+    def _ends(self, values: Sequence[Floats], box: Ends, confidence: Fraction) -> Ends:
         squares, total, count = values
         share = (1 - confidence) / 10
         low, high = RatioNoise(self.total, (self.count,)).ends(total, count, confidence=1 - share)
@@ -151,7 +207,7 @@ class SpreadNoise:
 
     def _rounded(self, term: Term, weights: Floats) -> Floats:
         """Weights rounded up to where the noise, with that of the squares, is so much wider again."""
-        unit = (WeightedNoise.of([self.squares]).variance / max(WeightedNoise.of([term]).variance, 1e-300)) ** 0.5
+        unit = WeightedNoise.of([self.squares]).deviation / max(WeightedNoise.of([term]).deviation, 1e-150)
         steps = np.ceil(np.log1p((weights / unit) ** 2) / (2 * np.log(_GROWTH)) - 1e-9)
         rounded: Floats = np.maximum(weights, unit * np.sqrt(_GROWTH ** (2 * steps) - 1))
         return rounded
