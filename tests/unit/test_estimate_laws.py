@@ -66,7 +66,7 @@ def test_every_noisy_number_counts_what_least_squares_makes_of_it(name):
 def test_the_laws_have_the_variances(name):
     noise, block = noise_of(name), CASES[name][1]
     spread = estimate_spread(block, noise, step=Fraction(3), order=range(len(block)))
-    known = np.array([*(law.variance for law in spread.laws), 0.0])
+    known = np.array([*(law.deviation**2 for law in spread.laws), 0.0])
     assert np.allclose(known[spread.indices], spread.variances)
     turned = estimate_spread(block, noise, step=Fraction(3), order=tuple(reversed(range(len(block)))))
     shape = [picks.count for picks in block]
