@@ -134,22 +134,22 @@ def test_a_quotient_in_other_units_has_the_same_interval(name, above, below):
     assert np.isfinite(found[0]).any()
 
 
-@pytest.mark.parametrize("exponent", [450, -450])
+@pytest.mark.parametrize(("above", "below"), [(450, 0), (-450, 0), (-700, -700), (-300, -800)])
 @pytest.mark.parametrize("name", ["plain", "normal"])
-def test_a_variance_in_another_unit_has_the_same_interval(name, exponent):
+def test_a_variance_in_another_unit_has_the_same_interval(name, above, below):
     noises, truths = SPREADS[name][:3], SPREADS[name][3:]
     values = [drawn(noise, truth, seed=4)[:200] for noise, truth in zip(noises, truths, strict=True)]
     box = np.full(200, 0.0), np.full(200, 2_500.0)
     plain = SpreadNoise(*(Term(1.0, noise) for noise in noises)).ends(values, box, confidence=CONFIDENCE)
-    units = 2 * exponent, exponent, 0
+    units = 2 * above - below, above, below
     found = SpreadNoise(*(Term(2.0**unit, noise) for unit, noise in zip(units, noises, strict=True))).ends(
         [np.ldexp(value, unit) for value, unit in zip(values, units, strict=True)],
-        tuple(np.ldexp(end, 2 * exponent) for end in box),
+        tuple(np.ldexp(end, 2 * (above - below)) for end in box),
         confidence=CONFIDENCE,
     )
     for end, other in zip(plain, found, strict=True):
-        assert np.array_equal(np.ldexp(end, 2 * exponent), other)
-    assert (found[1] < np.ldexp(2_500.0, 2 * exponent)).any()  # by the law, and not the box
+        assert np.array_equal(np.ldexp(end, 2 * (above - below)), other)
+    assert (found[1] < np.ldexp(2_500.0, 2 * (above - below))).any()  # by the law, and not the box
 
 
 EXTREMES = [5e-324, 1e-300, 1.0, 1e300, math.inf]
