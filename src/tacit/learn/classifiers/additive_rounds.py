@@ -80,10 +80,8 @@ def learn(plan: AdditivePlan, data: CountsCells, source: Source, *, pace: Pace |
     noise = float(plan.residual_noise.sigma) / RESIDUAL  # on the sum of a group, in rows
     pace = pace or (_AMPLE if rows / noise >= _PLENTY else _SPARSE)
     floor = pace.shrinkage * pace.step * math.sqrt(plan.rounds) * noise
-    weights, intercept = (
-        np.zeros((1 + _GHOSTS, counts.size)),
-        0.0,
-    )  # the first are the model's, the others of noise alone
+    weights = np.zeros((1 + _GHOSTS, counts.size))  # the first are the model's, the others of noise alone
+    intercept = 0.0
     later, common = np.zeros_like(weights), 0.0
     for turn in range(plan.rounds):
         groups = grouping(plan.cells, counts, pace=pace, source=source)
