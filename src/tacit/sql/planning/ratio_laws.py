@@ -25,6 +25,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +39,8 @@ Ends = tuple[Floats, Floats]
 _GROWTH = 1.05  # from one ratio whose law is known to the next: how much wider the noise is, at most
 _FAINTEST = 2.0**-900  # a weight, beside others of about 1: what is smaller could be lost
 _CELLS = 80  # beyond the last of them (50 times as wide as the numerator's noise alone) intervals are boxes
+_AT_ONCE = 1 << 20  # numbers of groups times cells that are looked at together
+_WIDENING = tuple(float(np.sqrt(_GROWTH ** (2 * step) - 1)) for step in range(1, _CELLS + 1))
 
 
 def _held(shape: tuple[int, ...], work: Callable[[], Ends], exponent: int) -> Ends:
@@ -89,38 +93,46 @@ class RatioNoise:
         top, bottom = top * sign, bottom * sign
         outer = self._outer(top, bottom, confidence)
         low, high = np.full(outer[0].shape, np.inf), np.full(outer[0].shape, -np.inf)
-        edges = self._edges()
-        for index in range(len(edges)):
-            start, end = edges[index], edges[index + 1] if index + 1 < len(edges) else np.inf
-            for sides in ((start, end), (-end, -start)):
-                there = np.maximum(outer[0], sides[0]), np.minimum(outer[1], sides[1])
-                if not (there[0] <= there[1]).any():
-                    continue
-                within = self._accepted(top, bottom, edge=end, confidence=confidence)
-                segment = np.maximum(there[0], within[0]), np.minimum(there[1], within[1])
-                some = segment[0] <= segment[1]
-                low = np.where(some, np.minimum(low, segment[0]), low)
-                high = np.where(some, np.maximum(high, segment[1]), high)
+        sure = bottom > 0
+        divisor = np.where(sure, bottom, 1.0)
+        halves = self._halves(outer, confidence)  # (half of a cell: start, end, reach)
+        together = max(1, _AT_ONCE // max(1, low.size))
+        for block in (halves[each : each + together] for each in range(0, len(halves), together)):
+            starts, ends, wide = (column.reshape(-1, *(1 for _ in low.shape)) for column in block.T)
+            least = np.maximum(np.maximum(outer[0], starts), np.where(sure, (top - wide) / divisor, -np.inf))
+            most = np.minimum(np.minimum(outer[1], ends), np.where(sure, (top + wide) / divisor, np.inf))
+            some = least <= most
+            low = np.minimum(low, np.where(some, least, np.inf).min(axis=0))
+            high = np.maximum(high, np.where(some, most, -np.inf).max(axis=0))
         unknown = low > high  # rounding alone could leave nothing: then the box stands
         return np.where(unknown, outer[0], low), np.where(unknown, outer[1], high)
 
     def _edges(self) -> list[float]:
         """Where the cells of |ratio| begin: at 0, and then wherever the noise is so much wider again."""
         unit = WeightedNoise.of([self.top]).deviation / max(WeightedNoise.of(self.bottom).deviation, 1e-300)
-        return [0.0, *(unit * float(np.sqrt(_GROWTH ** (2 * step) - 1)) for step in range(1, _CELLS + 1))]
+        return [0.0, *(unit * each for each in _WIDENING)]
 
-    def _accepted(self, top: Floats, bottom: Floats, *, edge: float, confidence: Fraction) -> Ends:
-        """The ratios r up to the edge with |S − r C| ≤ q; all where nobody knows the law."""
-        reach = None if not np.isfinite(edge) else _reach(self.top, self.bottom, ratio=edge, confidence=confidence)
-        if reach is None:
-            return np.full(1, -np.inf), np.full(1, np.inf)
-        wide = reach + abs(self.top.weight)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            sure = bottom > 0
-            return (
-                np.where(sure, (top - wide) / np.where(sure, bottom, 1.0), -np.inf),
-                np.where(sure, (top + wide) / np.where(sure, bottom, 1.0), np.inf),
-            )
+    def _reach(self, ratio: float, confidence: Fraction) -> float:
+        """The q that serves all ratios up to this one; infinite where nobody knows the law."""
+        if not np.isfinite(ratio):
+            return np.inf
+        scaled = [Term(term.weight * ratio, term.noise, term.count) for term in self.bottom]
+        reach = WeightedNoise.of([self.top, *scaled]).reach(confidence)
+        return np.inf if reach is None else reach + abs(self.top.weight)
+
+    def _halves(self, outer: Ends, confidence: Fraction) -> Floats:
+        """Start, end and reach of what lies on either side of 0 in every cell that some group may be in."""
+        least, most = (
+            float(fold.reduce(end.ravel(), initial=start))
+            for fold, end, start in ((np.fmin, outer[0], np.inf), (np.fmax, outer[1], -np.inf))
+        )
+        reaches, halves = _known_reaches(self, confidence), []
+        for index, (start, end) in enumerate(pairwise([*self._edges(), np.inf])):
+            there = [each for each in ((start, end), (-end, -start)) if least <= each[1] and most >= each[0]]
+            if there and index not in reaches:
+                reaches[index] = self._reach(end, confidence)
+            halves += [(*each, reaches[index]) for each in there]
+        return np.array(halves).reshape(-1, 3)
 
     def _outer(self, top: Floats, bottom: Floats, confidence: Fraction) -> Ends:
         """The ends by what each noise does for itself, half of the chance for each: |X − r Y| ≤ a + b |r|."""
@@ -139,9 +151,10 @@ class RatioNoise:
         return np.where(sure, lowest, -np.inf), np.where(sure, highest, np.inf)
 
 
-def _reach(top: Term, bottom: Sequence[Term], *, ratio: float, confidence: Fraction) -> float | None:
-    scaled = [Term(term.weight * ratio, term.noise, term.count) for term in bottom]
-    return WeightedNoise.of([top, *scaled]).reach(confidence)
+@lru_cache(maxsize=512)
+def _known_reaches(noise: RatioNoise, confidence: Fraction) -> dict[int, float]:
+    """The reaches of one law that were worked out, by the number of their cell: filled as they are needed."""
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
