@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.learn_peers import beside, randhie
+from bench.learn_peers import beside
+from bench.learn_tables import fair, flights, food, randhie
 from bench.report import Report, at_least, below
 from bench.settings import made
 from tacit.core import Loss
@@ -95,8 +96,14 @@ def run(report: Report) -> None:
 
 
 def _other_tables(report: Report) -> None:
-    """Other tables, the second of which nothing was chosen on: the same defaults, held to what DP-EBM's reach."""
-    tables = {"randhie, of statsmodels": randhie(), "of our own making, seed 21": made(30_000, 16, 21)}
+    """Other tables, nothing chosen on any but the first: the same defaults, held to what DP-EBM's reach."""
+    tables = {
+        "randhie, a health insurance experiment": randhie(),
+        "fair, a survey of marriages": fair(),
+        "food, budgets of households": food(),
+        "flights that arrive late": flights(),
+        "of our own making, seed 21": made(30_000, 16, 21),
+    }
     for name, data in tables.items():
         if data is None:
             continue
@@ -104,10 +111,10 @@ def _other_tables(report: Report) -> None:
         theirs = beside(report, data, splits=halves(len(data[1]), report), epsilons=tuple(BARS))
         for epsilon in BARS:
             found = scores(data, epsilon, report)
-            least = theirs.get(("DP-EBM", epsilon))
-            bar = None if least is None else at_least(round(least, 3))
-            report.add(f"additive model, ε = {epsilon:g}: AUC", found[0], bar=bar)
-            report.add(f"additive model, ε = {epsilon:g}: accuracy", found[1])
+            least = theirs.get(("DP-EBM", epsilon), (0.0, 0.0))
+            for what, ours, bar in zip(("AUC", "accuracy"), found[:2], least, strict=True):
+                held_to = at_least(round(bar, 3)) if bar else None
+                report.add(f"additive model, ε = {epsilon:g}: {what}", ours, bar=held_to)
 
 
 def _digits(report: Report) -> None:
@@ -140,9 +147,9 @@ def _accuracy_first(report: Report) -> None:
     box = [(-1, 1)] * width
     kinds = {"ridge": RidgeRegressor(features=box, target=(-1, 1)), "logistic": LogisticClassifier(features=box)}
     for name, estimator in kinds.items():
-        report.section("Accuracy first", f"{name} regression, n = {rows:,}, d = {width}, α = .05, 10 tables")
+        report.section("Accuracy first", f"{name} regression, n = {rows:,}, d = {width}, α = .05, 60 tables")
         spent, doubled, compared = [], [], []
-        for table in range(10):
+        for table in range(60):
             points, truth = _on_sphere(rows, width, table)
             model = accuracy_first(estimator).fit(points, truth if name == "ridge" else (truth > 0).astype(int))
             spent.append(float(model.spent_.epsilon))
@@ -150,7 +157,8 @@ def _accuracy_first(report: Report) -> None:
             compared.append(float(model.comparing_.epsilon))
         report.add("total ε, mean (the lectures' link: 11.8 on its own table)", np.mean(spent), bar=below(11.8))
         report.add("of which the comparisons", np.mean(compared))
-        report.add("doubling beside it", np.mean(doubled) / np.mean(spent), unit="×", bar=at_least(2))
+        report.add("doubling beside it, means", np.mean(doubled) / np.mean(spent), unit="×", bar=at_least(2))
+        report.add("doubling beside it, medians", np.median(doubled) / np.median(spent), unit="×")
 
 
 def problem_of(name: str, points: Table, truth: Table) -> Problem:

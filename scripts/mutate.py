@@ -56,6 +56,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "curator/reusing/*.py",
             "curator/curator.py",
             "curator/within.py",
+            "curator/tellings.py",
         ),
         (
             "tests/property/test_charges.py",
@@ -87,6 +88,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "accounting/filters/grains.py",
             "accounting/filters/alternatives.py",
             "accounting/groups.py",
+            "accounting/refining.py",
         ),
         (
             "tests/unit/test_accounting_*.py",

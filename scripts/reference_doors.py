@@ -36,7 +36,7 @@ are made of the question, the policy and the ledger alone, because [an error is 
 The command line prints them on standard error, as `error: …` and `hint: …`, and ends with the exit code of the kind.
 {written}
 
-A question that is refused costs nothing, and may be asked again in other words; only the pilot of a `WITHIN`, by whose
+A question that is refused costs nothing, and may be asked again in other words; only the looks of a `WITHIN`, by whose
 answer a price is found or refused, is paid before. A question that fails after it was
 charged stays charged, whoever or whatever made it fail: giving back what a failure cost would tell of the rows.
 """

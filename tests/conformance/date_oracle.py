@@ -74,6 +74,13 @@ def local(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC).astimezone(BERLIN).replace(tzinfo=None)
 
 
+def overlaps(one: date, other: date) -> bool:
+    """Whether two days enclose a part of the years between the leap days of 2004 and 2020; a day alone is its own."""
+    first, last = sorted((one, other))
+    start, end = date(2004, 2, 29), date(2020, 2, 29)
+    return first == start or (start < first < end) or (first < start < last)
+
+
 @dataclass(frozen=True)
 class Asked:
     """An expression over the columns a, b (dates), s, t (timestamps) and n (0 to 40), and its value in a row.
@@ -100,6 +107,32 @@ NUMBERS = (
     asked("a - b", "ab", lambda a, b: (a - b).days),
     asked("a - DATE '2010-05-05'", "a", lambda a: (a - date(2010, 5, 5)).days),
     asked("(a + n) - b", "anb", lambda a, n, b: (a - b).days + n),
+    *(  # beside an INTERVAL a month of AGE is thirty days: as DuckDB's own comparison has it
+        asked(f"(AGE({pair}) {sign} INTERVAL '{length}')::INT", "", lambda: None)
+        for pair in ("a, b", "s, t", "a, t")
+        for sign, length in (
+            (">=", "3 years"),
+            (">=", "1 month"),
+            ("<", "1 month 29 days"),
+            (">", "-11 months -30 days"),
+            ("<=", "191 months"),
+            (">=", "0 days"),
+        )
+    ),
+    *(
+        asked(
+            f"CASE WHEN a - b IS NOT NULL THEN (({pair}) OVERLAPS (DATE '{ends[0]}', {ends[1]}))::INT END",
+            "ab",
+            lambda a, b: int(overlaps(a, b)),
+            duckdb=None,
+        )
+        for pair in ("a, b", "b, a")
+        for ends in (
+            ("2004-02-29", "DATE '2020-02-29'"),
+            ("2020-02-29", "DATE '2004-02-29'"),
+            ("2004-02-29", "INTERVAL '16 years'"),
+        )
+    ),
     asked("DATE_DIFF('day', a, b)", "ab", lambda a, b: (b - a).days),
     asked("DATEDIFF('week', a, b)", "ab", lambda a, b: trunc((b - a).days, 7)),
     asked("DATE_DIFF('month', a, b)", "ab", lambda a, b: month(b) - month(a)),
@@ -149,6 +182,8 @@ NUMBERS = (
 )
 
 MOMENTS = (
+    asked("MAKE_DATE(2000 + n, 3, 31)", "n", lambda n: date(2000 + n, 3, 31)),
+    asked("MAKE_DATE(YEAR(a), MONTH(b), 28)", "ab", lambda a, b: date(a.year, b.month, 28)),
     asked("a + INTERVAL '30 days'", "a", lambda a: a + timedelta(days=30)),
     asked("a - INTERVAL 1 MONTH", "a", lambda a: moved(a, -1)),
     asked("a + INTERVAL '1 year'", "a", lambda a: moved(a, 12)),

@@ -7,6 +7,7 @@ a trillion rows. Whatever is not understood is reported as well: a node that nob
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -712,11 +713,23 @@ class _Walk:
             return self._made_moment(node, name, scope)
         if name in {"TO_SECONDS", "TO_MONTHS"}:  # an interval, which only a moment is moved by
             return self.value(node.expressions[0], scope)
+        if name == "LIST_EXTRACT":
+            return self._listed_at(node, scope)
         if name in _KNOWN:
             return self._known(node, name, scope)
         for part in node.expressions:
             self.value(part, scope)
         return Value(Type(OTHER))
+
+    def _listed_at(self, node: exp.Expression, scope: Scope) -> Value:
+        """A number of a list that is written out: at no place is there none, which would be NULL."""
+        listed, place = _bare(node.expressions[0]), self.value(node.expressions[1], scope)
+        numbers = json.loads(listed.this.this) if isinstance(listed, exp.Cast) and listed.this.is_string else []
+        if listed.args.get("to") != exp.DataType.build("BIGINT[]", dialect="duckdb"):
+            raise Unproved(f"{self.rules.dialect}: not understood: {node.sql()[:300]}")
+        if place.type.family is not INTEGER or not 1 <= place.low <= place.high <= len(numbers):
+            raise Unproved(f"{self.rules.dialect}: a place may lie beyond its list: {node.sql()[:300]}")
+        return self._checked(node, Type(INTEGER, 64), Fraction(min(numbers)), Fraction(max(numbers)))
 
     def _interval(self, node: exp.Expression, scope: Scope) -> Value:
         """So many seconds, in PostgreSQL: a double, in which whole ones are exact. Or so many months, an INT."""

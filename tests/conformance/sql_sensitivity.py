@@ -176,12 +176,17 @@ def agrees_with_the_engine(made: Plan, table: Table, *, connection: duckdb.DuckD
             )
         among = _read(made, table, connection)[place][place_of]
         pairs = [
-            list(zip(*(listed(list(side[name])) for name in sorted(alone)), strict=True))
+            list(zip(*(listed([_plain(value) for value in side[name]]) for name in sorted(alone)), strict=True))
             for side in (alone, among._columns)
         ]
         if Counter(map(repr, pairs[0])) != Counter(map(repr, pairs[1])):
             return False
     return True
+
+
+def _plain(value: object) -> object:
+    """A value as Python has it: numpy's whole numbers are written otherwise."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _same(made: Plan, whole: Sequence[Exact], without: Sequence[Exact]) -> None:

@@ -218,6 +218,8 @@ def test_a_revoked_token_and_a_struck_off_analyst_are_out_at_once(served, ana, t
         reply = ben.post("/v1/query", json=COUNT)
         assert (reply.status_code, error_of(reply)["code"]) in {(403, "forbidden"), (503, "policy_error")}
         assert ben.get("/v1/budget").status_code == 403
+        policy.write_text(policy.read_text().replace("[analysts.bea]", "[analysts.ben]"))
+        assert ben.get("/v1/budget").status_code == 200  # though nobody whom it named has asked in between
 
 
 def test_the_curators_token_asks_nothing_and_analysts_read_no_metrics(served, ana):
@@ -258,6 +260,14 @@ REFUSED = {
     '{"sql": "SELECT COUNT(*) FROM visits", "delta": 1}': (400, "invalid_parameter"),
     '{"sql": "SELECT COUNT(*) FROM visits", "seed": 1}': (400, "invalid_parameter"),
     '{"sql": "SELECT COUNT(*) FROM visits"}': (422, "query_refused"),
+    '{"sql": "DP-SELECT 1 COUNT(*) FROM visits", "sql": "DP-SELECT 2 COUNT(*) FROM visits"}': (
+        400,
+        "invalid_parameter",
+    ),
+    '{"sql": "DP-SELECT 1 COUNT(*) FROM visits WHERE age > :a", "parameters": {"a": 1, "a": 2}}': (
+        400,
+        "invalid_parameter",
+    ),
     '{"sql": "\\ud800"}': (422, "query_refused"),
     '{"sql": "DP-SELECT 1 COUNT(*) FROM visits WHERE city = \'\\u0000\'"}': (400, "query_syntax_error"),
 }
@@ -268,6 +278,26 @@ def test_what_is_refused_is_refused_in_one_shape_at_no_charge(ana):
         reply = ana.post("/v1/query", content=body)
         assert (reply.status_code, error_of(reply)["code"]) == expected, reply.text
         assert left(ana) == 4
+
+
+def test_who_asks_and_under_which_key_is_said_once(ana, ben):
+    """Whoever stands in front may have let the other token through, or have written down the other key."""
+    question = b'{"sql": "DP-SELECT 1 COUNT(*) FROM visits"}'
+    token = ana.headers["authorization"]
+    twice = [
+        [("authorization", ben.headers["authorization"])],
+        [("authorization", token)],
+        [("idempotency-key", "one"), ("idempotency-key", "two")],
+        [("mcp-session-id", "one"), ("mcp-session-id", "two")],
+    ]
+    for more in twice:
+        request = ana.build_request("POST", "/v1/query", content=question)
+        request.headers = httpx.Headers([*request.headers.multi_items(), *more])
+        reply = ana.send(request)
+        assert reply.status_code == 400, more
+        assert "twice" in error_of(reply)["message"]
+        assert reply.headers["connection"] == "close"
+    assert (left(ana), left(ben)) == (4, 2)
 
 
 def test_a_body_that_is_too_long_is_not_read_to_its_end(ana):

@@ -114,6 +114,22 @@ def test_a_port_in_use_is_one_clear_line(clinic):
     assert len(ran.lines) == 2
 
 
+def test_nothing_that_strangers_send_is_written_on_the_curators_screen(clinic):
+    """A line for each would fill a disk; and what a library says of a failure may hold a cell."""
+    with serve_command(clinic) as (process, url):
+        address = httpx.URL(url)
+        for sent in (b"\x16\x03\x01garbage\r\n\r\n", b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\r\n"):
+            with socket.create_connection((address.host, address.port), timeout=30) as stranger:
+                stranger.sendall(sent)
+                stranger.shutdown(socket.SHUT_WR)
+                assert stranger.recv(12).startswith(b"HTTP/1.1 4")
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+        said = process.stdout.read()
+    assert "Invalid" not in said
+    assert "upgrade" not in said.lower()
+
+
 def test_an_address_of_another_machine_is_one_clear_line(clinic):
     ran = told(clinic, "--host", "203.0.113.7", "--http-port", "0")
     assert ran.lines[0] == "error: 203.0.113.7 is no address of this machine"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import subprocess
@@ -16,6 +17,9 @@ import sqlalchemy
 from e2e.test_wire_clients import COLUMNS, TABLES, VISITS
 from e2e.test_wire_psycopg import rich
 from support.wire import PASSWORD, Wire, serving
+from tacit.errors import EngineError
+from tacit.faces.server.serving import open_hub
+from tacit.faces.server.wire.server import serve_wire
 
 
 @pytest.fixture(scope="module")
@@ -215,3 +219,24 @@ def test_what_tools_ask_while_they_connect_is_answered_and_free(wire: Wire, clie
     for statement in asked:
         assert client.execute(statement).statusmessage
     assert wire.hub.balance("ana").total.spent == before
+
+
+def test_where_the_twin_cannot_be_started_questions_are_answered_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As under a user without a name, whom PostgreSQL refuses. Where it was asked for, that is an error."""
+
+    def refused(_: Path) -> None:
+        raise subprocess.CalledProcessError(1, "initdb")
+
+    monkeypatch.setattr("tacit.faces.server.wire.catalog.twin._started", refused)
+    monkeypatch.setattr("tacit.faces.server.wire.server.is_there", lambda: True)
+    policy = rich(tmp_path)
+    with serving(policy, twin=None) as wire, psycopg.connect(wire.dsn(), autocommit=True) as client:
+        assert "cannot be started" in wire.note
+        assert client.execute("DP-SELECT 0.1 COUNT(*) FROM visits").fetchone()
+        assert client.execute("SELECT table_name FROM information_schema.tables").fetchall()
+    hub = open_hub(policy)
+    with pytest.raises(EngineError, match="cannot be started"):
+        asyncio.run(serve_wire(hub, port=0, twin=True))
+    hub.close(0)

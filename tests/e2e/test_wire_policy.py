@@ -95,6 +95,18 @@ def test_what_stops_questions_stops_the_catalogue(client: psycopg.Connection[Any
     assert client.execute(COUNT).fetchone()
 
 
+def test_whom_the_policy_names_again_comes_in_though_nobody_else_asks(wire: Wire, policy: Path) -> None:
+    """The file is looked at with every question; who may not come in asks none."""
+    text = policy.read_text()
+    policy.write_text(text.replace("s.ana]", "s.anna]"))
+    wire.hub.check_policy()
+    with pytest.raises(psycopg.OperationalError, match="no analyst"):
+        psycopg.connect(wire.dsn())
+    policy.write_text(text)
+    with psycopg.connect(wire.dsn(), autocommit=True) as client:
+        assert client.execute(COUNT).fetchone()
+
+
 @pytest.mark.parametrize("how", ["remove", "password"])
 def test_a_connection_ends_with_its_account(wire: Wire, client: psycopg.Connection[Any], how: str) -> None:
     assert client.execute(COUNT).fetchone()

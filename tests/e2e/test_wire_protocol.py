@@ -226,7 +226,6 @@ def test_what_is_no_start_is_cut_off(wire: Wire, content: bytes) -> None:
         message(b"P", b"\0SELECT 1\0\0\x05"),
         message(b"B", b"\0\0\0\0\0\1\0\0\0\x09abc"),
         message(b"?", b"what"),
-        message(b"F", b"\0" * 12),
     ],
 )
 def test_what_is_no_message_ends_the_connection_with_a_word(client: RawClient, content: bytes) -> None:
@@ -235,6 +234,16 @@ def test_what_is_no_message_ends_the_connection_with_a_word(client: RawClient, c
     replies = [reply for reply in client.rest() if reply.kind == "E"]
     assert all(reply.fields["C"] == "08P01" for reply in replies)
     assert len(replies) == 1
+
+
+def test_a_function_call_is_refused_and_the_connection_goes_on(client: RawClient) -> None:
+    """As libpq sends it for large objects."""
+    call = message(b"F", struct.pack("!IHHIiH", 957, 1, 1, 1, 4, 1) + b"\0\0\0\0")
+    refused, ready = client.ask(call)
+    assert (refused.kind, refused.fields["C"], ready.body) == ("E", "0A000", b"I")
+    client.ask(query("BEGIN"))
+    assert client.ask(call)[-1].body == b"E"
+    assert client.ask(query("ROLLBACK"))[-1].body == b"I"
 
 
 _STATEMENTS = [

@@ -114,6 +114,17 @@ def test_hints_for_speed_are_kept_and_unknown_names_refused(client: psycopg.Conn
             client.execute(sql)
 
 
+@pytest.mark.parametrize("sql", ["SET tacit.epsilon = 1e300", "SET tacit.epsilon = '1e-300'", "SET tacit.cap = ''"])
+def test_a_price_that_could_not_be_read_again_is_refused_where_it_is_set(
+    client: psycopg.Connection[Any], sql: str
+) -> None:
+    """It was kept, and every question after it was refused, whatever price it had of its own."""
+    with pytest.raises(psycopg.errors.InvalidParameterValue):
+        client.execute(sql)
+    client.execute("DP-SELECT 0.1 COUNT(*) FROM visits")
+    client.execute("SET tacit.epsilon = '1/7'; SELECT COUNT(*) FROM visits")
+
+
 def test_a_statement_timeout_stops_waiting_and_the_question_stays_charged(tmp_path: Path) -> None:
     with serving(build(tmp_path, people=20)) as wire, psycopg.connect(wire.dsn(), autocommit=True) as client:
         wire.hub.gate.clear()

@@ -185,3 +185,10 @@ def test_conditions_join_as_in_logic_and_hold_group_by_group():
     assert Condition("AND", parts=(over, under)).holds([counts]).tolist() == [False, True, False]
     assert Condition("OR", parts=(over, under)).holds([counts]).tolist() == [True, True, True]
     assert Condition("NOT", parts=(over,)).holds([counts]).tolist() == [True, False, False]
+
+
+def test_a_quotient_of_two_that_may_be_anything_may_be_anything():
+    same = post.Quotient(post.Ref(0), post.Ref(0))
+    tree = post.Quotient(post.Ref(0), post.Quotient(same, same, Fraction(1)))
+    band = post.evaluate(tree, [post.Band(np.zeros(1), np.full(1, -1.0), np.full(1, 1.0))])
+    assert (band.low[0], band.high[0]) == (-math.inf, math.inf)

@@ -36,6 +36,26 @@ FROM (
 GROUP BY
   k0
 
+-- case: units that are there are rows, and a value's are not
+-- facts: {"unit": {"column": "id"}, "keys": ["k0"], "spread": "SAMPLE", "measures": [{"name": "m0", "counted": "UNITS"}, {"name": "m1", "counted": "UNITS", "value": "v1"}]}
+-- before
+SELECT u, k0, m0, m1 FROM ranked
+-- after
+SELECT
+  k0,
+  COUNT(*) AS m0,
+  CAST(GREATEST(LEAST(COALESCE(SUM(m1), 0), 9223372036854775807), -9223372036854775808) AS BIGINT) AS m1
+FROM (
+  SELECT
+    u,
+    k0,
+    m0,
+    m1
+  FROM ranked
+) AS bounded
+GROUP BY
+  k0
+
 -- case: a private key of units that weigh nothing is left out
 -- facts: {"unit": {"column": "id"}, "keys": ["k0"], "spread": "WEIGH_L1", "most_groups": 1000, "measures": [{"name": "m0", "counted": "VALUES", "value": "v0"}, {"name": "m1", "counted": "UNITS"}]}
 -- before

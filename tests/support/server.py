@@ -71,7 +71,7 @@ def serve_command(policy: Path, *options: str, **variables: str) -> Iterator[tup
     """`tacit serve` in a process of its own, and the address it prints. It is killed at the end, if it still runs."""
     path = ":".join(part for part in (environment()["PYTHONPATH"], *sys.path) if part)
     process = subprocess.Popen(
-        [sys.executable, "-m", "tacit", "serve", "-p", str(policy), "--http-port", "0", *options],
+        [sys.executable, "-m", "tacit", "serve", "-p", str(policy), "--http-port", "0", "--pg-port", "0", *options],
         env=environment(**{"PYTHONPATH": path, "PYTHONWARNINGS": "default", **variables}),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -45,6 +45,7 @@ class Wire:
     hub: GatedHub
     port: int
     directory: Path
+    note: str = ""
 
     def dsn(self, user: str = "ana", **more: str) -> str:
         """What libpq takes."""
@@ -61,7 +62,7 @@ class Wire:
 
 
 @contextmanager
-def serving(policy: Path, *, twin: bool = False, watched: bool = False, **options: Any) -> Iterator[Wire]:
+def serving(policy: Path, *, twin: bool | None = False, watched: bool = False, **options: Any) -> Iterator[Wire]:
     """The wire in front of a policy, until the block ends; with a twin for its catalogue, or without.
 
     Where it is `watched`, its file may change, as under `tacit serve`.
@@ -79,7 +80,7 @@ def serving(policy: Path, *, twin: bool = False, watched: bool = False, **option
 
     served: Serving = on_loop(serve_wire(hub, port=0, twin=twin, **options))
     try:
-        yield Wire(hub, served.port, policy.parent)
+        yield Wire(hub, served.port, policy.parent, served.note)
     finally:
         hub.gate.set()
         on_loop(served.stop())

@@ -16,7 +16,8 @@ from tacit.curator.measuring.noisy import Noisy, NoisyColumn
 from tacit.mechanisms.sums import sum_reach
 from tacit.sql.binding import post
 from tacit.sql.binding.conditions import Condition
-from tacit.sql.planning.errors_expected import half_width, shared_confidence
+from tacit.sql.planning.errors_expected import half_width
+from tacit.sql.planning.output_laws import shared_confidence
 
 ANA = Session("ana")
 EMPTY = [

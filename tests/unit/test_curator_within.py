@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -22,6 +23,17 @@ ALL_PILOTS = Fraction(1, 10_000) + PILOT * (Fraction(1, 64) + Fraction(1, 8) + 1
 @pytest.fixture
 def curator(tmp_path):
     return row_clinic().curator(tmp_path)
+
+
+def renewing(epsilon=10):
+    """An analyst whose budget comes back: there pilots find a price, and no tellings (`test_curator_tellings`)."""
+    return AnalystPolicy("ana", epsilon, window="30d")
+
+
+@pytest.fixture
+def piloted(tmp_path):
+    made = row_clinic()
+    return replace(made, policy=replace(made.policy, analysts=(renewing(),))).curator(tmp_path)
 
 
 @pytest.mark.parametrize("bound", ["3", "10", "100", "1000"])
@@ -68,7 +80,8 @@ def test_what_has_no_half_width_is_refused_free(curator, text):
     assert curator.balance("ana").total.spent.epsilon == 0
 
 
-def test_a_share_of_the_answer_takes_a_pilot_which_is_charged_and_said(curator):
+def test_a_share_of_the_answer_takes_a_pilot_which_is_charged_and_said(piloted):
+    curator = piloted
     found = curator.ask("DP-SELECT WITHIN 10% COUNT(*) FROM visits", session=ANA)
     assert isinstance(found, Release)
     assert found.cost == Loss(curator.balance("ana").total.spent.epsilon)
@@ -78,8 +91,8 @@ def test_a_share_of_the_answer_takes_a_pilot_which_is_charged_and_said(curator):
     assert curator.balance("ana").total.spent.epsilon == found.cost.epsilon
 
 
-def test_a_pilot_that_is_good_enough_is_the_answer(curator):
-    found = curator.ask("DP-SELECT WITHIN 500% COUNT(*) FROM visits", session=ANA)
+def test_a_pilot_that_is_good_enough_is_the_answer(piloted):
+    found = piloted.ask("DP-SELECT WITHIN 500% COUNT(*) FROM visits", session=ANA)
     assert found.errors[0][0] <= 5 * abs(found.rows[0][0])
     assert found.cost.epsilon <= ALL_PILOTS
 
@@ -87,25 +100,28 @@ def test_a_pilot_that_is_good_enough_is_the_answer(curator):
 @pytest.mark.parametrize(("rows", "most"), [(1_000_000, "0.001"), (20_000, "0.01")])
 def test_the_larger_the_answer_the_cheaper_its_pilots(tmp_path, rows, most):
     """Pilots grow until the answer's size is clear; of 20,000 rows the second is, but with probability e⁻⁵."""
-    policy = policy_of([TablePolicy("t", "row")], budget=BudgetPolicy(10), analysts=[AnalystPolicy("ana", 10)])
+    policy = policy_of([TablePolicy("t", "row")], budget=BudgetPolicy(10), analysts=[renewing()])
     curator = world(policy, f"CREATE TABLE t AS FROM range({rows}) AS r(x)").curator(tmp_path)
     found = curator.ask("DP-SELECT WITHIN 10% COUNT(*) FROM t", session=ANA)
     assert found.cost.epsilon <= Fraction(most)
     assert found.errors[0][0] <= 0.13 * rows
 
 
-def limited(tmp_path, most, *, rows=50):
+def limited(tmp_path, most, *, rows=50, analyst=None):
     """A curator who lets one question cost `most`, whose ledger was never charged."""
     policy = policy_of(
-        [TablePolicy("t", "row")], budget=BudgetPolicy(10, max_epsilon=most), analysts=[AnalystPolicy("ana", 10)]
+        [TablePolicy("t", "row")],
+        budget=BudgetPolicy(10, max_epsilon=most),
+        analysts=[analyst or AnalystPolicy("ana", 10)],
     )
     return world(policy, f"CREATE TABLE t AS FROM range({rows}) AS r(x)").curator(tmp_path)
 
 
+@pytest.mark.parametrize("analyst", [AnalystPolicy("ana", 10), renewing()], ids=["told", "piloted"])
 @pytest.mark.parametrize("bound", ["2%", "500000%"])
-def test_a_pilot_costs_no_more_than_one_question_may(tmp_path, bound):
+def test_to_find_a_price_costs_no_more_than_one_question_may(tmp_path, bound, analyst):
     most = Fraction(1, 100)
-    curator = limited(tmp_path, most)
+    curator = limited(tmp_path, most, analyst=analyst)
     shown = curator.explain(f"DP-SELECT WITHIN {bound} COUNT(*) FROM t", session=ANA)
     assert shown.loss.epsilon < most < PILOT
     with contextlib.suppress(QueryRefused):  # what was read is paid for
@@ -113,10 +129,11 @@ def test_a_pilot_costs_no_more_than_one_question_may(tmp_path, bound):
     assert 0 < curator.balance("ana").total.spent.epsilon <= most
 
 
+@pytest.mark.parametrize("analyst", [AnalystPolicy("ana", 10), renewing()], ids=["told", "piloted"])
 @pytest.mark.parametrize("most", [Fraction(1, 100), Fraction(1, 10)])
-def test_the_pilot_and_the_answer_together_cost_no_more_than_one_question_may(tmp_path, most):
-    """The error at ε is 3/ε, so the bounds take 0.6 and 1.2 of what there is; the pilots take 0.25 at most."""
-    curator = limited(tmp_path, most, rows=100_000)
+def test_the_price_and_the_answer_together_cost_no_more_than_one_question_may(tmp_path, most, analyst):
+    """The error at ε is 3/ε, so the bounds take 0.6 and 1.2 of what there is; to see that takes 0.25 of it at most."""
+    curator = limited(tmp_path, most, rows=100_000, analyst=analyst)
     text = "DP-SELECT WITHIN {}% FRESH COUNT(*) FROM t"
     found = curator.ask(text.format(float(3 / (most * 600))), session=ANA)
     assert most / 2 < found.cost.epsilon <= most
@@ -127,9 +144,7 @@ def test_the_pilot_and_the_answer_together_cost_no_more_than_one_question_may(tm
 
 
 def test_pilots_and_the_answer_are_debits_of_which_the_last_may_fail(tmp_path):
-    policy = policy_of(
-        [TablePolicy("t", "row")], budget=BudgetPolicy(100), analysts=[AnalystPolicy("ana", Fraction(6, 100))]
-    )
+    policy = policy_of([TablePolicy("t", "row")], budget=BudgetPolicy(100), analysts=[renewing(Fraction(6, 100))])
     curator = world(policy, "CREATE TABLE t AS FROM range(50) AS r(x)").curator(tmp_path)
     with pytest.raises(BudgetExceeded):
         curator.ask("DP-SELECT WITHIN 1% COUNT(*) FROM t", session=ANA)
@@ -158,7 +173,8 @@ def test_a_pilot_costs_a_quarter_of_what_the_accuracy_would_at_the_stated_size(t
 
 @pytest.mark.parametrize("bound", ["20%", "100000%"], ids=["a sharper answer", "the pilot is enough"])
 @pytest.mark.parametrize("fresh", ["", "FRESH "])
-def test_a_request_with_an_id_has_one_pilot_and_is_free_when_it_is_sent_again(curator, bound, fresh):
+def test_a_request_with_an_id_has_one_pilot_and_is_free_when_it_is_sent_again(piloted, bound, fresh):
+    curator = piloted
     text = f"DP-SELECT WITHIN {bound} {fresh}AVG(amount) FROM visits"
     for number in range(6):  # a pilot that sees next to nothing, one in two hundred, refuses the answer
         with contextlib.suppress(QueryRefused):

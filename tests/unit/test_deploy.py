@@ -39,6 +39,22 @@ def test_the_container_holds_no_data_and_is_not_root() -> None:
     assert text.index("USER tacit") < text.index("ENTRYPOINT")
     assert "VOLUME /srv/tacit" in text
     assert '"serve"' in text
+    assert "COPY . ." not in text  # a checkout may hold a ledger beside it
+
+
+def test_the_container_takes_all_that_the_package_is_built_from() -> None:
+    """A build has no more of a checkout than is copied by name."""
+    text = (ROOT / "deploy/Containerfile").read_text(encoding="utf-8")
+    copied = {name for line in text.splitlines() if line.startswith("COPY ") for name in line.split()[1:-1]}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {"pyproject.toml", "constraints.txt", "src", project["readme"], *project["license-files"]} <= copied
+
+
+def test_the_user_has_one_number_on_the_host_and_in_the_container() -> None:
+    """The volume is closed to everybody else, by number."""
+    text = (ROOT / "deploy/Containerfile").read_text(encoding="utf-8")
+    assert "--uid 7100 " in text
+    assert "useradd --system --uid 7100 " in PAGE
 
 
 def test_every_command_of_the_page_is_one() -> None:

@@ -35,6 +35,7 @@ from tacit.learn import (
     load_model,
     save_model,
 )
+from tacit.learn.classifiers.tree_growing import coarse
 from tacit.learn.curated.fitting import TableLearner
 from tacit.learn.curated.plans import FitRequest
 from tacit.learn.sums.array_rows import FAR, SHARES
@@ -141,15 +142,17 @@ MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
 QUESTIONS = [[Split(0, (0,) * 11 + (1,) * 89)], [Split(1, (0, 1) * 50), Split(2, (1, 0, 0) * 40)]]
 
 
-def sums_of(name: str, data: Any, width: int) -> list[np.ndarray]:
+def sums_of(name: str, data: Any, columns: Any) -> list[np.ndarray]:
     """All that the model may ask for, of whoever adds up."""
+    width = sum(getattr(each, "width", 0) for each in columns)
     rng = np.random.default_rng(8)
     centres = rng.integers(-GRID, GRID + 1, (4, width))
     far = rng.integers(-FAR, FAR + 1, width + 1)
     if name == "bayes":
         return [data.class_counts()]
     if name == "tree":
-        return [*(data.node_counts(QUESTIONS[:depth]) for depth in range(3)), data.leaf_counts(QUESTIONS)]
+        asked = [data.node_counts(QUESTIONS[:depth], groups=coarse(columns)) for depth in range(3)]
+        return [*asked, data.leaf_counts(QUESTIONS)]
     if name == "gaussian":
         return [data.by_class()]
     if name == "votes":
@@ -188,8 +191,8 @@ def test_an_engine_adds_up_what_arrays_add_up(where, tmp_path):
                 column[:] = [row[places[each]] for row in kept]
                 columns.append(column)
             arrays = in_arrays(plan.study, columns, truth, classes=len(plan.classes))
-            width = sum(getattr(each, "width", 0) for each in plan.study.columns)
-            pairs = zip(sums_of(name, plan.rows(engine.execute), width), sums_of(name, arrays, width), strict=True)
+            told = plan.study.columns
+            pairs = zip(sums_of(name, plan.rows(engine.execute), told), sums_of(name, arrays, told), strict=True)
             for inside, outside in pairs:
                 assert inside.tolist() == outside.tolist(), name
                 assert inside.any()
@@ -203,14 +206,14 @@ def compare_without_each_unit(tmp_path: Path) -> None:
     table = rows(60)
     with learner(written(tmp_path / "whole", table, **options)) as (found, engine):
         plans = {name: found.plan(model, FitRequest("visits", **wish)) for name, (model, wish) in MODELS.items()}
-        widths = {name: sum(getattr(each, "width", 0) for each in plan.study.columns) for name, plan in plans.items()}
-        before = {name: sums_of(name, plan.rows(engine.execute), widths[name]) for name, plan in plans.items()}
+        told = {name: plan.study.columns for name, plan in plans.items()}
+        before = {name: sums_of(name, plan.rows(engine.execute), told[name]) for name, plan in plans.items()}
     for unit in ("p0", "p4"):
         rest = [row for row in table if row[0] != unit]
         with learner(written(tmp_path / unit, rest, **options)) as (found, engine):
             for name, (model, wish) in MODELS.items():
                 plan = found.plan(model, FitRequest("visits", **wish))
-                after = sums_of(name, plan.rows(engine.execute), widths[name])
+                after = sums_of(name, plan.rows(engine.execute), told[name])
                 moved = [int(((a - b).astype(object) ** 2).sum()) for a, b in zip(before[name], after, strict=True)]
                 f = len(plan.names) + 1
                 products, one = GRID**4 * (f * f + f) // 2, 4  # of one row; and two rows, squared

@@ -139,6 +139,16 @@ def test_regressors_are_chosen_too():
     assert sum(each.fit(rows, rows[:, 0] * 0.8).best_index_ for each in searches) >= 2
 
 
+@pytest.mark.parametrize("text", ["much", [1], "1e999x"])
+def test_a_target_that_is_no_number_is_refused_whatever_part_it_falls_into(text):
+    truth = np.empty(40, dtype=object)
+    truth[:] = [0.5] * 39 + [text]
+    for seed in range(6):
+        search = PrivateSearch([RidgeRegressor(features=[(-1, 1)])], runs=2, source=Seeded(seed))
+        with pytest.raises(InvalidParameter, match="declared a number"):
+            search.fit(np.zeros((40, 1)), truth)
+
+
 class Broken(SumsLearner):
     """No estimator at all."""
 

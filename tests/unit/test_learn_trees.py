@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,15 @@ from support.sources import Seeded
 from tacit.errors import InvalidParameter
 from tacit.learn import AdditiveClassifier, TreeClassifier, load_model, save_model
 from tacit.learn.classifiers import tree_growing
-from tacit.learn.classifiers.tree_growing import best_split
+from tacit.learn.classifiers.tree_growing import best_split, coarse
 from tacit.learn.sums.array_rows import ArrayCells
 from tacit.learn.sums.cells import cells_of
 from tacit.learn.sums.routing import Split, node_of
 
 FEATURES = [(0, 10), ["a", "b", "c"]]
 CELLS = cells_of(FEATURES, ["x", "sort"])
+GROUPS = coarse(CELLS)
+SIZE = int(GROUPS[CELLS[0].size - 1]) + 1  # of the first feature
 HOSTILE = st.sampled_from([math.nan, math.inf, -math.inf, 1e308, -1e308, 5.0]) | st.floats()
 LEVELS = [
     [Split(1, (0, 1, 1, 0))],
@@ -44,13 +47,13 @@ def test_no_row_moves_a_histogram_further_than_it_is_charged_for(x, sort, which,
     data = ArrayCells(
         CELLS, [cells.codes(column) for cells, column in zip(CELLS, columns, strict=True)], np.array([which]), 3
     )
-    assert int((data.node_counts(LEVELS[:depth]) ** 2).sum()) == len(CELLS)
+    assert int((data.node_counts(LEVELS[:depth], groups=GROUPS) ** 2).sum()) == len(CELLS)
     assert int((data.leaf_counts(LEVELS[:depth]) ** 2).sum()) == 1
 
 
 def test_a_row_that_reaches_two_nodes_is_noticed():
     data = ArrayCells(CELLS, [np.array([1, 1]), np.array([0, 0])], np.array([1, 1]), 3)
-    assert int((data.node_counts(LEVELS) ** 2).sum()) > len(CELLS)
+    assert int((data.node_counts(LEVELS, groups=GROUPS) ** 2).sum()) > len(CELLS)
 
 
 def test_every_row_reaches_one_leaf():
@@ -74,6 +77,17 @@ def test_it_learns_what_no_sum_of_features_says():
     assert tree.predict_proba(others).sum(axis=1) == pytest.approx(1)
 
 
+def test_neighbouring_cells_of_a_number_share_a_group_and_nothing_else_does():
+    cells = cells_of([(0, 100), ["a", "b"], {"edges": [1, 2, 3]}, {"edges": list(range(40))}], list("wxyz"))
+    groups = coarse(cells)
+    assert (np.diff(groups) >= 0).all()
+    assert set(groups.tolist()) == set(range(int(groups.max()) + 1))
+    parts = np.split(groups, np.cumsum([each.size for each in cells])[:-1])
+    assert all(not set(one.tolist()) & set(other.tolist()) for one, other in pairwise(parts))
+    assert [len(set(part.tolist())) for part in parts] == [11, 3, 5, 11]  # with one of what is missing
+    assert all((part == part[-1]).sum() == 1 for part in parts)
+
+
 def test_it_says_its_rules():
     rows, truth = crossed(6_000)
     tree = TreeClassifier(2, epsilon=4, features=FEATURES, classes=[0, 1], source=Seeded(4)).fit(rows, truth)
@@ -85,8 +99,8 @@ def test_it_says_its_rules():
 
 def asked_of_noise() -> int:
     rng = np.random.default_rng(5)
-    nodes = [400 / 13 + rng.normal(0, 40, (2, sum(each.size for each in CELLS))) for _ in range(100)]
-    return sum(any(best_split(counts, CELLS, noise=40).right) for counts in nodes)
+    nodes = [400 / 13 + rng.normal(0, 40, (2, SIZE + 4)) for _ in range(100)]
+    return sum(any(best_split(counts, CELLS, groups=GROUPS, noise=40).right) for counts in nodes)
 
 
 def test_noise_alone_is_seldom_asked_about_and_would_be_without_doubt(monkeypatch):
@@ -97,9 +111,9 @@ def test_noise_alone_is_seldom_asked_about_and_would_be_without_doubt(monkeypatc
 
 
 def test_a_clear_part_is_asked_about_whatever_the_order_of_categories():
-    counts = np.full((2, CELLS[0].size + 4), 10.0)
-    counts[:, CELLS[0].size :] = [[900, 10, 900, 0], [10, 900, 10, 0]]
-    split = best_split(counts, CELLS, noise=5)
+    counts = np.full((2, SIZE + 4), 10.0)
+    counts[:, SIZE:] = [[900, 10, 900, 0], [10, 900, 10, 0]]
+    split = best_split(counts, CELLS, groups=GROUPS, noise=5)
     assert split.feature == 1
     assert split.right[0] == split.right[2] != split.right[1]
 

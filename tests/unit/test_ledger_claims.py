@@ -80,6 +80,14 @@ OTHERS: dict[str, Callable[[Path], Path]] = {
 }
 
 
+def test_who_has_no_home_has_no_registry_in_the_folder_they_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a user without a name in a container: `~` would be a folder of that name, another one in every folder."""
+    for name in ("TACIT_REGISTRY", "XDG_STATE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    assert claims.registry() == Path("/var/lib/tacit/sources")
+
+
 def test_a_copied_policy_has_the_same_ledger(good: Path) -> None:
     copy = good.with_name("copy.toml")
     shutil.copy(good, copy)

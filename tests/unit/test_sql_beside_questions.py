@@ -244,3 +244,13 @@ def test_a_planted_fault_is_noticed(policies, monkeypatch, planted, name, said):
     except tacit.TacitError:  # it failed on a row
         found = ["unproved"]
     assert any(said in fault for fault in found)
+
+
+@pytest.mark.parametrize("place", ["v", "v + 2", "v + 1 - 1"])
+def test_a_place_beyond_its_list_is_noticed(place):
+    """DuckDB makes NULL of it."""
+    inside = "SELECT CASE WHEN tiny < 0 THEN 0 WHEN tiny > 2 THEN 2 ELSE tiny END AS v FROM t"
+    columns = {"t": {"tiny": "TINYINT"}}
+    prove(f"SELECT LIST_EXTRACT(CAST('[7, 8, 9]' AS BIGINT[]), v + 1) AS x FROM ({inside})", "duckdb", columns)
+    with pytest.raises(Unproved):
+        prove(f"SELECT LIST_EXTRACT(CAST('[7, 8, 9]' AS BIGINT[]), {place}) AS x FROM ({inside})", "duckdb", columns)

@@ -32,6 +32,10 @@ WRITTEN = (
     'SELECT "a""b", "select", x."Order" FROM "T t" AS x GROUP BY a, b HAVING COUNT(*) > 1 ORDER BY 1, a DESC',
     "SELECT a FROM (SELECT 1 AS a) AS s WHERE a BETWEEN 1 AND 2 AND b LIKE 'x%' AND NOT c LIKE 'y'",
     "SELECT '\\', 'a\nb', 1e5, 0.50, .5, NULL, TRUE FROM t",
+    "SELECT a || b || '-', 'x' || (a + 1), (a || b) = c, LEAST(a, 1), GREATEST(a, b, '2'), LEAST(a) FROM t",
+    "SELECT YEAR(a), MONTH(a::DATE), DAY('2020-01-01'), HOUR(a), QUARTER((a)), YEAR(MAX(a)) FROM t",
+    "SELECT DATE_TRUNC('month', a), DATE_TRUNC('day', CAST(a AS TIMESTAMP)), DATE_DIFF('day', a, b::DATE) FROM t",
+    "SELECT DATE_DIFF('year', t.a, b), DATE_TRUNC('quarter', t.a) FROM t",
 )
 GENERATED = (  # a node, or an argument of one, that only the generator knows
     "SELECT a FROM t FULL OUTER JOIN u ON t.a = u.a",
@@ -43,6 +47,11 @@ GENERATED = (  # a node, or an argument of one, that only the generator knows
     "SELECT IF(a, 1, 2) FROM t",
     "SELECT CAST(a AS INT[]), TRY_CAST(a AS INT) FROM t",
     "SELECT EXTRACT(DOW FROM a) FROM t",
+    "SELECT DATE_TRUNC('week', a) FROM t",
+    "SELECT DATE_TRUNC('month', '2020-01-02') FROM t",
+    "SELECT DATE_DIFF('day', '2020-01-02', a) FROM t",
+    "SELECT DATE_DIFF('week', a, b) FROM t",
+    "SELECT DATE_DIFF('day', a, b + 1) FROM t",
     "SELECT SUM(a) OVER (ORDER BY b ROWS 1 PRECEDING), DENSE_RANK() OVER (ORDER BY a) FROM t",
     "SELECT a FROM t GROUP BY ALL",
     "SELECT a FROM (SELECT 1 AS a) AS s WHERE a BETWEEN 1 AND 2 AND b LIKE 'x%' AND NOT c LIKE 'y' LIMIT 3",

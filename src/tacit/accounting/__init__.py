@@ -24,6 +24,7 @@ from tacit.accounting.groups import group_loss, group_rho, replace_loss
 from tacit.accounting.loss_distribution import compose_numerically, numerical_delta
 from tacit.accounting.odometers import BasicOdometer, NumericalOdometer, ZcdpOdometer
 from tacit.accounting.optimal import compose_optimal, optimal_delta
+from tacit.accounting.refining import refined_charge
 from tacit.accounting.renyi import ORDERS, RenyiCurve, curve_of
 from tacit.accounting.renyi_conversion import renyi_delta, renyi_to_dp
 from tacit.accounting.shuffle import shuffle
@@ -69,6 +70,7 @@ __all__ = [
     "pure_rho",
     "randomised_response_posterior",
     "range_rho",
+    "refined_charge",
     "renyi_delta",
     "renyi_to_dp",
     "replace_loss",

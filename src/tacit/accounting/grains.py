@@ -34,9 +34,10 @@ from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
 
-from tacit.core import Budget, Grains, Loss, positive
+from tacit.core import Budget, Grains, Loss, positive, sqrt_above
 from tacit.core.concentrated import log
 from tacit.core.enclosure import rounded_up
+from tacit.core.running_sum import bounded
 from tacit.errors import InvalidParameter
 
 MOST = 200_000  # grains of a budget, or of a price
@@ -45,12 +46,19 @@ DIGITS = 3  # of an epsilon above the grain
 _BEYOND = 1e-290  # above what is lost where probabilities underflow
 
 
-def grains_for(loss: Loss, grain: Fraction) -> Grains:
-    """The price of a loss: the least number of grains that dominates it, and its own delta."""
+def grains_for(loss: Loss, grain: Fraction, *, rho: Fraction | None = None) -> Grains:
+    """The price of a loss: the least number of grains that dominates it, and its own delta.
+
+    A pure loss that is charged with more `rho` than ε²/2 is what a finer telling adds to a plain sum, and less than it
+    costs by itself (`refined_charge`): then it counts as the pure loss of that rho.
+    """
     size = positive(grain, "the grain")
-    if loss.epsilon <= size:
-        return Grains(size, 0 if loss.epsilon == 0 else 1, loss.delta)
-    return Grains(size, _count(rounded_up(loss.epsilon, DIGITS), size), loss.delta)
+    epsilon = loss.epsilon
+    if rho is not None and loss.is_pure and rho > bounded(epsilon**2 / 2):
+        epsilon = sqrt_above(2 * rho)
+    if epsilon <= size:
+        return Grains(size, 0 if epsilon == 0 else 1, loss.delta)
+    return Grains(size, _count(rounded_up(epsilon, DIGITS), size), loss.delta)
 
 
 @lru_cache(maxsize=1 << 14)

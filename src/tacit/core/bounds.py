@@ -22,14 +22,13 @@ class Bounds:
         object.__setattr__(self, "lower", rational(lower, "the lower bound"))
         object.__setattr__(self, "upper", rational(upper, "the upper bound"))
         object.__setattr__(self, "step", rational(step, "the step"))
-        shown = f"[{decimal_text(self.lower)}, {decimal_text(self.upper)}]"
         if self.step <= 0:
             raise InvalidParameter(f"the step must be greater than zero: got {decimal_text(self.step)}")
         if self.lower >= self.upper:
-            raise InvalidParameter(f"the bounds are empty or inverted: {shown}", hint="write lower < upper")
+            raise InvalidParameter(f"the bounds are empty or inverted: {self._ends()}", hint="write lower < upper")
         if (self.lower / self.step).denominator != 1 or (self.upper / self.step).denominator != 1:
             raise InvalidParameter(
-                f"the bounds {shown} are not on the grid: {decimal_text(self.step)} does not divide them",
+                f"the bounds {self._ends()} are not on the grid: {decimal_text(self.step)} does not divide them",
                 hint="choose bounds that are whole multiples of the step",
             )
 
@@ -41,12 +40,12 @@ class Bounds:
     @property
     def lower_units(self) -> int:
         """The lower bound, counted in steps."""
-        return int(self.lower / self.step)
+        return _quotient(self.lower, self.step)
 
     @property
     def upper_units(self) -> int:
         """The upper bound, counted in steps."""
-        return int(self.upper / self.step)
+        return _quotient(self.upper, self.step)
 
     @property
     def magnitude(self) -> int:
@@ -59,5 +58,13 @@ class Bounds:
             return self.magnitude
         return self.upper_units - self.lower_units
 
+    def _ends(self) -> str:
+        return f"[{decimal_text(self.lower)}, {decimal_text(self.upper)}]"
+
     def __str__(self) -> str:
-        return f"[{decimal_text(self.lower)}, {decimal_text(self.upper)}] by {decimal_text(self.step)}"
+        return f"{self._ends()} by {decimal_text(self.step)}"
+
+
+def _quotient(end: Fraction, step: Fraction) -> int:
+    """How many steps an end of the grid is from zero: a whole number, as was seen when the bounds were made."""
+    return (end.numerator * step.denominator) // (end.denominator * step.numerator)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -22,7 +22,8 @@ from tacit.sql import Additive, Counted, Measurement, Plan
 from tacit.sql.binding import dated, post
 from tacit.sql.binding.bind import Output
 from tacit.sql.expressions.dates.date_bins import agreement
-from tacit.sql.planning.errors_expected import MeasuredColumns, half_width, shared_confidence, single_term
+from tacit.sql.planning.errors_expected import MeasuredColumns, half_width
+from tacit.sql.planning.output_laws import ColumnNoise, shared_confidence, single_term
 
 Cell = object
 
@@ -47,13 +48,14 @@ def answer(plan: Plan, noisy: Noisy) -> AnswerTable:
     columns = [_column(out, plan, noisy, measured=measured) for out in plan.outputs]
     rows = tuple(tuple(column[0][index] for column in columns) for index in indices.tolist())
     errors = tuple(tuple(column[1][index] for column in columns) for index in indices.tolist())
-    return AnswerTable(tuple(out.name for out in plan.outputs), rows, errors, keys_among(plan.outputs))
+    names, keys = plan.once("names", lambda: (tuple(out.name for out in plan.outputs), keys_among(plan.outputs)))
+    return AnswerTable(names, rows, errors, keys)
 
 
 def _in_their_order(plan: Plan, noisy: Noisy, measured: MeasuredColumns) -> NDArray[np.int64]:
     """The indices of the groups that HAVING keeps, as ORDER BY has them."""
     count = len(noisy.keys)
-    bands = measured.bands(plan.confidence) if plan.having is not None or plan.order else []
+    bands = measured.bands(plan.confidence)
     indices = np.arange(count)
     if plan.having is not None:
         indices = np.flatnonzero(np.broadcast_to(plan.having.holds(bands), (count,)))
@@ -116,36 +118,55 @@ def shown_values(noisy: Noisy) -> list[NDArray[np.float64]]:
 
 def measured_columns(plan: Plan, noisy: Noisy) -> MeasuredColumns:
     """The noisy columns, for outputs made of them; with the bias of each measured, it has half of what may fail."""
-    known: dict[Fraction, list[post.Band]] = {}  # outputs of as many measurements share them
+    known: dict[Fraction, _Bands] = {}  # outputs of as many measurements share them
+    values = shown_values(noisy)
 
-    def bands(confidence: Fraction) -> list[post.Band]:
+    def bands(confidence: Fraction) -> _Bands:
         if confidence not in known:
-            known[confidence] = _bands(plan, noisy, shared_confidence(confidence, 2) if plan.bias else confidence)
+            held = shared_confidence(confidence, 2) if plan.bias else confidence
+            known[confidence] = _Bands(partial(_band, plan, noisy, values=values, confidence=held))
         return known[confidence]
 
+    plain = tuple(column.cells == 1 and column.numbers is not None for column in noisy.columns)
+    return MeasuredColumns(bands, plan.once(("noise", plain), lambda: _column_noise(plan, plain)))
+
+
+def _column_noise(plan: Plan, plain: Sequence[bool]) -> ColumnNoise:
+    """The noise in each column that one draw is in: not in that which keys are shown for, and not beside a bias."""
     testing = None if plan.selection is None else plan.selection.measurement
-    pairs = enumerate(zip(plan.measurements, noisy.columns, strict=True))
-    plain = [
-        None if plan.bias or index == testing or column.cells > 1 or column.numbers is None else m
-        for index, (m, column) in pairs
-    ]
-    return MeasuredColumns(bands, [None if m is None else single_term(m) for m in plain], plan.confidence)
+    terms = (
+        single_term(measurement) if alone and not plan.bias and index != testing else None
+        for index, (measurement, alone) in enumerate(zip(plan.measurements, plain, strict=True))
+    )
+    return ColumnNoise(tuple(terms), plan.confidence)
 
 
-def _bands(plan: Plan, noisy: Noisy, confidence: Fraction) -> list[post.Band]:
-    """The noisy columns with the intervals that each holds with this confidence."""
-    bands: list[post.Band] = []
-    one_sided = {excess.measurement: excess.one_sided for excess in plan.bias}
-    for index, (column, value) in enumerate(zip(noisy.columns, shown_values(noisy), strict=True)):
-        band = post.around(value, _width(plan, index, column, confidence))
-        if plan.selection is not None and index == plan.selection.measurement:
-            reach = partial(_excess_reach, plan.measurements[index], confidence)
-            band = _given_shown(band, column, plan.selection.threshold, plan.once(("excess", confidence), reach))
-        if column.cut is not None:
-            below, above = taken_by_bounds(column.cut, confidence, one_sided=one_sided[index])
-            band = post.Band(band.value, band.low + below, band.high + above)
-        bands.append(band)
-    return bands
+class _Bands(dict[int, post.Band]):
+    """The intervals of measurements, by their indices, each worked out when it is asked for."""
+
+    def __init__(self, work: Callable[[int], post.Band]) -> None:
+        super().__init__()
+        self._work = work
+
+    def __missing__(self, index: int) -> post.Band:
+        band = self[index] = self._work(index)
+        return band
+
+
+def _band(
+    plan: Plan, noisy: Noisy, index: int, *, values: Sequence[NDArray[np.float64]], confidence: Fraction
+) -> post.Band:
+    """A noisy column with the intervals that it holds with this confidence."""
+    column = noisy.columns[index]
+    band = post.around(values[index], _width(plan, index, column, confidence))
+    if plan.selection is not None and index == plan.selection.measurement:
+        reach = partial(_excess_reach, plan.measurements[index], confidence)
+        band = _given_shown(band, column, plan.selection.threshold, plan.once(("excess", confidence), reach))
+    if column.cut is not None:
+        one_sided = {excess.measurement: excess.one_sided for excess in plan.bias}
+        below, above = taken_by_bounds(column.cut, confidence, one_sided=one_sided[index])
+        band = post.Band(band.value, band.low + below, band.high + above)
+    return band
 
 
 def _given_shown(band: post.Band, column: NoisyColumn, threshold: int, reach: int) -> post.Band:
@@ -209,21 +230,27 @@ def _column(
     if chosen is not None:
         return [_picked(row) for row in chosen], [None] * count
     band = measured.band(out.value)
-    value = np.broadcast_to(band.value, (count,))
-    error = np.broadcast_to(band.error, (count,))
+    value, error = _in_rows(band.value, count), _in_rows(band.error, count)
     shown: Sequence[Cell] = _whole(value) if _is_count(out.value, plan) else _cells(value)
     if isinstance(out.value, post.Moment):
         shown = [dated.shown(units, out.value.kind) for units in value.tolist()]
-    has_noise = np.broadcast_to(_has_noise(refs, noisy), (count,))
-    return shown, [float(w) if np.isfinite(w) and some else None for w, some in zip(error, has_noise, strict=True)]
+    known = np.isfinite(error) & _has_noise(refs, noisy)
+    return shown, [width if some else None for width, some in zip(error.tolist(), known.tolist(), strict=True)]
 
 
-def _has_noise(refs: frozenset[int], noisy: Noisy) -> NDArray[np.bool_]:
+def _in_rows(values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """One value for each group; a constant is the same in all of them."""
+    return values if values.shape == (count,) else np.broadcast_to(values, (count,))
+
+
+def _has_noise(refs: frozenset[int], noisy: Noisy) -> NDArray[np.bool_] | bool:
     """Where a value has noise in it: an estimate that nothing contributes to is exactly zero."""
-    noisy_rows = np.zeros(1, dtype=bool)
+    noisy_rows: NDArray[np.bool_] | bool = False
     for ref in refs:
         spread = noisy.columns[ref].estimates
-        noisy_rows = noisy_rows | (np.ones(1, dtype=bool) if spread is None else spread.variances > 0)
+        if spread is None:
+            return True
+        noisy_rows = noisy_rows | (spread.variances > 0)
     return noisy_rows
 
 
@@ -247,10 +274,10 @@ def _cells(value: NDArray[np.float64]) -> list[object]:
 
 
 def _whole(value: NDArray[np.float64]) -> list[int]:
-    return [int(number) for number in np.rint(value)]
+    return [int(number) for number in np.rint(value).tolist()]
 
 
-def _sort_values(out: Output, noisy: Noisy, bands: Sequence[post.Band]) -> Sequence[object]:
+def _sort_values(out: Output, noisy: Noisy, bands: post.Bands) -> Sequence[object]:
     if out.key is not None or out.value is None:
         return [key[out.key or 0] for key in noisy.keys]
     if isinstance(out.value, post.Ref) and noisy.columns[out.value.measure].choices is not None:

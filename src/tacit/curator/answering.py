@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from tacit.core import NOTHING, Loss, Zcdp
-from tacit.curator.jobs.caps import caps
+from tacit.accounting import refined_charge
+from tacit.core import NOTHING, Budget, Loss, Zcdp
+from tacit.curator.jobs.caps import caps, least_left
 from tacit.curator.jobs.inquiry import inquiry
 from tacit.curator.jobs.job import Job
 from tacit.curator.jobs.members import Member
@@ -58,6 +59,7 @@ class Answered:
     cost: Loss
     reused: str | None = None
     balance: Balance | None = None  # of the analyst, once that was charged
+    notes: tuple[str, ...] = ()  # how the answer was got
     rest: RestAnswered | None = None  # where kept answers served some statements: what was asked, and what it gave
 
     @property
@@ -77,6 +79,17 @@ class RestAnswered:
 
     asked: Rest
     answered: Answered
+
+
+@dataclass(frozen=True, slots=True)
+class TellingPayment:
+    """One of several tellings of a question: what those before it cost, how it is read, and whether it is the last."""
+
+    paid: Loss
+    note: str
+    data_version: str
+    read: Callable[[], tuple[Member, ...]]
+    is_last: Callable[[Sequence[Member]], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +159,32 @@ class JobRunner:
                 restored=lambda bodies: bodies[0].decode(),
             )
             pay(self.ledger, payment)
+
+    def serves(self, job: Job, wish: Requester) -> bool:
+        """Whether kept answers serve all of a job."""
+        return all(self._kept(job, wish, reuse.data_version(self.policy, self.engine)))
+
+    def left(self, analyst: AnalystPolicy) -> Budget | None:
+        """What the analyst can still spend; None where nothing caps it."""
+        balance = self.ledger.balance(self.policy.dataset.name, caps(self.policy, analyst), analyst=analyst.name)
+        return least_left(balance, self.policy)
+
+    def tell(self, job: Job, wish: Requester, telling: TellingPayment) -> Answered:
+        """One telling of a question: it is charged what it adds to those before, and kept if it is the last."""
+        payment = self._payment(job, wish, telling.data_version)
+        charge = replace(payment.charge, note=telling.note)
+        if telling.paid != NOTHING:
+            loss, zcdp = refined_charge(telling.paid, job.loss)
+            charge = replace(charge, loss=loss, zcdp=zcdp, kind="telling")
+
+        def kept(members: tuple[Member, ...]) -> Sequence[Answer]:
+            answers = payment.kept(members)
+            return answers if telling.is_last(members) else [replace(each, keep=None) for each in answers]
+
+        paid = pay(self.ledger, replace(payment, charge=charge, read=telling.read, kept=kept))
+        how = "the same request" if paid.replayed else None
+        given = tuple(Given(paid.value[index], paid.entry, how) for index in job.answering)
+        return Answered(given, paid.entry, NOTHING if paid.replayed else charge.loss, how, paid.balance)
 
     def known(self, job: Job, analyst: AnalystPolicy) -> tuple[int, Job | None]:
         """How many statements kept answers serve now, and the job of the others; None where there is none such."""

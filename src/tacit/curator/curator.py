@@ -18,8 +18,8 @@ from tacit.curator.explaining.job_notes import known_notes
 from tacit.curator.forms.batch_release import BatchRelease
 from tacit.curator.forms.release import Release
 from tacit.curator.given import settled_entries, stored
-from tacit.curator.jobs.caps import caps, most_left
-from tacit.curator.jobs.inquiry import Replayed, asked_again, is_batch
+from tacit.curator.jobs.caps import caps, least_left
+from tacit.curator.jobs.inquiry import Replayed, asked_again, is_batch, replayed
 from tacit.curator.jobs.job import Job
 from tacit.curator.jobs.job_plan import (
     BatchPlanner,
@@ -37,8 +37,9 @@ from tacit.curator.jobs.pricing import Session, concentrated, price
 from tacit.curator.measuring.measure import PublicTables, domains_of, in_one_row, listed
 from tacit.curator.releasing import release, release_batch
 from tacit.curator.reusing.reuse import data_version
+from tacit.curator.tellings import told
 from tacit.curator.unexpected import planning, showing
-from tacit.curator.within import Priced, least_price, needs_pilot, pilot_prices, piloted, priced_at
+from tacit.curator.within import Priced, in_tellings, least_price, needs_pilot, pilot_prices, piloted, priced_at
 from tacit.engines import Engine
 from tacit.engines.answers.process import SHARED, HeldTable
 from tacit.errors import InvalidParameter, QueryRefused
@@ -137,7 +138,8 @@ class Curator:
         if not isinstance(wanted, WithinError):
             return self._priced(statement, session)(price(bounds, self.policy, session))
         priced = priced_at(self._priced(statement, session), bounds, self.policy, session)
-        return self._within(priced, bounds, wanted, outputs=[out for bound in bounds for out in bound.outputs])
+        outputs = [out for bound in bounds for out in bound.outputs]
+        return self._within(priced, bounds, wanted, outputs=outputs, session=session)
 
     def _priced(self, statement: BoundStatement, session: Session) -> Callable[[Loss], Job]:
         """The job of a statement, at any price."""
@@ -151,11 +153,20 @@ class Curator:
         return lambda loss: computing(plan_alone(planner, loss), [statement])
 
     def _within(
-        self, priced: Priced, bounds: Sequence[BoundQuery], wanted: WithinError, *, outputs: Sequence[Output]
+        self,
+        priced: Priced,
+        bounds: Sequence[BoundQuery],
+        wanted: WithinError,
+        *,
+        outputs: Sequence[Output],
+        session: Session,
     ) -> Job:
-        """The cheapest job that is as accurate as wanted; or the pilot that finds out what it costs."""
+        """The cheapest job that is as accurate as wanted; or the first telling, or pilot, that finds out its price."""
         if not needs_pilot(outputs, wanted):
             return least_price(self.policy, wanted=wanted, priced=priced)
+        first = in_tellings(bounds, self.policy, wanted=wanted, priced=priced, analyst=session.analyst)
+        if first is not None:
+            return first
         prices = pilot_prices(bounds, self.policy, wanted=wanted, priced=priced)
         return piloted(self.policy, wanted=wanted, priced=priced, prices=prices, paid=Fraction(0))
 
@@ -267,6 +278,7 @@ class Curator:
                     planner.bounds,
                     read_bound(str(within)),
                     outputs=outputs,
+                    session=session,
                 )
             self._rehearse(job)
             return job
@@ -277,6 +289,8 @@ class Curator:
         A request with an id has its own pilots: sent again, it is given the same, finds the same price, and is free.
         """
         office, paid = self._runner(), NOTHING
+        if job.tellings is not None:
+            return (*told(office, job, wish), NOTHING)
         for number in itertools.count(1):
             if job.sharper is None:
                 break
@@ -335,12 +349,7 @@ class Curator:
 
     def _left(self, analyst: AnalystPolicy, balance: Balance | None = None) -> Budget | None:
         """What the analyst can still spend: the least of every cap that binds; as the last charge left it, if known."""
-        balance = balance or self.balance(analyst.name)
-        lines = (balance.total, balance.analyst, *(line for _, line in balance.groups))
-        budgets = [left for line in lines if (left := most_left(line, self.policy)) is not None]
-        if not budgets:
-            return None
-        return Budget(min(b.epsilon for b in budgets), min(b.delta for b in budgets))
+        return least_left(balance or self.balance(analyst.name), self.policy)
 
     def log(self, analyst: str, *, limit: int = 50) -> tuple[Entry, ...]:
         """The newest ledger entries of one analyst."""
@@ -351,7 +360,7 @@ class Curator:
     def replay(self, entry: Entry) -> Replayed:
         """Plan an entry's question anew, from what the log keeps of it, and price it. Reads no row, charges nothing."""
         job = self._planned_again(entry)
-        return Replayed(entry, job.hash, job.loss, concentrated(job.event))
+        return replayed(entry, job.hash, job.loss, concentrated(job.event))
 
     def _planned_again(self, entry: Entry) -> Job:
         questions, session = asked_again(entry)

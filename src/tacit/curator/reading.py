@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 import numpy as np
 
 from tacit.curator.jobs.job import Job
 from tacit.curator.jobs.members import Member, Served, estimated
 from tacit.curator.jobs.pieces import Joint
-from tacit.curator.measuring.measure import PublicTables, encoded, listed, measure
+from tacit.curator.measuring.measure import PublicTables, encoded, listed, measure, tellings
+from tacit.curator.measuring.noisy import Noisy
 from tacit.engines import Engine, Exact, State, one_state
 from tacit.noise import IntArray, Source, WideArray
 from tacit.sql import Plan, Statement
@@ -30,6 +32,17 @@ def read_job(job: Job, engine: Engine, *, public: Callable[[Plan], PublicTables]
                 plan = next(known).plan
                 members.append(Member(plan, measure(plan, exact, public=domains, source=source)))
     return tuple(members)
+
+
+def read_tellings(
+    job: Job, engine: Engine, *, prices: Sequence[Fraction], public: Callable[[Plan], PublicTables], source: Source
+) -> list[Noisy]:
+    """The one question of a job at each of these prices, noisiest first. Of all but what is told they are secrets."""
+    (piece,) = job.pieces
+    domains = public(piece.plan)
+    with one_state(engine) as state:
+        exact = [execute(statement, state) for statement in piece.plan.runs]
+    return tellings(piece.plan, exact, prices=prices, public=domains, source=source)
 
 
 def execute(statement: Statement, state: State) -> Exact:

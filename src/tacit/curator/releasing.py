@@ -41,7 +41,9 @@ def release(
     if shown is None:  # an answer without rows is false
         shown = _worked_out(job, answered, computing)
     notes = (f"the cost includes a pilot of {pilot} that found the price",) if pilot != NOTHING else ()
-    return replace(shown, cost=shown.cost + pilot, left=left, notes=(*shown.notes, *answered.ages, *notes))
+    return replace(
+        shown, cost=shown.cost + pilot, left=left, notes=(*shown.notes, *answered.ages, *answered.notes, *notes)
+    )
 
 
 def _worked_out(job: Job, answered: Answered, computing: Computing) -> Release:

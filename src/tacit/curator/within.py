@@ -9,20 +9,26 @@ from fractions import Fraction
 import numpy as np
 
 from tacit.core import Loss
-from tacit.curator.answer import shown_values
+from tacit.curator.answer import possible, shown_values
 from tacit.curator.explaining.expected import expected, outputs_of
-from tacit.curator.jobs.job import Job
+from tacit.curator.jobs.job import Job, Tellings
 from tacit.curator.jobs.members import Member
+from tacit.curator.jobs.pieces import Lone
 from tacit.curator.jobs.pricing import Session, check_limit
 from tacit.errors import BudgetExceeded, QueryRefused
-from tacit.policy import Policy
-from tacit.sql import BoundQuery, Output, WithinError
+from tacit.mechanisms.protocol import L1
+from tacit.policy import Accounting, Policy
+from tacit.sql import Additive, BoundQuery, Output, Plan, WithinError
 from tacit.sql.binding import post
+from tacit.sql.expressions.keys import known_groups
+from tacit.sql.planning.bounding import NARROW_NOISE
 
 PILOT = Fraction(1, 20)  # the most that a look costs, where the accuracy asked for depends on the answer
 _CHEAPER = (512, 64, 8, 1)  # of that, one look after another, until an answer is clear
-_CLEAR = Fraction(1, 8)  # of an answer, the error at which its size is known well enough
+CLEAR = Fraction(1, 8)  # of an answer, the error at which its size is known well enough
 _COARSEST, _FINEST = Fraction(100), Fraction(1, 10_000)
+_FIRST, _RATIO = Fraction(1, 10**6), Fraction(11, 10)  # where tellings begin, and how their prices rise
+_MOST_TOLD = 10_000  # numbers of an answer that is told in steps: each is drawn for every price
 _STEPS = 40
 _DIGITS = 3  # of the epsilon that is found, rounded up
 _UNKNOWN = float("inf")
@@ -80,13 +86,63 @@ def piloted(policy: Policy, *, wanted: WithinError, priced: Priced, prices: Sequ
     return replace(pilot, sharper=following)
 
 
+def in_tellings(
+    bounds: Sequence[BoundQuery], policy: Policy, *, wanted: WithinError, priced: Priced, analyst: str
+) -> Job | None:
+    """The first telling of a question whose price is found by telling it; None where pilots find it.
+
+    Of sums with Laplace noise, over groups that are listed, a finer telling costs what it adds (`refined_charge`) where
+    losses are simply added up, and none of them is ever given back.
+    """
+    plain = policy.budget.accounting in {Accounting.PURE, Accounting.APPROXIMATE}
+    if not (wanted.relative and plain and policy.analyst(analyst).window is None):
+        return None
+    most = policy.budget.max_epsilon
+    high = min(_COARSEST, policy.budget.epsilon) if most is None else most
+    plan = _sums_alone(priced(high))
+    if plan is None:
+        return None
+    (first, *_) = pilot_prices(bounds, policy, wanted=wanted, priced=priced)
+    if any(bound.table.rows is None for bound in bounds):
+        first = min(first, _FIRST)
+    first = max(first, *(_rounded_up(m.noise.law.size * high / NARROW_NOISE) for m in plan.measurements))
+    prices = _rising(first, high)
+    job = priced(prices[0])
+    if _sums_alone(job) is None:
+        return None
+    return replace(job, tellings=Tellings(prices, wanted, priced))
+
+
+def _sums_alone(job: Job) -> Plan | None:
+    """The plan of a question that can be told in steps: listed groups, sums with Laplace noise that 64 bits hold."""
+    if len(job.pieces) > 1 or len(job.bounds) > 1 or not isinstance(job.pieces[0], Lone):
+        return None
+    plan = job.pieces[0].plan
+    sums = all(
+        isinstance(m.measure, Additive) and m.noise.law.is_added and m.noise.law.norm == L1 and not m.wide
+        for m in plan.measurements
+    )
+    listed = all(isinstance(key.values, tuple) for key in plan.keys)
+    few = known_groups(plan.keys) * len(plan.measurements) <= _MOST_TOLD
+    plain = plan.loss.is_pure and plan.selection is None and plan.test is None and not plan.bias
+    return plan if plain and sums and listed and few else None
+
+
+def _rising(first: Fraction, last: Fraction) -> tuple[Fraction, ...]:
+    """Prices that rise by a tenth, up to the last."""
+    prices = [min(first, last)]
+    while prices[-1] < last:
+        prices.append(min(last, _rounded_up(prices[-1] * _RATIO)))
+    return tuple(prices)
+
+
 def _is_clear(pilot: Job, members: Sequence[Member]) -> bool:
     """Whether a pilot tells how large its answers are.
 
     That its error is within a wide bound would not do: noise alone is as large as half of its own error one time in
     five, and eight times as large never.
     """
-    return _excess(pilot, WithinError(_CLEAR, relative=True), members) <= 1
+    return _excess(pilot, WithinError(CLEAR, relative=True), members) <= 1
 
 
 def least_price(
@@ -132,15 +188,17 @@ def _excess(job: Job, wanted: WithinError, pilot: Sequence[Member] | None) -> fl
     worst = 0.0
     for question, index in enumerate(job.answering):
         served = job.members[index]
-        values = None if pilot is None else shown_values(pilot[question].noisy)
+        member = None if pilot is None else pilot[question]
+        values = None if member is None else shown_values(possible(member.plan, member.noisy))
         measured = expected(served, values)
         for out in outputs_of(job, question):
             if out.value is not None and post.refs(out.value):
-                worst = max(worst, _ratio(out, measured.band(out.value), wanted))
+                worst = max(worst, shortfall(out, measured.band(out.value), wanted))
     return worst
 
 
-def _ratio(out: Output, band: post.Band, wanted: WithinError) -> float:
+def shortfall(out: Output, band: post.Band, wanted: WithinError) -> float:
+    """How many times larger than the bound the largest error of one output is."""
     known = ~np.isnan(band.value)  # a group that is empty has no average, and no error either
     error = np.broadcast_to(band.error, band.value.shape)[known]
     if not np.all(np.isfinite(error)):

@@ -9,11 +9,12 @@ from typing import TextIO
 from tacit.errors import InvalidParameter
 
 VARIABLE = "TACIT_LOG"
-_NAMES = ("tacit.engine", "tacit.ledger", "tacit.door")
+_NAMES = ("tacit.engine", "tacit.ledger", "tacit.door", "uvicorn")
 
 log = logging.getLogger("tacit.door")
-log.addHandler(logging.NullHandler())
-log.propagate = False
+for _silent in (log, logging.getLogger("uvicorn")):  # which writes a line for whatever a stranger sends
+    _silent.addHandler(logging.NullHandler())
+    _silent.propagate = False
 
 
 class _PrivateFile(logging.StreamHandler[TextIO]):

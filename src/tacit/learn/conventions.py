@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Any, Self
@@ -81,7 +82,7 @@ class Learner:
             del self.feature_names_in_
         if given is not None:
             self.feature_names_in_ = np.array(given, dtype=object)
-        return given if given is not None else [f"x{index}" for index in range(len(columns))]
+        return column_names(rows, len(columns))
 
     def _columns(self, rows: Any) -> list[NDArray[Any]]:
         """The columns of rows to predict, which must be those that were fitted."""
@@ -143,12 +144,24 @@ def columns_of(rows: Any) -> list[NDArray[Any]]:
 
 
 def _array_of(values: Any, what: str) -> NDArray[Any]:
+    """The values as an array; those of a list as they are.
+
+    numpy makes the cells of a list alike: of whole numbers and one text it makes texts, and then no number is the
+    category it was. So one row would decide how all others are read. Where any cell came out as another, none is made
+    alike.
+    """
     try:
-        return np.asarray(values)
+        array = np.asarray(values)
     except ValueError:
         raise InvalidParameter(
             f"the {what} are no array: some of them are longer than others", hint="as many cells in every row"
         ) from None
+    if not isinstance(values, list | tuple) or array.dtype.kind == "O":
+        return array
+    plain = np.empty(array.shape, dtype=object)
+    plain[...] = values
+    pairs = zip(plain.ravel().tolist(), array.ravel().tolist(), strict=True)
+    return array if all(type(one) is type(other) and one == other for one, other in pairs) else plain
 
 
 def _some(columns: list[NDArray[Any]]) -> list[NDArray[Any]]:
@@ -163,6 +176,11 @@ def names_of(rows: Any) -> list[str] | None:
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
+def column_names(rows: Any, count: int) -> list[str]:
+    """The names of so many columns: a frame's, else x0, x1, …"""
+    return names_of(rows) or [f"x{index}" for index in range(count)]
+
+
 def target_of(target: Any, *, rows: int) -> NDArray[Any]:
     """What is to be predicted, one for each row."""
     if target is None:
@@ -171,13 +189,17 @@ def target_of(target: Any, *, rows: int) -> NDArray[Any]:
     if array.ndim == 2 and array.shape[1] == 1:
         _warn_of_column()
         array = array[:, 0]
-    if array.ndim != 1:
-        raise InvalidParameter("the target has one value for each row: bad input shape")
+    if array.ndim != 1 or array.dtype.kind == "c":
+        raise InvalidParameter("the target has one value for each row, and no complex one: bad input shape")
     if array.shape[0] != rows:
         raise InvalidParameter(f"rows and targets are of different numbers: {rows} and {array.shape[0]}")
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
+    if array.dtype.kind in "fO" and not all(map(_is_finite, array.tolist())):
         raise InvalidParameter("the target holds NaN or infinity: every row needs one", hint="leave such rows out")
     return array
+
+
+def _is_finite(value: Any) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def labels_of(truth: NDArray[Any], declared: Sequence[Any] | None) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -188,30 +210,47 @@ def labels_of(truth: NDArray[Any], declared: Sequence[Any] | None) -> tuple[NDAr
         classes = _occurring(truth)
     else:
         classes = _named(declared)
-    if classes.ndim != 1 or classes.size < 2 or len(set(classes.tolist())) < classes.size:
+    if classes.ndim != 1 or classes.size < 2 or not _are_apart(classes):
         raise InvalidParameter(
             "there is one class only, or one is named twice: there is nothing to tell apart",
             hint="name all with classes=, so that it does not depend on the rows",
         )
-    number = {label: index for index, label in enumerate(classes.tolist())}
-    numbers = np.array([number.get(label, -1) for label in truth.tolist()], dtype=np.int64)
-    if (numbers < 0).any():
-        raise InvalidParameter("the target holds a class that was not declared", hint="leave such rows out")
-    return classes, numbers
+    return classes, _numbered(truth, classes)
 
 
 def two_labels_of(truth: NDArray[Any], declared: Sequence[Any] | None) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """The two classes, and the number of each row's: those that were declared, else the two that occur."""
-    if declared is not None:
-        classes = _named(declared)
-        if classes.shape != (2,) or classes[0] == classes[1]:
-            raise InvalidParameter("this model tells two classes apart: classes names two")
-    else:
+    if declared is None:
         classes = _the_two(truth)
-    first, second = truth == classes[0], truth == classes[1]
-    if not np.asarray(first | second).all():
+    else:
+        classes = _named(declared)
+        if classes.shape != (2,) or not _are_apart(classes):
+            raise InvalidParameter("this model tells two classes apart: classes names two")
+    return classes, _numbered(truth, classes)
+
+
+def _are_apart(classes: NDArray[Any]) -> bool:
+    """Whether each names a class of its own."""
+    labels = classes.tolist()
+    return all(map(is_hashable, labels)) and len(set(labels)) == len(labels)
+
+
+def _numbered(truth: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
+    """The number of each row's class."""
+    number = {label: index for index, label in enumerate(classes.tolist())}
+    numbers = [number.get(label, -1) if is_hashable(label) else -1 for label in truth.tolist()]
+    if -1 in numbers:
         raise InvalidParameter("the target holds a class that was not declared", hint="leave such rows out")
-    return classes, np.asarray(second, dtype=np.int64)
+    return np.array(numbers, dtype=np.int64)
+
+
+def is_hashable(value: object) -> bool:
+    """Whether it can be looked up: a tuple that holds a list cannot."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _named(declared: Sequence[Any]) -> NDArray[Any]:

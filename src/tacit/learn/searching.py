@@ -16,8 +16,10 @@ from tacit.accounting.best_of import best_of_curve, stopping_chance
 from tacit.core import ApproximateEvent, Event, Loss, Number, rational
 from tacit.core.enclosure import rounded_up
 from tacit.errors import InvalidParameter
-from tacit.learn.conventions import Learner, columns_of, names_of, target_of
+from tacit.learn.conventions import Learner, column_names, columns_of, target_of
+from tacit.learn.sums.cells import numbers_of
 from tacit.learn.sums.studies import Declared, Study, SumsLearner, spendable
+from tacit.learn.sums.units import UnitRows, rows_of_units
 from tacit.mechanisms import Gaussian
 from tacit.noise import SYSTEM, IntArray, Source, bernoulli, uniform_integer
 
@@ -53,8 +55,12 @@ class PrivateSearch(Learner):
     error it leaves. The model with the best score is what is told, and `best_right_`, about how many rows those are.
     A row is in one part only, by a coin that nobody looks at, so that fitting and scoring cost what one of them does.
 
-    Guarantee:    (ε, δ)-DP for one row added or removed, of the model, its score and which candidate it was.
-    Sensitivity:  that of each candidate's sums; 1 for a score.
+    Where `units` says whose each row is, the first `max_rows` of a unit count, whatever the candidates say, and all of
+    them fall into one part, by one coin.
+
+    Guarantee:    (ε, δ)-DP for one row added or removed, of the model, its score and which candidate it was; with
+                  `units`, for all rows of one unit.
+    Sensitivity:  that of each candidate's sums, for `max_rows` rows; as many for a score, which one row moves by 1.
     Exactness:    the number of runs has its exact law; scores and noise are whole numbers.
     Reference:    Papernot & Steinke, ICLR 2022; Liu & Talwar, STOC 2019.
     """
@@ -72,26 +78,35 @@ class PrivateSearch(Learner):
         epsilon: Number = 1,
         delta: Number = "0.000001",
         runs: float | None = None,
+        max_rows: int = 1,
         source: Source | None = None,
     ) -> None:
         self.candidates, self.epsilon, self.delta = candidates, epsilon, delta
-        self.runs, self.source = runs, source
+        self.runs, self.max_rows, self.source = runs, max_rows, source
 
-    def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 - scikit-learn's names
-        """Learn from rows and their targets. It costs (epsilon, delta), each time, whatever the candidates say."""
+    def fit(self, X: Any, y: Any, units: Any = None) -> Self:  # noqa: N803 - scikit-learn's names
+        """Learn from rows and their targets. It costs (epsilon, delta), each time, whatever the candidates say.
+
+        `units` says whose each row is.
+        """
         columns = columns_of(X)
         truth = target_of(y, rows=len(columns[0]))
-        names = names_of(X) or [f"x{index}" for index in range(len(columns))]
+        names = column_names(X, len(columns))
         candidates = self.checked()
+        if candidates[0].kind == "regressor":
+            truth = numbers_of(truth, "that is predicted")
         source = self.source or SYSTEM
-        plan = plan_search(spendable(self.epsilon, self.delta), self.chance(), candidates, tuple(names))
-        inside = bernoulli(Fraction(7, 10), len(truth), source=source)
-        parts = [_some(X, keep) for keep in (inside, ~inside)]
+        counted = rows_of_units(units, len(truth), self.max_rows)
+        labelled = [each.labelled(truth) for each in candidates]  # refused here, whoever falls into which part
+        loss = spendable(self.epsilon, self.delta)
+        plan = plan_search(loss, self.chance(), candidates, tuple(names), rows=counted.most)
+        fitted, held = _parts(counted, bernoulli(Fraction(7, 10), counted.units, source=source))
         tried = []
         for _ in range(number_of_runs(plan.chance, source)):
             which = int(uniform_integer(len(candidates), 1, source=source)[0])
-            model = copy_at(candidates[which], plan.run, source).fit(parts[0], truth[inside])
-            exact = int(_right(model, parts[1], truth[~inside]).sum())
+            model = copy_at(candidates[which], plan.run, source)
+            model.fit_columns(X, columns, labelled=labelled[which], counted=fitted)
+            exact = int(_right(model, [column[held] for column in columns], truth[held]).sum())
             tried.append((int(plan.noise.release([exact], source)[0]), which, model))
         best = max(tried, key=lambda run: run[0])
         self.best_index_, self.best_estimator_, self.best_right_ = best[1], best[2], best[0] / _STEPS
@@ -140,16 +155,21 @@ class PrivateSearch(Learner):
         return probabilities
 
 
-def plan_search(loss: Loss, chance: Fraction, candidates: Sequence[SumsLearner], names: tuple[str, ...]) -> SearchPlan:
-    """The most that each run may cost, so that all of it costs no more than `loss`: a row is fitted to, or scored."""
+def plan_search(
+    loss: Loss, chance: Fraction, candidates: Sequence[SumsLearner], names: tuple[str, ...], *, rows: int = 1
+) -> SearchPlan:
+    """The most that each run may cost, so that all of it costs no more than `loss`: a unit is fitted to, or scored.
+
+    `rows` of one unit count, at most.
+    """
 
     def studied(candidate: SumsLearner, price: Loss) -> Study:
         classes = tuple(getattr(candidate, "classes", None) or ())
-        return candidate.study(Declared(names, candidate.features, price, classes))
+        return candidate.study(Declared(names, candidate.features, price, classes, rows))
 
     most = _rho_of_run(loss.epsilon, loss.delta, chance)
     run, rho = _run_within(most, loss, candidates, studied)
-    return SearchPlan(loss, chance, run, max(rho, most), Gaussian.concentrated(most, _STEPS, delta=loss.delta))
+    return SearchPlan(loss, chance, run, max(rho, most), Gaussian.concentrated(most, rows * _STEPS, delta=loss.delta))
 
 
 def plan_table_search(
@@ -219,9 +239,11 @@ def number_of_runs(chance: Fraction, source: Source) -> int:
             return tries
 
 
-def _some(rows: Any, keep: NDArray[np.bool_]) -> Any:
-    """Those rows, as they came: a frame stays one."""
-    return rows[keep] if hasattr(rows, "iloc") else np.asarray(rows)[keep]
+def _parts(counted: UnitRows, inside: NDArray[np.bool_]) -> tuple[UnitRows, IntArray]:
+    """The rows of those units, and the places of all others' rows that count."""
+    rows, starts = counted.of(np.flatnonzero(inside))
+    others, _ = counted.of(np.flatnonzero(~inside))
+    return UnitRows(counted.kept[rows], starts, counted.most), counted.kept[others]
 
 
 def copy_at(candidate: L, loss: Loss, source: Source | None) -> L:
@@ -230,12 +252,17 @@ def copy_at(candidate: L, loss: Loss, source: Source | None) -> L:
     return type(candidate)(**told)
 
 
-def _right(model: Any, rows: Any, truth: NDArray[Any]) -> IntArray:
+def _right(model: Any, columns: Sequence[NDArray[Any]], truth: NDArray[Any]) -> IntArray:
     """Of each row how right the model is, in whole steps: at most one, whatever the row holds."""
+    if not len(truth):
+        return np.zeros(0, dtype=np.int64)  # nobody was held back: as likely as it is with so few
+    rows = np.empty((len(truth), len(columns)), dtype=object)
+    for index, column in enumerate(columns):
+        rows[:, index] = column
     guess = model.predict(rows)
     if model.kind == "classifier":
         return _STEPS * np.asarray(guess == truth, dtype=np.int64)
     lower, upper = (float(rational(end)) for end in model.target)
-    off = (np.clip(truth.astype(np.float64), lower, upper) - guess) / (upper - lower)
+    off = (np.clip(truth, lower, upper) - guess) / (upper - lower)
     result: IntArray = np.clip(np.floor(_STEPS * (1 - off**2)), 0, _STEPS).astype(np.int64)
     return result

@@ -31,13 +31,14 @@ class Spent:
 
     def plus(self, loss: Loss, zcdp: Zcdp | None) -> Spent:
         """The sum with one more charge."""
+        rho = None if zcdp is None else zcdp.rho
         return Spent(
             added(self.epsilon, loss.epsilon),
             added(self.delta, loss.delta),
-            None if self.rho is None or zcdp is None else added(self.rho, zcdp.rho),
+            None if self.rho is None or rho is None else added(self.rho, rho),
             added(self.slack, zcdp.delta if zcdp else _NOTHING),
             self.grain,
-            self.grains + (0 if self.grain is None else grains_for(loss, self.grain).count),
+            self.grains + (0 if self.grain is None else grains_for(loss, self.grain, rho=rho).count),
         )
 
     def in_grains(self, grain: Fraction) -> Grains:

@@ -22,6 +22,7 @@ from tacit.policy import Policy
 from tacit.policy.sources.servers import is_server
 
 VARIABLE = "TACIT_REGISTRY"
+_SYSTEM = "/var/lib"  # never the folder one stands in: from another one nobody would find the claim
 _log = logging.getLogger("tacit.ledger")
 
 
@@ -53,9 +54,10 @@ class Claim:
 
 
 def registry() -> Path:
-    """The directory where claims are kept."""
+    """The directory where claims are kept. Who has no home has it where the system keeps state."""
     named = os.environ.get(VARIABLE)
-    state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    home = os.path.expanduser("~")
+    state = os.environ.get("XDG_STATE_HOME") or (f"{home}/.local/state" if os.path.isabs(home) else _SYSTEM)
     return Path(named) if named else Path(state, "tacit", "sources")
 
 

@@ -14,7 +14,7 @@ from tacit.core.running_sum import bounded
 from tacit.errors import InvalidParameter, QueryRefused
 from tacit.ledger.amounts import Cap, Spent, storable
 
-Kind = Literal["query", "calibrate", "disclosure", "policy", "synthesise", "publish", "fit", "kept"]
+Kind = Literal["query", "telling", "calibrate", "disclosure", "policy", "synthesise", "publish", "fit", "kept"]
 Act = Literal["open", "charge", "settle", "fail", "accept", "carry", "adopt"]
 _NO_RHO = Zcdp(0, 0)
 LONGEST_NAME = 200

@@ -238,7 +238,7 @@ SELECT CASE WHEN h.day IS NULL THEN 'normal' ELSE 'holiday' END AS kind, COUNT(*
 SELECT first_mode, next_mode, COUNT(*) AS n FROM (SELECT mode AS first_mode, LEAD(mode) OVER (PARTITION BY person_id ORDER BY started_at) AS next_mode FROM trips) c WHERE next_mode IS NOT NULL GROUP BY first_mode, next_mode
 
 -- planner: purpose in clean words
--- refused: INITCAP is refused
+-- plain: SELECT UPPER(LEFT(p, 1)) || LOWER(SUBSTR(p, 2)) AS purpose, COUNT(*) AS n FROM (SELECT TRIM(purpose) AS p FROM trips) t GROUP BY 1
 SELECT INITCAP(TRIM(purpose)) AS purpose, COUNT(*) AS n FROM trips GROUP BY 1
 
 -- planner: fare per kilometre

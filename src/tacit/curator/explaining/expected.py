@@ -14,7 +14,8 @@ from tacit.curator.jobs.members import Served
 from tacit.mechanisms.strategy.picks import Floats
 from tacit.sql import Output
 from tacit.sql.binding import post
-from tacit.sql.planning.errors_expected import MeasuredColumns, half_width, nominal_value, single_term
+from tacit.sql.planning.errors_expected import MeasuredColumns, half_width, nominal_value
+from tacit.sql.planning.output_laws import ColumnNoise, single_term
 
 
 def outputs_of(job: Job, question: int) -> Sequence[Output]:
@@ -43,5 +44,5 @@ def expected(served: Served, values: Sequence[Floats] | None = None) -> Measured
         return [post.around(value, width) for value, width in zip(values, widths(served, confidence), strict=True)]
 
     alone = served.estimates is None
-    terms = [single_term(measurement) if alone else None for measurement in served.plan.measurements]
-    return MeasuredColumns(bands, terms, served.plan.confidence)
+    terms = tuple(single_term(measurement) if alone else None for measurement in served.plan.measurements)
+    return MeasuredColumns(bands, ColumnNoise(terms, served.plan.confidence))

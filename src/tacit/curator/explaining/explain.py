@@ -18,7 +18,8 @@ from tacit.mechanisms.protocol import L2
 from tacit.sql import Histogram, Measurement, Mode, Output, Plan, Quantile
 from tacit.sql.binding import post
 from tacit.sql.expressions.keys import MAX_KEYS
-from tacit.sql.planning.errors_expected import MeasuredColumns, nominal, shared_confidence
+from tacit.sql.planning.errors_expected import MeasuredColumns, nominal
+from tacit.sql.planning.output_laws import shared_confidence
 from tacit.sql.rules import Spread
 
 
@@ -80,7 +81,7 @@ class Explanation:
     sets: tuple[Priced, ...] = ()  # of ROLLUP, CUBE and GROUPING SETS
     questions: tuple[Priced, ...] = ()  # of a batch
     strategies: tuple[str, ...] = ()  # how they are answered, and what that gains
-    piloted: bool = False  # whether `loss` is of a pilot that finds the price: the answer is charged on top
+    piloted: bool = False  # whether `loss` is of a first look that finds the price: more is charged until it is found
 
     def __len__(self) -> int:
         return len(self.questions) or 1
@@ -123,7 +124,7 @@ class Explanation:
     def text(self, *, sql: bool = False) -> str:
         """The explanation as a person reads it: price and error first; the SQL where it is asked for."""
         several = f" for {len(self)} questions" if self.questions else ""
-        lines = [f"price        {self.loss}{several}"]
+        lines = [f"price        {'from ' * self.piloted}{self.loss}{several}"]
         for name, error, exact in zip(self.outputs, self.errors, self.exact, strict=True):
             none = "exact" if exact else "noisy, and no ± can be stated beforehand: see the notes"
             lines.append(f"error        {name}: " + (none if error is None else f"± {error:,.6g}"))

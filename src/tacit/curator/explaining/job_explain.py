@@ -34,6 +34,10 @@ _PILOT = (
     "this is the pilot: it finds out, privately, what the accuracy costs; dearer ones, until the answer's size is "
     "clear, and the answer are charged on top"
 )
+_TELLING = (
+    "this is the first telling: finer ones follow, each charged before it is told, until the answer is as accurate as "
+    "asked for; all of them together cost what the last one does"
+)
 
 
 def explain_job(job: Job, *, dialect: str, columns: Sequence[Trace] | None = None) -> Explanation:
@@ -49,6 +53,8 @@ def explain_job(job: Job, *, dialect: str, columns: Sequence[Trace] | None = Non
         bounds = job.bounds if job.sets is None else (job.sets.whole,)
         shown = _with_computed(shown, asked.over, columns or (), bounds)
     shown = replace(shown, plan=job.hash)
+    if job.tellings is not None:
+        return replace(shown, notes=(*shown.notes, _TELLING), piloted=True)
     return shown if job.sharper is None else replace(shown, notes=(*shown.notes, _PILOT), piloted=True)
 
 

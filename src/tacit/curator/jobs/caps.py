@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from tacit.accounting import best_limits, epsilon_within, rho_for, zcdp_to_dp
 from tacit.core import Budget, Limit
-from tacit.ledger import AccountLine, BudgetLimits, Cap, Grains, Zcdp
+from tacit.ledger import AccountLine, Balance, BudgetLimits, Cap, Grains, Zcdp
 from tacit.policy import Accounting, AnalystPolicy, Policy
 
 
@@ -30,6 +30,15 @@ def _cap(policy: Policy, limit: Budget) -> Cap:
     if policy.budget.accounting is not Accounting.ZCDP:
         return limit
     return Zcdp(rho_for(Budget(limit.epsilon, half)), half)
+
+
+def least_left(balance: Balance, policy: Policy) -> Budget | None:
+    """What can still be spent: the least of every cap that binds; None where there is none."""
+    lines = (balance.total, balance.analyst, *(line for _, line in balance.groups))
+    budgets = [left for line in lines if (left := most_left(line, policy)) is not None]
+    if not budgets:
+        return None
+    return Budget(min(b.epsilon for b in budgets), min(b.delta for b in budgets))
 
 
 def most_left(line: AccountLine, policy: Policy) -> Budget | None:

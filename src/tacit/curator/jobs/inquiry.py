@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tacit.accounting import refined_charge
 from tacit.core import Loss
 from tacit.curator.jobs.pricing import Session
 from tacit.errors import QueryRefused
@@ -30,6 +31,13 @@ class Replayed:
         return charged == (self.plan_hash, self.loss.epsilon, self.loss.delta, self.zcdp.rho, self.zcdp.delta)
 
 
+def replayed(entry: Entry, plan_hash: str, loss: Loss, zcdp: Zcdp) -> Replayed:
+    """An entry beside what its question costs; of a finer telling, what that adds to what it says was paid before."""
+    if entry.kind == "telling" and entry.epsilon is not None and 0 < entry.epsilon < loss.epsilon:
+        loss, zcdp = refined_charge(Loss(loss.epsilon - entry.epsilon), loss)
+    return Replayed(entry, plan_hash, loss, zcdp)
+
+
 def inquiry(queries: Sequence[Query], policy: Policy, *, loss: Loss | None, words: Sequence[str]) -> Inquiry:
     """Several questions of a batch have no price of their own: `loss` is None. Words are kept if the policy says."""
     return Inquiry(
@@ -42,7 +50,7 @@ def inquiry(queries: Sequence[Query], policy: Policy, *, loss: Loss | None, word
 
 def asked_again(entry: Entry) -> tuple[list[tuple[str, Parameters]], Session]:
     """The questions that an entry keeps, with their values, and in whose name they were asked."""
-    if entry.act != "charge" or entry.kind != "query" or entry.asked is None or entry.analyst is None:
+    if entry.act != "charge" or entry.kind not in {"query", "telling"} or entry.asked is None or entry.analyst is None:
         raise QueryRefused("the entry keeps no question that could be asked again")
     values = map(read_parameters, entry.asked.parameters)
     return list(zip(entry.asked.questions, values, strict=True)), Session(entry.analyst)

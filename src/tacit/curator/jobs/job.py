@@ -13,7 +13,7 @@ from tacit.curator.jobs.members import Member, Served, served
 from tacit.curator.jobs.pieces import Joint, Lone, Maker, Piece
 from tacit.curator.jobs.pricing import concentrated
 from tacit.ledger import Inquiry
-from tacit.sql import BoundQuery, PostProcessing, Query
+from tacit.sql import BoundQuery, PostProcessing, Query, WithinError
 from tacit.sql.workloads.sets import SetQuestions
 
 
@@ -24,6 +24,15 @@ class Asked:
     query: Query
     questions: tuple[int, ...]
     over: PostProcessing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tellings:
+    """The rising prices at which one question may be told, and the job of each. `wanted` is a share of the answer."""
+
+    prices: tuple[Fraction, ...]
+    wanted: WithinError
+    at: Callable[[Fraction], Job]
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,7 @@ class Job:
     asked: tuple[Asked, ...] | None = None  # the statements, where something is computed from answers
     is_batch: bool = False  # whether several statements were asked, for a price that stands in none of them
     sharper: Callable[[Sequence[Member], Fraction], Job] | None = None  # of a pilot: from its answers and its cost
+    tellings: Tellings | None = None  # of a question that is told until it is as accurate as wanted: at which prices
     narrower: Callable[[Sequence[int], Loss], Job] | None = None  # of a batch: some of its statements, at a price
     recorded: dict[str, Inquiry] = field(
         default_factory=dict, init=False, repr=False, compare=False

@@ -92,7 +92,9 @@ class PlanCache:
                 shelf.plans.move_to_end(key)
                 return cached[0]
         job = plan()
-        if job.sharper is None:  # a pilot's planner grows with what it is asked, and its second half is planned anew
+        if (
+            job.sharper is None and job.tellings is None
+        ):  # a pilot's planner grows with what it is asked, and its second half is planned anew
             self._keep(analyst, key, job)
         return job
 

@@ -16,6 +16,7 @@ from tacit.curator.measuring.ordering import rank
 from tacit.curator.measuring.ranks import quantile_scores
 from tacit.engines import Exact
 from tacit.errors import EngineError
+from tacit.mechanisms import GradualRelease
 from tacit.mechanisms.protocol import AddedNoise, NoisyChoice
 from tacit.noise import IntArray, Source, WideArray
 from tacit.policy import TableDomain
@@ -62,6 +63,29 @@ def measure(plan: Plan, exact: Sequence[Exact], *, public: PublicTables, source:
         cut = measure_cut(plan, excess, (cells, sums), indexes=indexes, groups=len(keys), source=source)
         columns[excess.measurement] = replace(columns[excess.measurement], cut=cut)
     return Noisy(_decoded(plan, keys), tuple(columns), plan.selection is not None)
+
+
+def tellings(
+    plan: Plan, exact: Sequence[Exact], *, prices: Sequence[Fraction], public: PublicTables, source: Source
+) -> list[Noisy]:
+    """The measurements of a plan at each of these prices, which rise from its own, each a noisier copy of the next.
+
+    All of a plan's measurements are sums with Laplace noise, and its groups public; see `tacit.curator.tellings`.
+    """
+    groups = _groups(plan, exact, public)
+    keys = _decoded(plan, groups.keys)
+    columns = []
+    for measurement in plan.measurements:
+        column = groups.filled(exact[measurement.statement], measurement.column, wide=False)
+        told = gradual(measurement, prices).release(np.asarray(column, dtype=np.int64), source)
+        signature, step = measurement.measure.signature, measurement.step
+        columns.append([NoisyColumn(signature, step, numbers=numbers) for numbers in told])
+    return [Noisy(keys, each, private_keys=False) for each in zip(*columns, strict=True)]
+
+
+def gradual(measurement: Measurement, prices: Sequence[Fraction]) -> GradualRelease:
+    """The noise of one measurement at each price of its question: its own at the first, and less as they rise."""
+    return GradualRelease([measurement.noise.law.size * prices[0] / price for price in prices])
 
 
 def check_stability(test: StabilityTest, distance: Exact, *, source: Source) -> None:

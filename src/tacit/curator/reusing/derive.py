@@ -20,7 +20,7 @@ from tacit.mechanisms.strategy import EstimateSpread
 from tacit.mechanisms.sums import sum_reach
 from tacit.sql import Additive, Counted, Measurement, Plan
 from tacit.sql.binding import post
-from tacit.sql.planning.errors_expected import shared_confidence
+from tacit.sql.planning.output_laws import shared_confidence
 from tacit.sql.planning.picking import Pick
 from tacit.sql.planning.plan import Selection
 from tacit.sql.rules import Spread

@@ -53,7 +53,7 @@ async def serve(hub: Hub, doors: Doors, *, say: Callable[[str], None], stop: asy
             running = asyncio.create_task(http.serve())
             say(f"HTTP        {_address('https' if _needs_tls(hub, doors) else 'http', http_socket)}")
         if wire is not None:
-            say(f"PostgreSQL  {doors.host}:{wire.port}")
+            say(f"PostgreSQL  {doors.host}:{wire.port}{wire.note and f' ({wire.note})'}")
         if tls is not None:
             say(f"certificate {fingerprint(tls_files(hub.policy)[0])}")
         with _signals(stopping, http):

@@ -29,6 +29,7 @@ from tacit.policy import Policy, load_policy
 from tacit.sql import Parameters
 
 _Stamp = tuple[int, int, int] | None
+_AWAKE = 0.003  # seconds before the end of a slot from which on the clock is watched
 
 
 @dataclass(slots=True, eq=False)
@@ -122,6 +123,16 @@ class Hub:
             None if delta is None else probability(delta, "delta"),
         )
 
+    async def look_for(self, analyst: str) -> None:
+        """Take up a policy that changed, if the one in force does not name this analyst: the other one may.
+
+        Raises PolicyError where it cannot be opened.
+        """
+        try:
+            self.policy.analyst(analyst)
+        except PolicyError:
+            await asyncio.to_thread(self.check_policy)
+
     async def ask(
         self, session: Session, sql: str, parameters: Parameters = (), *, request_id: str | None = None
     ) -> Release | Explanation:
@@ -199,7 +210,8 @@ class Hub:
             return await self._turn(session, call)
         finally:
             if slot is not None:
-                await asyncio.sleep(-(time.monotonic() - start) % (slot / 1000))
+                passed = time.monotonic() - start
+                await _woken_at(start + passed + -passed % (slot / 1000))
 
     async def _turn(self, session: Session, call: CuratorCall) -> Any:
         """What a call comes to, in a thread of ours. Who stops waiting is charged for what has begun, no more."""
@@ -286,3 +298,13 @@ def _stamp(path: Path) -> _Stamp:
     except OSError:
         return None
     return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+async def _woken_at(moment: float) -> None:
+    """Sleep until just before a moment, and then look at the clock until it is there.
+
+    How late a machine wakes depends on how long, and how deeply, it slept: that is what the answer took, once more.
+    """
+    await asyncio.sleep(moment - time.monotonic() - _AWAKE)
+    while time.monotonic() < moment:
+        await asyncio.sleep(0)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.learn.classifiers.additive_plan import AdditivePlan
+from tacit.learn.classifiers.additive_shrinking import drawn_back
 from tacit.learn.sums.cells import FeatureCells
 from tacit.learn.sums.residuals import REACH, RESIDUAL, SCORE
 from tacit.noise import IntArray, Source, uniform_integer
@@ -95,7 +96,8 @@ def learn(plan: AdditivePlan, data: CountsCells, source: Source, *, pace: Pace |
         if turn >= plan.rounds // 2:
             later, common = later + weights, common + intercept
     averaged = plan.rounds - plan.rounds // 2
-    model, shift = blocks.drawn_back(later / averaged)
+    around, shift = blocks.centred(later / averaged)
+    model = drawn_back(around, held, blocks.feature, ordered=[each.is_ordered for each in plan.cells])
     return AdditiveWeights(model, common / averaged + shift, rows)
 
 
@@ -124,17 +126,10 @@ class FeatureBlocks:
         result: Floats = moves - (means * (1 - min(1.0, _ALIKE / means.shape[1])))[:, self.feature]
         return result
 
-    def drawn_back(self, weights: Floats) -> tuple[Floats, float]:
-        """The first row's weights, each feature's drawn towards its mean by what noise alone explains; and those means.
-
-        Noise alone is in the other rows. Of squares s around the mean, of which noise has n on average, a share
-        1 − n / s is kept: what James and Stein do with many means at once, where the noise is known.
-        """
+    def centred(self, weights: Floats) -> tuple[Floats, float]:
+        """Weights around 0 in each feature; and the sum of the first row's means, which everybody has."""
         means = self.means(weights)
-        around = weights - means[:, self.feature]
-        squares = self.means(around**2)
-        kept = np.maximum(0.0, 1 - squares[1:].mean(axis=0) / np.maximum(squares[0], 1e-12))
-        return around[0] * kept[self.feature], float(means[0].sum())
+        return weights - means[:, self.feature], float(means[0].sum())
 
 
 def in_steps(weights: Floats, intercept: float) -> tuple[IntArray, int]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.core import Event, Loss, sqrt_above
-from tacit.learn.sums.moments import GRID, Scaled, composed, design, scaled
+from tacit.learn.sums.moments import GRID, Scaled, composed, design, scaled, weighted
 from tacit.learn.sums.studies import Declared, Learnt, Study, SumsClassifier, classes_cells
 from tacit.mechanisms import Gaussian
 from tacit.noise import IntArray, Source
@@ -86,9 +86,9 @@ class GaussianBayesClassifier(SumsClassifier):
         is_number = _numbers(self.scaled_)
         score = np.tile(self.log_priors_, (len(rows), 1))
         for index, (mean, variance) in enumerate(zip(self.means_, self.variances_, strict=True)):
-            off = (rows[:, is_number] - mean[is_number]) ** 2 / variance[is_number]
-            score[:, index] -= (off + np.log(variance[is_number])).sum(axis=1) / 2
-            score[:, index] += rows[:, ~is_number] @ np.log(mean[~is_number])
+            off = (rows[:, is_number] - mean[is_number]) ** 2 + variance[is_number] * np.log(variance[is_number])
+            score[:, index] -= weighted(off, 1 / variance[is_number]) / 2
+            score[:, index] += weighted(rows[:, ~is_number], np.log(mean[~is_number]))
         likely = np.exp(score - score.max(axis=1, keepdims=True))
         probabilities: NDArray[np.float64] = likely / likely.sum(axis=1, keepdims=True)
         return probabilities

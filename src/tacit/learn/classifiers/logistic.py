@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tacit.core import Event, Loss, Number, sqrt_above
 from tacit.learn.conventions import two_labels_of
 from tacit.learn.sums.array_rows import FAR, SHARES, WEIGHT
-from tacit.learn.sums.moments import GRID, Scaled, composed, design, scaled, symmetric
+from tacit.learn.sums.moments import GRID, Scaled, composed, design, scaled, surely_inverted, symmetric, weighted
 from tacit.learn.sums.studies import Declared, Learnt, Study, SumsClassifier, classes_cells
 from tacit.mechanisms import Gaussian
 from tacit.noise import IntArray, Source
@@ -101,7 +101,7 @@ class LogisticClassifier(SumsClassifier):
     weight, a ridge draws towards zero.
 
     `coef_` are log-odds by one more of each column, and `coef_intervals_` half-widths of 95 % intervals that cover
-    sampling, noise, and what the ridge pulls, as far as the weights found tell it.
+    sampling, noise, and how far the steps still were from where the mean of the last gradients says that they lead.
 
     Guarantee:    (ε, δ)-DP for one row added or removed, all stages together (`LogisticPlan`).
     Sensitivity:  L2 of a row's gradient and curvature, from the declared bounds alone.
@@ -145,8 +145,7 @@ class LogisticClassifier(SumsClassifier):
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's names
         """The log-odds of the second class, for each row."""
         columns = self._columns(X)
-        result: Floats = design(self.scaled_, columns) @ self.weights_ / GRID
-        return result
+        return weighted(design(self.scaled_, columns), self.weights_) / GRID
 
     def right_in(self, data: AddsGradients) -> int:
         """Of how many rows the model tells the class."""
@@ -170,15 +169,17 @@ def climbed(plan: LogisticPlan, data: AddsGradients, source: Source) -> Learnt:
         ridge = whole / _LARGE
         lost = _SAFE * float(steep.sigma) / (SHARES * GRID**2) * np.sqrt(plan.width)
         inverse = np.linalg.inv(curved + (ridge + lost) * np.eye(plan.width))
-        path = []
+        path, seen, slopes = [], [], []
         for _ in range(stage.rounds):
-            slope = sloping.release(data.residuals(in_steps(weights)), source) / (SHARES * GRID)
-            weights = np.clip(weights + inverse @ (slope - ridge * weights), -FAR / WEIGHT, FAR / WEIGHT)
+            seen.append(weights)
+            slopes.append(sloping.release(data.residuals(in_steps(weights)), source) / (SHARES * GRID))
+            weights = np.clip(weights + inverse @ (slopes[-1] - ridge * weights), -FAR / WEIGHT, FAR / WEIGHT)
             path.append(weights)
         weights = np.mean(path if index == len(STAGES) - 1 else path[stage.rounds // 2 :], axis=0)
-    covariance = inverse @ (curved + whole**2 * np.eye(plan.width)) @ inverse
-    pulled = np.abs(inverse @ (ridge * weights))
-    return {"weights": weights, "intervals": 1.96 * np.sqrt(np.maximum(np.diag(covariance), 0.0)) + pulled}
+    sure = surely_inverted(curved, sigma=float(steep.sigma) / (SHARES * GRID**2))
+    covariance = sure @ (curved + whole**2 * np.eye(plan.width)) @ sure
+    missed = np.abs(np.mean(seen, axis=0) + sure @ np.mean(slopes, axis=0) - weights)
+    return {"weights": weights, "intervals": 1.96 * np.sqrt(np.maximum(np.diag(covariance), 0.0)) + missed}
 
 
 def in_steps(weights: Floats) -> IntArray:

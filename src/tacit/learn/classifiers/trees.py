@@ -10,24 +10,29 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.core import ComposedEvent, Event, Loss, Number, sqrt_above
+from tacit.core import Event, Loss, Number, sqrt_above
 from tacit.errors import InvalidParameter
-from tacit.learn.classifiers.tree_growing import best_split, shares_of
+from tacit.learn.classifiers.tree_growing import best_split, coarse, shares_of
 from tacit.learn.sums.cells import FeatureCells, cells_of
+from tacit.learn.sums.moments import composed
 from tacit.learn.sums.routing import Level, Split, node_of
 from tacit.learn.sums.studies import Declared, Learnt, Study, SumsClassifier, classes_cells
 from tacit.mechanisms import Gaussian
 from tacit.noise import IntArray, Source
 
-_GROWING = Fraction(1, 2)  # of rho, for all histograms that splits are chosen from
+_GROWING = Fraction(17, 20)  # of rho, for all histograms that splits are chosen from
+_LATER = Fraction(7, 10)  # of what a level has, for the next: what is asked first parts the most rows
 _DEEPEST = 10
 
 
 class CountsNodes(Protocol):
     """Whoever can count the rows: arrays, or an engine."""
 
-    def node_counts(self, levels: Sequence[Level]) -> IntArray:
-        """How many rows of each class fall into each cell, by the node they reach: (node, class, cell)."""
+    def node_counts(self, levels: Sequence[Level], *, groups: IntArray) -> IntArray:
+        """How many rows of each class fall into each group of cells, by the node they reach: (node, class, group).
+
+        `groups` gives each cell its group; no group has cells of two features.
+        """
 
     def leaf_counts(self, levels: Sequence[Level]) -> IntArray:
         """How many rows of each class reach each node: (node, class)."""
@@ -35,31 +40,30 @@ class CountsNodes(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TreePlan:
-    """One noisy histogram for each level, by node, class and cell of each feature; then one by leaf and class.
+    """One noisy histogram for each level, by node, class and group of cells; then one by leaf and class.
 
-    A row reaches one node of a level and is in one cell of each of k features, so it moves a level's histogram by √k in
-    L2, and the leaves' by one. That a level's nodes are chosen in view of earlier levels changes nothing, as in
+    A row reaches one node of a level and is in one group of each of k features, so it moves a level's histogram by √k
+    in L2, and the leaves' by one. That a level's nodes are chosen in view of earlier levels changes nothing, as in
     `AdditivePlan`.
     """
 
     loss: Loss
-    depth: int
-    noises: tuple[Gaussian, Gaussian]  # of a level, and of the leaves
-    moves: tuple[Fraction, Fraction]
+    noises: tuple[Gaussian, ...]  # of each level, and of the leaves
+    moves: tuple[Fraction, ...]
 
     @property
     def event(self) -> Event:
         """What an accountant needs to know of all of it."""
-        level, leaves = (noise.event(move) for noise, move in zip(self.noises, self.moves, strict=True))
-        return ComposedEvent(((level, self.depth), (leaves, 1)))
+        return composed(self.noises, self.moves)
 
 
 class TreeClassifier(SumsClassifier):
     """Any number of classes, by a tree of questions, each about one feature; every leaf says how likely each class is.
 
-    Half of the budget goes into choosing questions: at each level one histogram by node, class and cell is measured,
-    with noise, and every node asks what parts its classes best (Gini), less what noise alone would have parted. The
-    other half counts the classes at the leaves. All of a level's nodes are measured at once, for a row is in one only.
+    Most of the budget goes into choosing questions, more of it into the first: at each level one histogram by node,
+    class and group of cells is measured, with noise, and every node asks what parts its classes best (Gini), less what
+    noise alone would have parted. The rest counts the classes at the leaves, where a row is counted once. All of a
+    level's nodes are measured at once, for a row is in one only. Numbers are asked about in ten groups of cells.
     `AdditiveClassifier` predicts better; a tree can be read, and knows what goes together with what.
 
     Guarantee:    (ε, δ)-DP for one row added or removed, splits and leaves together (`TreePlan`).
@@ -145,21 +149,22 @@ class TreeClassifier(SumsClassifier):
 
 def plan_tree(features: int, loss: Loss, *, depth: int, times: int) -> TreePlan:
     """The least noise for which levels and leaves cost no more than `loss` together."""
-    moves = times * sqrt_above(Fraction(features)), Fraction(times)
-    parts: list[tuple[Number, Fraction]] = [(moves[0], _GROWING / depth)] * depth
-    noises = Gaussian.jointly(loss, [*parts, (moves[1], 1 - _GROWING)])
-    return TreePlan(loss, depth, (noises[0], noises[-1]), moves)
+    weights = [_LATER**level for level in range(depth)]
+    shares = [*(_GROWING * weight / sum(weights) for weight in weights), 1 - _GROWING]
+    moves = *[times * sqrt_above(Fraction(features))] * depth, Fraction(times)
+    return TreePlan(loss, Gaussian.jointly(loss, list(zip(moves, shares, strict=True))), moves)
 
 
 def grown(plan: TreePlan, data: CountsNodes, source: Source, *, cells: Sequence[FeatureCells], classes: int) -> Learnt:
     """Level by level; it sees what was released, and nothing else."""
     levels: list[Level] = []
-    size = sum(each.size for each in cells)
-    for depth in range(plan.depth):
-        noisy = plan.noises[0].release(data.node_counts(levels), source).astype(np.float64)
-        nodes = noisy.reshape(1 << depth, classes, size)
-        levels.append([best_split(node, cells, noise=float(plan.noises[0].sigma)) for node in nodes])
-    leaves = plan.noises[1].release(data.leaf_counts(levels), source).reshape(1 << plan.depth, classes)
+    *growing, counting = plan.noises
+    groups = coarse(cells)
+    for depth, noise in enumerate(growing):
+        noisy = noise.release(data.node_counts(levels, groups=groups), source).astype(np.float64)
+        nodes = noisy.reshape(1 << depth, classes, -1)
+        levels.append([best_split(node, cells, groups=groups, noise=float(noise.sigma)) for node in nodes])
+    leaves = counting.release(data.leaf_counts(levels), source).reshape(1 << len(growing), classes)
     splits = [split for level in levels for split in level]
     right = np.zeros((len(splits), max(each.size for each in cells)))
     for node, split in enumerate(splits):
@@ -167,5 +172,5 @@ def grown(plan: TreePlan, data: CountsNodes, source: Source, *, cells: Sequence[
     return {
         "asks": np.array([split.feature for split in splits], dtype=np.float64),
         "right": right,
-        "shares": shares_of(leaves, noise=float(plan.noises[1].sigma)),
+        "shares": shares_of(leaves, noise=float(counting.sigma)),
     }

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tacit.errors import InvalidParameter, QueryRefused
+from tacit.learn.conventions import is_hashable
 from tacit.learn.sums.cells import FeatureCells
 from tacit.learn.sums.moments import GRID, Scaled
 from tacit.policy import ColumnPolicy, ColumnType, ListDomain, TablePolicy
@@ -57,7 +58,8 @@ def declared_classes(declared: Sequence[Any] | None, target: ColumnPolicy, *, ma
     """The classes to tell apart: those that were named, else the target's domain."""
     domain = target.domain.values if isinstance(target.domain, ListDomain) else None
     values = tuple(domain or ()) if declared is None else tuple(declared)
-    if len(values) < 2 or (len(values) > 2 and not many) or len(set(map(repr, values))) < len(values):
+    apart = all(map(is_hashable, values)) and len(set(values)) == len(values)
+    if len(values) < 2 or (len(values) > 2 and not many) or not apart:
         raise QueryRefused(
             f"{target.name} has not two classes to tell apart: they are declared, not read off the rows",
             hint="AdditiveClassifier(classes=['no', 'yes'])",

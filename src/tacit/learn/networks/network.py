@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from tacit.core import Event, Loss, Number, rational
 from tacit.errors import InvalidParameter
-from tacit.learn.conventions import ClassLearner, columns_of, labels_of, target_of
+from tacit.learn.conventions import ClassLearner, column_names, columns_of, labels_of, target_of
 from tacit.learn.networks.network_plan import NetworkPlan, plan_network
-from tacit.learn.networks.noisy_descent import clip_rows, descended
+from tacit.learn.networks.noisy_descent import clip_rows, descended, shared
 from tacit.learn.sums.moments import GRID, Scaled, design, scaled
 from tacit.learn.sums.studies import spendable
+from tacit.learn.sums.units import UnitRows, rows_of_units
 from tacit.noise import SYSTEM, IntArray, Source, uniform_integer
 
 Floats = NDArray[np.float64]
@@ -31,8 +32,13 @@ class NetworkClassifier(ClassLearner):
     zero on a grid, adds them up and adds noise. The weights are the mean of the later half of the rounds. With all rows
     in every round, which few rows want, the price is exact; of samples it is their losses added up.
 
-    Guarantee:    (ε, δ)-DP for one row added or removed, all rounds together (`NetworkPlan`).
-    Sensitivity:  L2, 1 in a round: the length of one row's gradient, whatever the row holds and the weights are.
+    Where `units` says whose each row is, the first `max_rows` of a unit count, and share one gradient: the mean of
+    theirs. A unit is in a round with all of them, or not at all; the noise is the same however many there are.
+
+    Guarantee:    (ε, δ)-DP for one row added or removed, all rounds together (`NetworkPlan`); with `units`, for all
+                  rows of one unit.
+    Sensitivity:  L2, 1 in a round: the length of one row's gradient, or of the mean of a unit's (`shared`), whatever
+                  the rows hold and the weights are.
     Exactness:    a row's gradient is the same whoever else is there (`exact_product`), and clipped to whole numbers
                   of 2^-14; sums and noise are whole numbers of these.
     Reference:    Abadi and others, CCS 2016; Zhu, Dong & Wang, AISTATS 2022 (what samples lose).
@@ -56,13 +62,15 @@ class NetworkClassifier(ClassLearner):
         rounds: int = 60,
         step: float = 2.0,
         sampling: Number = 1,
+        max_rows: int = 1,
         source: Source | None = None,
     ) -> None:
         self.hidden, self.epsilon, self.delta, self.features = hidden, epsilon, delta, features
+        self.max_rows = max_rows
         self.classes, self.rounds, self.step, self.sampling, self.source = classes, rounds, step, sampling, source
 
-    def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 - scikit-learn's names
-        """Learn from rows and their classes. It costs (epsilon, delta), each time."""
+    def fit(self, X: Any, y: Any, units: Any = None) -> Self:  # noqa: N803 - scikit-learn's names
+        """Learn from rows and their classes. It costs (epsilon, delta), each time; `units` says whose each row is."""
         if isinstance(self.hidden, bool) or not isinstance(self.hidden, int) or not 0 <= self.hidden <= 4_096:
             raise InvalidParameter("the hidden layer has a whole number of units, from 0 to 4096")
         if not isinstance(self.step, int | float) or not 0 < self.step < 1e6:
@@ -71,22 +79,26 @@ class NetworkClassifier(ClassLearner):
         classes, which = labels_of(target_of(y, rows=len(columns[0])), self.classes)
         if classes.size > _MOST_CLASSES:
             raise InvalidParameter(f"a network tells at most {_MOST_CLASSES} classes apart")
-        features = scaled(self.features, self._take_names(X, columns))
+        counted = rows_of_units(units, len(which), self.max_rows)
+        features = scaled(self.features, column_names(X, len(columns)))
         plan = plan_network(spendable(self.epsilon, self.delta), rounds=self.rounds, sampling=rational(self.sampling))
         rows = design(features, columns) / GRID
-        network = self._train(plan, rows, which, classes=classes.size, source=self.source or SYSTEM)
+        network = self._train(plan, rows[counted.kept], which[counted.kept], counted=counted, classes=classes.size)
         self.scaled_, self.classes_ = features, classes
         self.inner_, self.outer_ = network.inner, network.outer
         self.loss_, self.event_ = plan.loss, plan.event
+        self._take_names(X, columns)
         return self
 
-    def _train(self, plan: NetworkPlan, rows: Floats, which: IntArray, *, classes: int, source: Source) -> Layers:
+    def _train(self, plan: NetworkPlan, rows: Floats, which: IntArray, *, counted: UnitRows, classes: int) -> Layers:
+        source = self.source or SYSTEM
         layers = _drawn(rows.shape[1], self.hidden, classes, source)
 
         def sums_at(flat: Floats, taken: IntArray) -> IntArray:
-            return gradient_sums(layers.moved(flat), rows[taken], which[taken])
+            mine, starts = counted.of(taken)
+            return gradient_sums(layers.moved(flat), rows[mine], which[mine], starts)
 
-        return layers.moved(descended(plan, layers.flat, sums_at, rows=len(rows), step=self.step, source=source))
+        return layers.moved(descended(plan, layers.flat, sums_at, units=counted.units, step=self.step, source=source))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """The probability of each class, for each row."""
@@ -134,13 +146,21 @@ def exact_product(rows: Floats, weights: Floats) -> Floats:
     return rows @ (np.rint(weights * _WEIGHT) / _WEIGHT)
 
 
-def gradient_sums(layers: Layers, rows: Floats, which: IntArray) -> IntArray:
-    """The sum of each row's own gradient, clipped to length 1 and rounded towards zero: whole numbers of 1 / CLIP."""
+def gradient_sums(layers: Layers, rows: Floats, which: IntArray, starts: IntArray | None = None) -> IntArray:
+    """The sum of each unit's own gradient, no longer than 1, rounded towards zero: whole numbers of 1 / CLIP.
+
+    `starts` says where each unit's rows begin; without, each row is a unit.
+    """
     total = np.zeros(layers.flat.size)
-    at_once = max(1, _CHUNK // max(1, total.size))
-    for start in range(0, len(rows), at_once):
-        part = slice(start, start + at_once)
-        total += clip_rows(_gradients(layers, rows[part], which[part])).sum(axis=0)
+    firsts = np.arange(len(rows)) if starts is None else starts
+    ends = np.append(firsts[1:], len(rows))
+    at_once, unit = max(1, _CHUNK // max(1, total.size)), 0
+    while unit < len(firsts):  # whole units, as many as there is room for, and one at least
+        after = max(unit + 1, int(np.searchsorted(ends, firsts[unit] + at_once, side="right")))
+        part = slice(firsts[unit], ends[after - 1])
+        steps = clip_rows(_gradients(layers, rows[part], which[part]))
+        total += shared(steps, firsts[unit:after] - firsts[unit]).sum(axis=0)
+        unit = after
     return total.astype(np.int64)
 
 

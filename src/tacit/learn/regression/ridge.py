@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tacit.core import Number
 from tacit.errors import InvalidParameter
 from tacit.learn.sums.cells import STANDARD
-from tacit.learn.sums.moments import GRID, Moments, Scaled, design, plan_moments, scaled
+from tacit.learn.sums.moments import GRID, Moments, Scaled, design, plan_moments, scaled, surely_inverted, weighted
 from tacit.learn.sums.studies import Declared, Learnt, Study, SumsLearner
 from tacit.noise import Source
 
@@ -23,8 +23,8 @@ class RidgeRegressor(SumsLearner):
 
     `features` declares what each column may hold: (lower, upper), or a list of its categories; `target` the bounds of
     what is predicted. Beyond them values are clamped; NaN counts as the middle of the bounds. `ridge` is added to what
-    the noise asks for. `intervals_` holds, for each coefficient, a half-width that covers sampling and noise 95 % of
-    the time; it does not cover what the ridge itself pulls towards zero.
+    the noise asks for. `intervals_` holds, for each coefficient, a half-width that covers sampling, noise and what the
+    ridge pulls towards zero, 95 % of the time; it is vast where the noise leaves nothing to be told.
 
     Guarantee:    (ε, δ)-DP for one row added or removed.
     Sensitivity:  L2 of a row's products, from the declared bounds alone (`moments`).
@@ -75,17 +75,30 @@ class RidgeRegressor(SumsLearner):
         ridge = self.ridge + max(0.0, reach - max(0.0, least - reach))
         inverse = np.linalg.pinv(moments.products + ridge * np.eye(size), hermitian=True)
         weights = inverse @ moments.cross
+        intervals = self._off(moments, weights)
+        return {"weights": weights, "intervals": intervals, "ridge": np.array(ridge)}
+
+    @staticmethod
+    def _off(moments: Moments, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How far off each weight may be: by what the ridge pulled, and by sampling and noise without one.
+
+        With S and c the noisy products, c − Sβ is what sampling and noise make of the truth β, so that β is S⁻¹c but
+        for S⁻¹ times that; from there to the weights is what the ridge does.
+        """
+        size = weights.size
+        inverse = surely_inverted(moments.products, sigma=moments.product_sigma)
+        plain = inverse @ moments.cross
         rows = max(1.0, float(moments.products[0, 0]))
         left = moments.square - 2 * weights @ moments.cross + weights @ moments.products @ weights
         spread = max(left / max(1.0, rows - size), 0.0)
         noise = moments.cross_sigma**2 * np.eye(size)
-        noise += moments.product_sigma**2 * (weights @ weights * np.eye(size) + np.outer(weights, weights))
-        noise -= moments.product_sigma**2 * np.diag(weights**2)
+        noise += moments.product_sigma**2 * (plain @ plain * np.eye(size) + np.outer(plain, plain))
+        noise -= moments.product_sigma**2 * np.diag(plain**2)
         values, vectors = np.linalg.eigh(moments.products)
         sampled = spread * (vectors * np.maximum(values, 0.0)) @ vectors.T
         covariance = inverse @ (sampled + noise) @ inverse
-        intervals = 1.96 * np.sqrt(np.maximum(np.diag(covariance), 0.0))
-        return {"weights": weights, "intervals": intervals, "ridge": np.array(ridge)}
+        result: NDArray[np.float64] = np.abs(plain - weights) + 1.96 * np.sqrt(np.maximum(np.diag(covariance), 0.0))
+        return result
 
     @property
     def coef_(self) -> NDArray[np.float64]:
@@ -107,7 +120,7 @@ class RidgeRegressor(SumsLearner):
         columns = self._columns(X)
         rows = design(self.scaled_, columns)
         middle, half = self.target_.scale
-        predicted: NDArray[np.float64] = middle + half * np.clip(rows @ self.weights_ / GRID, -1.0, 1.0)
+        predicted: NDArray[np.float64] = middle + half * np.clip(weighted(rows, self.weights_) / GRID, -1.0, 1.0)
         return predicted
 
     def score(self, X: Any, y: Any) -> float:  # noqa: N803

@@ -47,12 +47,13 @@ class ArrayCells:
             counts += np.bincount(self._which * self._size + code, minlength=counts.size)
         return counts
 
-    def node_counts(self, levels: Sequence[Level]) -> IntArray:
-        """How many rows of each node of a tree fall into each cell: node after node, class after class."""
-        before = (node_of(levels, self._within) * self._classes + self._which) * self._size
-        counts = np.zeros((1 << len(levels)) * self._classes * self._size, dtype=np.int64)
+    def node_counts(self, levels: Sequence[Level], *, groups: IntArray) -> IntArray:
+        """How many rows of each node of a tree fall into each group of cells: node after node, class after class."""
+        size = int(groups.max()) + 1
+        before = (node_of(levels, self._within) * self._classes + self._which) * size
+        counts = np.zeros((1 << len(levels)) * self._classes * size, dtype=np.int64)
         for code in self._codes:
-            counts += np.bincount(before + code, minlength=counts.size)
+            counts += np.bincount(before + groups[code], minlength=counts.size)
         return counts
 
     def leaf_counts(self, levels: Sequence[Level]) -> IntArray:

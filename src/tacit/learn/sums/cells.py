@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tacit.core import rational
 from tacit.errors import InvalidParameter
+from tacit.learn.conventions import is_hashable
 
 Codes = NDArray[np.int32]
 STANDARD = (-4, 4)  # of a column that nobody declared: a number that was scaled by public constants
@@ -48,15 +49,19 @@ _R20 = tuple(
 _LONG, _TAIL = 1_000, 100  # a column that reaches so high, and so many times its lower end, has a long tail
 _DECADES = 2
 _MOST_CELLS = 4_096
+_MISSING = {"NAType", "NaTType"}  # of pandas, which need not be installed
 _FAR = 10**150  # beyond which doubles run out of room
 
 
 def numbers_of(column: NDArray[Any], name: str) -> NDArray[np.float64]:
     """A column that was declared a number, as doubles; refused where a cell is none."""
     try:
-        return column.astype(np.float64)
-    except OverflowError:  # a whole number beyond all doubles is beyond every bound
-        return numbers_of(np.array([_held(cell) for cell in column.tolist()], dtype=object), name)
+        with np.errstate(over="ignore"):  # a long double beyond all doubles is infinite, and so beyond every bound
+            return column.astype(np.float64)
+    except (OverflowError, TypeError, ValueError):
+        pass
+    try:  # a whole number beyond all doubles is beyond every bound, and what a frame calls missing is not a number
+        return np.array([_held(cell) for cell in column.tolist()], dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidParameter(
             f"the column {name} is declared a number, and holds something else: a cell could not be converted to float",
@@ -64,9 +69,9 @@ def numbers_of(column: NDArray[Any], name: str) -> NDArray[np.float64]:
         ) from None
 
 
-def _held(cell: object) -> object:
-    if not isinstance(cell, int | Fraction | Decimal):
-        return cell
+def _held(cell: Any) -> float:
+    if cell is None or type(cell).__name__ in _MISSING:
+        return math.nan
     try:
         return float(cell)
     except OverflowError:
@@ -99,7 +104,7 @@ class FeatureCells:
         """The cell of each value."""
         if self.values:
             index = {value: position for position, value in enumerate(self.values)}
-            return np.array([_code_of(index, value) for value in column.tolist()], dtype=np.int32)
+            return np.array([code_of(index, value) for value in column.tolist()], dtype=np.int32)
         numbers = numbers_of(column, self.name)
         indices = np.searchsorted(np.array([float(edge) for edge in self.edges]), numbers, side="right")
         return np.where(np.isnan(numbers), len(self.edges) + 1, indices).astype(np.int32)
@@ -134,8 +139,9 @@ def offsets(cells: Sequence[FeatureCells]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum([each.size for each in cells])]).astype(np.int64)
 
 
-def _code_of(index: Mapping[Hashable, int], value: object) -> int:
-    return index.get(value, len(index)) if isinstance(value, Hashable) else len(index)
+def code_of(index: Mapping[Hashable, int], value: Any) -> int:
+    """The place of a value among those that were declared; of any other, the one after the last."""
+    return index.get(value, len(index)) if is_hashable(value) else len(index)
 
 
 def _cells(name: str, entry: object) -> FeatureCells:
@@ -160,7 +166,7 @@ def _is_number(end: object) -> bool:
 
 
 def _checked(cells: FeatureCells) -> FeatureCells:
-    if not all(isinstance(value, Hashable) for value in cells.values) or len(set(cells.values)) < len(cells.values):
+    if not all(map(is_hashable, cells.values)) or len(set(cells.values)) < len(cells.values):
         raise InvalidParameter(f"a category of {cells.name} is named twice, or is none")
     if list(cells.edges) != sorted(set(cells.edges)):
         raise InvalidParameter(f"the edges of {cells.name} do not rise")

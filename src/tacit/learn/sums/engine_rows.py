@@ -38,10 +38,11 @@ class EngineCells:
         sql = self._coded.class_counts(self._size, self._starts[:-1].tolist())
         return self._summed(sql, self._classes * self._size)
 
-    def node_counts(self, levels: Sequence[Level]) -> IntArray:
-        """How many rows of each node of a tree fall into each cell: node after node, class after class."""
-        sql = self._coded.node_counts(_asked(levels), self._size, self._starts[:-1].tolist())
-        return self._summed(sql, (1 << len(levels)) * self._classes * self._size)
+    def node_counts(self, levels: Sequence[Level], *, groups: IntArray) -> IntArray:
+        """How many rows of each node of a tree fall into each group of cells: node after node, class after class."""
+        size = int(groups.max()) + 1
+        sql = self._coded.node_counts(_asked(levels), self._apart(groups), size)
+        return self._summed(sql, (1 << len(levels)) * self._classes * size)
 
     def leaf_counts(self, levels: Sequence[Level]) -> IntArray:
         """How many rows of each class reach each node of a tree."""

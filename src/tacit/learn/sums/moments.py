@@ -7,6 +7,7 @@ products, each pair once, have the norm √((|x|⁴ + Σ xᵢ⁴) / 2) ≤ √((
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,7 +18,8 @@ from numpy.typing import NDArray
 
 from tacit.core import ComposedEvent, Event, Loss, rational, sqrt_above
 from tacit.errors import InvalidParameter
-from tacit.learn.sums.cells import STANDARD, numbers_of
+from tacit.learn.conventions import is_hashable
+from tacit.learn.sums.cells import STANDARD, code_of, numbers_of
 from tacit.mechanisms import Gaussian
 from tacit.noise import IntArray, Source
 
@@ -51,8 +53,9 @@ class Scaled:
         The same operations on doubles, in the same order, as engines do (`doubles.steps_between`).
         """
         if self.values:
-            cells = column.tolist()
-            return np.array([[GRID * (cell == value) for value in self.values] for cell in cells], dtype=np.float64)
+            index = {value: place for place, value in enumerate(self.values)}  # a cell is one of them at most
+            codes = np.array([code_of(index, cell) for cell in column.tolist()], dtype=np.int64)
+            return GRID * np.eye(len(self.values) + 1)[codes, :-1]
         numbers = numbers_of(column, self.name)
         half = (self.upper - self.lower) / (4 * GRID)  # of a step
         low, high = float(self.lower + half), float(self.upper - half)
@@ -77,8 +80,8 @@ def scaled(declared: object, names: Sequence[str]) -> tuple[Scaled, ...]:
 
 def _scaled(name: str, entry: Any) -> Scaled:
     if isinstance(entry, list) and entry:
-        if len(set(map(repr, entry))) < len(entry):
-            raise InvalidParameter(f"a category of {name} is named twice")
+        if not all(map(is_hashable, entry)) or len(set(entry)) < len(entry):
+            raise InvalidParameter(f"a category of {name} is named twice, or is none")
         return Scaled(name, values=tuple(entry))
     if isinstance(entry, tuple) and len(entry) == 2:
         lower, upper = (rational(end, f"a bound of {name}") for end in entry)
@@ -93,6 +96,17 @@ def design(features: Sequence[Scaled], columns: Sequence[NDArray[Any]]) -> Float
     """The rows in steps: a column of ones, then each feature's."""
     ones = np.full((len(columns[0]), 1), float(GRID))
     return np.hstack([ones, *(feature.steps(column) for feature, column in zip(features, columns, strict=True))])
+
+
+def weighted(rows: Floats, weights: Floats) -> Floats:
+    """Of each row the sum of its numbers times weights, column after column: its own, whoever else is there.
+
+    A matrix product depends, in its last digits, on how many rows there are and where a row stands among them.
+    """
+    sums = np.zeros(len(rows))
+    for column, weight in zip(rows.T, weights, strict=True):
+        sums += column * weight
+    return sums
 
 
 class AddsProducts(Protocol):
@@ -155,6 +169,20 @@ def plan_moments(features: Sequence[Scaled], loss: Loss, *, times: int, with_tar
 def composed(noises: Sequence[Gaussian], moves: Sequence[Fraction]) -> Event:
     """The event of one release with each noise."""
     return ComposedEvent(tuple((noise.event(move), 1) for noise, move in zip(noises, moves, strict=True)))
+
+
+def surely_inverted(matrix: Floats, *, sigma: float) -> Floats:
+    """The inverse of a noisy matrix of sums, by less than its eigenvalues, as far as noise made them.
+
+    Noise of this deviation in each product moves them by about its own times √width, τ, and the inverse of one that is
+    v by a share (τ/v)² on average: as much is taken from v, to be on the safe side. One that is no larger than τ is
+    taken for one row: what that says of a direction is that nothing can be told.
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    moved = sigma * math.sqrt(len(values))
+    least = np.maximum(values - moved**2 / np.maximum(values, max(moved, 1.0)), 1.0)
+    inverse: Floats = (vectors / least) @ vectors.T
+    return inverse
 
 
 def symmetric(upper: NDArray[Any], width: int) -> Floats:

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from tacit.core import Adjacency, Event, Loss, Number
 from tacit.errors import InvalidParameter
-from tacit.learn.conventions import ClassLearner, Learner, columns_of, labels_of, names_of, target_of
+from tacit.learn.conventions import ClassLearner, Learner, column_names, columns_of, labels_of, target_of
 from tacit.learn.sums.array_rows import ArrayCells, ArrayRows
 from tacit.learn.sums.cells import FeatureCells
 from tacit.learn.sums.moments import Scaled, design
+from tacit.learn.sums.units import UnitRows, rows_of_units
 from tacit.noise import SYSTEM, IntArray, Source
 
 NOTES = (
@@ -87,16 +88,30 @@ class SumsLearner(Learner):
         count = len(columns[0])
         learns = self._kind in {"classifier", "regressor"}
         truth = target_of(y, rows=count) if learns else np.zeros(count)
-        names = names_of(X) or [f"x{index}" for index in range(len(columns))]
-        classes, coded = self._labelled(truth) if self._kind == "classifier" else (np.zeros(0), truth)
-        kept, most = rows_kept(units, count, self.max_rows)
-        price = spendable(self.epsilon, self.delta)
-        study = self.study(Declared(tuple(names), self.features, price, tuple(classes.tolist()), most))
+        labelled, counted = self.labelled(truth), rows_of_units(units, count, self.max_rows)
+        return self.fit_columns(X, columns, labelled=labelled, counted=counted)
+
+    def fit_columns(
+        self,
+        rows: Any,
+        columns: Sequence[NDArray[Any]],
+        *,
+        labelled: tuple[NDArray[Any], NDArray[Any]],
+        counted: UnitRows,
+    ) -> Self:
+        """Learn from those of the rows that count, of which there may be none; `labelled` is what `labelled` says."""
+        classes, coded = labelled
+        price, kept = spendable(self.epsilon, self.delta), counted.kept
+        names = tuple(column_names(rows, len(columns)))
+        study = self.study(Declared(names, self.features, price, tuple(classes.tolist()), counted.most))
         data = in_arrays(study, [column[kept] for column in columns], coded[kept], classes=classes.size)
-        learnt = study.learn(data, self.source or SYSTEM)
-        self.hold(study, learnt, classes=classes)
-        self._take_names(X, columns)
+        self.hold(study, study.learn(data, self.source or SYSTEM), classes=classes)
+        self._take_names(rows, columns)
         return self
+
+    def labelled(self, truth: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The classes, and the number of each row's; of a model without classes, none, and what is predicted."""
+        return self._labelled(truth) if self._kind == "classifier" else (np.zeros(0), truth)
 
     @property
     def kind(self) -> str:
@@ -177,28 +192,6 @@ def in_arrays(study: Study, columns: Sequence[NDArray[Any]], truth: NDArray[Any]
 def classes_cells(classes: tuple[Any, ...]) -> FeatureCells:
     """The classes as cells, numbered in their order."""
     return FeatureCells("the target", values=classes)
-
-
-def rows_kept(units: Any, count: int, most: Any) -> tuple[NDArray[np.int64], int]:
-    """Which rows count, and how many of one unit at most: each its own, unless somebody says whose they are."""
-    if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= 1_000_000:
-        raise InvalidParameter("max_rows is a whole number from 1 to 1000000")
-    if units is None:
-        if most > 1:
-            raise InvalidParameter(
-                "max_rows bounds the rows of one unit, and nobody said whose the rows are", hint="fit(X, y, units=ids)"
-            )
-        return np.arange(count), 1
-    owners = np.asarray(units)
-    if owners.shape != (count,):
-        raise InvalidParameter("the units are one for each row")
-    seen: dict[Any, int] = {}
-    kept = []
-    for index, owner in enumerate(owners.tolist()):
-        seen[owner] = seen.get(owner, 0) + 1
-        if seen[owner] <= most:
-            kept.append(index)
-    return np.array(kept, dtype=np.int64), most
 
 
 def spendable(epsilon: Number, delta: Number) -> Loss:

@@ -202,7 +202,7 @@ def _exceeded(key: Key, charge: Charge, *, cap: Cap, spent: Spent) -> BudgetExce
     limit = spent.roomiest(cap)
     asked: Loss | Zcdp | Grains | None = charge.zcdp if isinstance(limit, Zcdp) else charge.loss
     if isinstance(limit, Grains):
-        asked = grains_for(charge.loss, limit.grain)
+        asked = grains_for(charge.loss, limit.grain, rho=None if charge.zcdp is None else charge.zcdp.rho)
     if asked is None or (isinstance(limit, Zcdp) and spent.rho is None):
         return BudgetExceeded(
             f"the {whose} for {dataset!r} is counted in zCDP: a charge without a zCDP price cannot be paid from it",

@@ -72,7 +72,8 @@ class _Count:
 
     def _add(self, row: Row) -> None:
         loss = Loss(from_text(row["epsilon"]), from_text(row["delta"]))
-        count = grains_for(loss, self._grain).count
+        rho = None if row["rho"] is None else from_text(row["rho"])
+        count = grains_for(loss, self._grain, rho=rho).count
         for name in _accounts(row):
             sums = self._sums.setdefault(name, [0])
             sums.append(sums[-1] + count)

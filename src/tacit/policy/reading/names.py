@@ -16,7 +16,7 @@ _ACCOUNT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}")
 
 def fold(name: str) -> str:
     """What two spellings of one name share. SQL identifiers are case-insensitive; so is everything here."""
-    return unicodedata.normalize("NFC", name).casefold()
+    return name.lower() if name.isascii() else unicodedata.normalize("NFC", name).casefold()
 
 
 def column_name(value: object, path: KeyPath) -> str:

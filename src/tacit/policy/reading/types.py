@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
+from functools import lru_cache
 
 from tacit.core import Number, decimal_text, rational
 from tacit.errors import InvalidParameter
@@ -19,6 +20,7 @@ Schema = Mapping[str, Mapping[str, str]]  # table → column → the engine's na
 
 MAX_BITS = 200  # of a number; more is an attempt to make us multiply
 EPOCH = date(1970, 1, 1)
+_FIRST_MOMENT = datetime(EPOCH.year, EPOCH.month, EPOCH.day)  # noqa: DTZ001 - zoneless, as columns are
 _SECONDS_A_DAY = 86400
 
 
@@ -31,6 +33,8 @@ class ColumnType(Enum):
     BOOLEAN = "boolean"
     DATE = "date"  # on a grid of whole days since 1970-01-01
     TIMESTAMP = "timestamp"  # on a grid of whole seconds since 1970-01-01 00:00:00
+
+    __hash__ = object.__hash__  # each is one object: an Enum would hash its name every time
 
     @property
     def is_numeric(self) -> bool:
@@ -50,9 +54,7 @@ class ColumnType(Enum):
     @classmethod
     def from_sql(cls, type_name: str) -> ColumnType | None:
         """The type behind DuckDB's or PostgreSQL's name for it; None for what tacit cannot measure."""
-        name = type_name.strip().lower()
-        word = re.sub(r"\s+", " ", re.sub(r"\(.*\)", "", name, flags=re.DOTALL)).strip()
-        return _BY_SQL_NAME.get(word)
+        return _from_sql(type_name)
 
     def __str__(self) -> str:
         return self.value
@@ -71,6 +73,13 @@ _SQL_NAMES = {
     "timestamp_s, timestamp_ms, timestamp_us, timestamp_ns, timestamptz_ns",
 }
 _BY_SQL_NAME = {name.strip(): kind for kind, names in _SQL_NAMES.items() for name in names.split(",")}
+
+
+@lru_cache(maxsize=1024)
+def _from_sql(type_name: str) -> ColumnType | None:
+    name = type_name.strip().lower()
+    word = re.sub(r"\s+", " ", re.sub(r"\(.*\)", "", name, flags=re.DOTALL)).strip()
+    return _BY_SQL_NAME.get(word)
 
 
 _ALIKE = (  # types of which the engine makes one that holds every cell of both
@@ -149,41 +158,56 @@ def _whole_seconds(value: datetime, path: KeyPath) -> datetime:
         raise Fault(f"is outside the years 1 to 9999: {value}", path=path) from None
 
 
+_KIND_NAMES: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    (bool, "a truth value"),
+    ((int, float, Decimal, Fraction), "a number"),
+    (str, "text"),
+    (datetime, "a timestamp"),
+    (date, "a date"),
+    ((list, tuple), "a list"),
+    (Mapping, "a table"),
+)
+_WANTED = {
+    ColumnType.NUMBER: "a number",
+    ColumnType.TEXT: "text",
+    ColumnType.BOOLEAN: "a truth value",
+    ColumnType.DATE: "a date",
+    ColumnType.TIMESTAMP: "a timestamp",
+}
+
+
 def kind_name(value: object) -> str:
     """What a value is, in a word a curator knows."""
-    names: tuple[tuple[type | tuple[type, ...], str], ...] = (
-        (bool, "a truth value"),
-        ((int, float, Decimal, Fraction), "a number"),
-        (str, "text"),
-        (datetime, "a timestamp"),
-        (date, "a date"),
-        ((list, tuple), "a list"),
-        (Mapping, "a table"),
-    )
-    return next((name for kinds, name in names if isinstance(value, kinds)), f"a {type(value).__name__}")
+    return _kind_name(type(value))  # type: ignore[arg-type]  # every class can be hashed
+
+
+@lru_cache(maxsize=256)
+def _kind_name(kind: type) -> str:
+    return next((name for kinds, name in _KIND_NAMES if issubclass(kind, kinds)), f"a {kind.__name__}")
 
 
 def type_fits(kind: ColumnType, value: Value) -> bool:
     """Whether a column of this type can hold the value."""
     if kind is ColumnType.INTEGER:
         return isinstance(value, int) and not isinstance(value, bool)
-    wanted = {
-        ColumnType.NUMBER: "a number",
-        ColumnType.TEXT: "text",
-        ColumnType.BOOLEAN: "a truth value",
-        ColumnType.DATE: "a date",
-        ColumnType.TIMESTAMP: "a timestamp",
-    }
-    return kind_name(value) == wanted[kind]
+    return kind_name(value) == _WANTED[kind]
 
 
 def grid_units(value: Value) -> Fraction:
     """The number behind a value: itself, days since 1970, or seconds since 1970."""
-    if isinstance(value, datetime):
-        whole = value - datetime(EPOCH.year, EPOCH.month, EPOCH.day)  # noqa: DTZ001 - zoneless, as columns are
-        return Fraction(whole.days * _SECONDS_A_DAY + whole.seconds)
-    if isinstance(value, date):
-        return Fraction((value - EPOCH).days)
+    whole = whole_units(value)
+    if whole is not None:
+        return Fraction(whole)
     if isinstance(value, str):
         raise TypeError("text has no place on a grid")
-    return Fraction(value)
+    return Fraction(value)  # type: ignore[arg-type]  # a number: moments are whole
+
+
+def whole_units(value: Value) -> int | None:
+    """The whole number behind a value; None of a fraction, and of a text."""
+    if isinstance(value, datetime):
+        whole = value - _FIRST_MOMENT
+        return whole.days * _SECONDS_A_DAY + whole.seconds
+    if isinstance(value, date):
+        return (value - EPOCH).days
+    return int(value) if isinstance(value, int) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from fractions import Fraction
@@ -13,7 +13,7 @@ from tacit.policy.reading.names import column_name
 from tacit.policy.reading.readers import flag, hold, one_of, optional, text
 from tacit.policy.reading.types import ColumnType, Scalar, Value, exact, kind_name, type_fits, value_of
 from tacit.policy.tables.domain import MAX_DOMAIN, Domain, DomainLike, ListDomain, RangeDomain, domain_of
-from tacit.policy.tables.grid import bound_of, bounds_of, on_grid, step_of, total_of
+from tacit.policy.tables.grid import bound_of, bounds_of, on_grid, step_of, surely_on_grid, total_of
 
 _EXACT = 1 << 53  # the whole numbers up to here are doubles
 SKIP = "skip"  # the word of the null rule that leaves NULL out, as SQL does
@@ -147,9 +147,16 @@ def _domain(value: object, path: KeyPath, *, kind: ColumnType | None, bounds: Bo
                 f"has {bounds.cells} values: at most {MAX_DOMAIN} are allowed", path=path, hint="choose a larger step"
             )
     if isinstance(domain, ListDomain):
-        for index, member in enumerate(domain.values):
-            _fits(member, (*path, index), kind=kind or ColumnType.NUMBER, bounds=bounds)
+        _all_fit(domain.values, path, kind=kind or ColumnType.NUMBER, bounds=bounds)
     return domain
+
+
+def _all_fit(values: Sequence[Value], path: KeyPath, *, kind: ColumnType, bounds: Bounds | None) -> None:
+    alike = all(type_fits(kind, value) for value in values)
+    if alike and (bounds is None or surely_on_grid(values, bounds=bounds)):
+        return
+    for index, member in enumerate(values):  # one by one, for the message
+        _fits(member, (*path, index), kind=kind, bounds=bounds)
 
 
 def _null(value: object, path: KeyPath, *, column: ColumnPolicy) -> Value | None:

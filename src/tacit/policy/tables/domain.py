@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 
 from tacit.policy.reading.fault import Fault, KeyPath, shown
 from tacit.policy.reading.names import column_name, meant, table_name
@@ -68,8 +69,10 @@ def _listed(values: tuple[object, ...], path: KeyPath, kind: ColumnType | None) 
         raise Fault("is empty: no row could be in any group", path=path, hint="list its values, or leave domain out")
     if len(values) > MAX_DOMAIN:
         raise Fault(f"has {len(values)} values: at most {MAX_DOMAIN} are allowed", path=path)
-    read = tuple(value_of(value, (*path, index), kind=kind) for index, value in enumerate(values))
+    read = tuple(_read(values, path, kind))
     first = kind_name(read[0])
+    if len({*map(kind_name, read)}) == 1 and len({*read}) == len(read):
+        return ListDomain(read)
     seen: set[Value] = set()
     for index, value in enumerate(read):
         if kind_name(value) != first:
@@ -80,6 +83,12 @@ def _listed(values: tuple[object, ...], path: KeyPath, kind: ColumnType | None) 
             raise Fault(f"repeats {shown(value)}", path=(*path, index), hint="list each value once")
         seen.add(value)
     return ListDomain(read)
+
+
+def _read(values: Sequence[object], path: KeyPath, kind: ColumnType | None) -> Iterator[Value]:
+    for index, value in enumerate(values):
+        plain = type(value) is date or (type(value) is datetime and not value.microsecond and value.tzinfo is None)
+        yield value if plain else value_of(value, (*path, index), kind=kind)  # type: ignore[misc]  # as `value_of` would
 
 
 def _from_table(value: Mapping[str, object], path: KeyPath) -> TableDomain:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 
@@ -10,7 +10,7 @@ from tacit.core import Bounds, decimal_text
 from tacit.policy.reading.fault import Fault, KeyPath, shown
 from tacit.policy.reading.names import meant
 from tacit.policy.reading.readers import duration
-from tacit.policy.reading.types import ColumnType, Value, exact, grid_units, kind_name, type_fits, value_of
+from tacit.policy.reading.types import ColumnType, Value, exact, grid_units, kind_name, type_fits, value_of, whole_units
 
 MAX_UNITS = 2**62  # steps between zero and a bound: beyond it a 64-bit integer cannot hold the clamped value
 _NATURAL = {ColumnType.INTEGER: "whole numbers", ColumnType.DATE: "days", ColumnType.TIMESTAMP: "seconds"}
@@ -123,6 +123,17 @@ def on_grid(value: Value, path: KeyPath, *, bounds: Bounds) -> None:
         raise Fault(f"{value_text(value)} is outside lower and upper", path=path)
     if (units / bounds.step).denominator != 1:
         raise Fault(f"{value_text(value)} is off the grid of step {decimal_text(bounds.step)}", path=path)
+
+
+def surely_on_grid(values: Iterable[Value], *, bounds: Bounds) -> bool:
+    """Whether all values lie on the grid, by whole numbers alone; False where `on_grid` has to look."""
+    ends = (bounds.lower, bounds.upper, bounds.step)
+    if any(end.denominator != 1 for end in ends):
+        return False
+    low, high, step = (end.numerator for end in ends)
+    return all(
+        (units := whole_units(value)) is not None and low <= units <= high and units % step == 0 for value in values
+    )
 
 
 def value_text(value: Value) -> str:

@@ -15,8 +15,9 @@ from tacit.sql.binding.coarse import MAX_SQUARED, centred, coarse
 from tacit.sql.binding.distinct import distinct_value, link_value
 from tacit.sql.binding.moments import MOMENTS
 from tacit.sql.expressions.dates.instant_reading import is_instant
-from tacit.sql.expressions.keys import Key, key
+from tacit.sql.expressions.keys import Key, listed_key
 from tacit.sql.expressions.measures import Additive, Counted, Histogram, Measure, Mode, Quantile
+from tacit.sql.expressions.names.nodes import paren
 from tacit.sql.expressions.names.printing import copied, text_of
 from tacit.sql.expressions.names.scope import Scope, Value, name_of
 from tacit.sql.expressions.names.spoken import call_as_typed
@@ -26,6 +27,7 @@ from tacit.sql.expressions.numeric.bins import MAX_CELLS, bins_of, found_within
 from tacit.sql.expressions.numeric.grid import Grid, multiply
 from tacit.sql.expressions.operands import operand
 from tacit.sql.expressions.predicates import moment_of, predicate
+from tacit.sql.expressions.text.read_as import refuse_unheld
 from tacit.sql.relations.rewriting.forms import counted_row, counted_together, counted_where
 
 MAX_BINNED = 1 << 61  # steps: of a quantile, with room to spare in 64 bits
@@ -147,7 +149,9 @@ class _Call:
 
     def grid(self) -> Grid:
         """The argument as numbers on a grid."""
-        return self.noted(number(self.argument(), self.scope, predicate=predicate))
+        grid = number(self.argument(), self.scope, predicate=predicate)
+        refuse_unheld(self.argument(), grid)
+        return self.noted(grid)
 
     @property
     def facts(self) -> tuple[exp.Expression, Scope, str]:
@@ -194,7 +198,7 @@ def _counted(sql: exp.Expression) -> exp.Expression:
         sql = sql.expressions[0]
     if isinstance(sql, exp.Column):
         return copied(sql)
-    present = exp.Not(this=exp.Is(this=exp.paren(copied(sql)), expression=exp.null()))
+    present = exp.Not(this=exp.Is(this=paren(copied(sql)), expression=exp.null()))
     return exp.Case(ifs=[exp.If(this=present, true=integer(1))])
 
 
@@ -213,7 +217,7 @@ def _count(call: _Call) -> post.Post:
     value = operand(node.this, call.scope)
     if value is not None and value.never_null:
         return call.rows(None)
-    sql = value.sql if value is not None else call.grid().sql
+    sql = value.sql if value is not None else number(call.argument(), call.scope, predicate=predicate).sql
     return call.rows(_counted(sql))
 
 
@@ -221,7 +225,7 @@ def _count_distinct(call: _Call, distinct: exp.Distinct) -> post.Post:
     inner, where = counted_where(distinct)
     if where is not None:
         holds = predicate(where, call.scope)
-        both = holds if call.condition is None else exp.And(this=exp.paren(call.condition), expression=exp.paren(holds))
+        both = holds if call.condition is None else exp.And(this=paren(call.condition), expression=paren(holds))
         call = replace(call, condition=both)
     parts, row = counted_together(distinct), counted_row(distinct) is not None
     several = row or len(parts) > 1
@@ -354,7 +358,7 @@ def _histogram(call: _Call) -> post.Post:
 
 def _listed(call: _Call, node: exp.Expression) -> tuple[Key, tuple[Value, ...] | TableDomain, exp.Expression]:
     """The argument as a key with a public domain, its values, and its SQL where the row is in the domain."""
-    group_key = key(node, call.scope)
+    group_key = listed_key(node, call.scope)
     if group_key.values is None:
         raise QueryRefused(
             f"{call.label} needs a public domain: without one its values are private",

@@ -16,9 +16,10 @@ from tacit.sql.binding.conditions import Condition, condition
 from tacit.sql.binding.domains import refuse_unmatched, unmatched_notes
 from tacit.sql.binding.grouping_sets import Places, check_sets, distinct_sets, placed_sets, written_sets
 from tacit.sql.binding.over_aggregates import ARITHMETIC, DATED
-from tacit.sql.binding.possible_keys import possible_key
+from tacit.sql.binding.possible_keys import possible_keys
 from tacit.sql.binding.wider import MOST_STEPS, wider_policy
 from tacit.sql.expressions.keys import Key, check_groups
+from tacit.sql.expressions.logic import filtering
 from tacit.sql.expressions.measures import Additive, Histogram, Measure, Mode
 from tacit.sql.expressions.names.printing import copied, text_of
 from tacit.sql.expressions.names.scope import Scope, name_of
@@ -117,7 +118,7 @@ def _bind(query: Query, policy: Policy, schema: Schema) -> BoundQuery:
     if query.unit is not None and not table.is_unit(query.unit):
         raise QueryRefused(f"the privacy unit is not {query.unit[:60]}", hint=f"the policy's unit is {table.unit}")
     scope = scope_of(relation, reading.inside(select))
-    filtered = None if relation.remaining is None else predicate(relation.remaining, scope)
+    filtered = None if relation.remaining is None else filtering(predicate(relation.remaining, scope))
     refuse_unmatched(relation.remaining, scope)
     bound = _Binder(query, scope, relation, reading).bound(filtered)
     left_out = tuple(dict.fromkeys(reading.work.notes))
@@ -149,7 +150,7 @@ class _Binder:
             item.alias.casefold(): item.this for item in self.select.expressions if isinstance(item, exp.Alias)
         }
         self.group, self.sets = self._grouping()
-        self.keys = [possible_key(node, scope, self.select, reading, sign=self._sign) for node in self.group]
+        self.keys = possible_keys(self.group, scope, self.select, reading, sign=self._sign)
         if self.sets is None:
             check_groups(self.keys)
         else:

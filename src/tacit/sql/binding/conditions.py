@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,12 +42,12 @@ class Condition:
         sides = tuple(next(posts) for _ in self.sides)
         return Condition(self.operator, sides, tuple(part.with_posts(posts) for part in self.parts))
 
-    def holds(self, bands: Sequence[post.Band]) -> NDArray[np.bool_]:
+    def holds(self, bands: post.Bands) -> NDArray[np.bool_]:
         """For which groups it holds; where a side is NULL nobody knows, and it does not."""
         known: NDArray[np.bool_] = self.truth(bands) == _TRUE
         return known
 
-    def truth(self, bands: Sequence[post.Band]) -> NDArray[np.float64]:
+    def truth(self, bands: post.Bands) -> NDArray[np.float64]:
         """1 where it is true, 0 where it is false, halfway between where nobody knows: the logic of SQL."""
         if self.operator == "NOT":
             return _TRUE - self.parts[0].truth(bands)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from tacit.sql.expressions.names.nodes import quoted_column
 from tacit.sql.expressions.names.scope import Scope
 from tacit.sql.expressions.numbers import number
 from tacit.sql.expressions.operands import operand
@@ -25,7 +26,7 @@ def link_value(node: exp.Expression, scope: Scope) -> exp.Expression:
     """A key, which may be counted though its values are nobody's to see."""
     owner = scope.key(node)
     assert owner is not None  # noqa: S101 - it is a link
-    return exp.column(exp.to_identifier(owner[0], quoted=True))
+    return quoted_column(owner[0])
 
 
 def _value(node: exp.Expression, scope: Scope) -> exp.Expression:

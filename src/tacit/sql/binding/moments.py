@@ -17,7 +17,7 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.sql.binding import post
 from tacit.sql.binding.coarse import MAX_CUBED, MAX_FOURTH, MAX_SQUARED, centred, coarse
-from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.printing import copied, text_of
 from tacit.sql.expressions.names.scope import Scope, name_of
 from tacit.sql.expressions.numbers import number
 from tacit.sql.expressions.numeric import arithmetic
@@ -115,7 +115,7 @@ def _pair(call: Call, *, coarsely: bool = True) -> _Pair:
     if both is None:
         count = call.rows(None, label="COUNT(*)")
     else:
-        counted = exp.Case(ifs=[exp.If(this=both.copy(), true=arithmetic.integer(1))])
+        counted = exp.Case(ifs=[exp.If(this=copied(both), true=arithmetic.integer(1))])
         count = call.rows(counted, label=f"COUNT({' and '.join(names)})")
     sides = []
     for grid, name in zip(grids, names, strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,6 +133,8 @@ class Moment:
 
 Post = Ref | Number | Grouping | Sum | Product | Quotient | Clamped | Root | Exponent | Absolute | Rounded | Moment
 
+Bands = Sequence[Band] | Mapping[int, Band]  # of measurements, by their indices
+
 
 def refs(post: Post) -> frozenset[int]:
     """The measurements an expression reads."""
@@ -208,7 +211,7 @@ def variance_parts(post: Post) -> tuple[int, int, int] | None:
     return None
 
 
-def linear_band(post: Post, bands: Sequence[Band], width: float) -> Band:
+def linear_band(post: Post, bands: Bands, width: float) -> Band:
     """A sum of measurements times constants that strays by `width`, and by what doubles lose of its terms."""
     value = evaluate(post, bands).value
     known = weights(post) or {}
@@ -252,7 +255,7 @@ def _mapped(post: Post, act: Callable[[Ref | Number | Grouping], Post]) -> Post:
     return replace(post, inner=_mapped(post.inner, act))
 
 
-def evaluate(post: Post, bands: Sequence[Band] | Mapping[int, Band]) -> Band:
+def evaluate(post: Post, bands: Bands) -> Band:
     """The expression over measured bands, by their indices, its interval carried through by interval arithmetic."""
     match post:
         case Ref(measure):
@@ -260,7 +263,7 @@ def evaluate(post: Post, bands: Sequence[Band] | Mapping[int, Band]) -> Band:
         case Grouping():
             raise TypeError("the grouping set of these rows is not known")
         case Number(value):
-            point = np.full(1, float(value))
+            point = np.array([float(value)])
             return Band(point, point, point)
         case Sum(left, right):
             return _sum(evaluate(left, bands), evaluate(right, bands))
@@ -293,10 +296,14 @@ def _unary(post: Clamped | Root | Exponent | Absolute | Rounded | Moment, band: 
 
 def _clamped(post: Clamped, band: Band) -> Band:
     ends = (-np.inf if post.low is None else float(post.low), np.inf if post.high is None else float(post.high))
+    held = _within(band.value, ends)
     if post.loose:
-        held = np.clip(band.value, *ends)
         return Band(held, np.minimum(band.low, held), np.maximum(band.high, held))
-    return Band(*(np.clip(part, *ends) for part in (band.value, band.low, band.high)))
+    return Band(held, _within(band.low, ends), _within(band.high, ends))
+
+
+def _within(values: Floats, ends: tuple[float, float]) -> Floats:
+    return np.minimum(np.maximum(values, ends[0]), ends[1])
 
 
 def around(value: Floats, width: float | Floats) -> Band:
@@ -308,7 +315,9 @@ def around(value: Floats, width: float | Floats) -> Band:
 def _lost(size: Floats, width: float | Floats) -> Floats:
     """What doubles lose of terms of this size, where it matters beside an interval; an exact number has none."""
     lost = _ROUNDING * size
-    return np.where((np.asarray(width) > 0) & (lost > _NEGLIGIBLE * np.asarray(width)), lost, 0.0)
+    if isinstance(width, float):
+        return np.where(lost > _NEGLIGIBLE * width, lost, 0.0) if width > 0 else np.zeros_like(lost)
+    return np.where((width > 0) & (lost > _NEGLIGIBLE * width), lost, 0.0)
 
 
 def _sum(one: Band, two: Band) -> Band:
@@ -330,12 +339,16 @@ def _rounded(values: Floats, places: int) -> Floats:
 def product(one: Band, two: Band) -> Band:
     """The product of two bands, each of which may be anywhere in its interval."""
     with np.errstate(invalid="ignore", over="ignore"):
-        corners = np.stack([a * b for a in np.broadcast_arrays(one.low, one.high) for b in (two.low, two.high)])
-        corners = np.nan_to_num(corners, nan=0.0, posinf=np.inf, neginf=-np.inf)
-        return Band(one.value * two.value, corners.min(axis=0), corners.max(axis=0))
+        corners = [a * b for a in (one.low, one.high) for b in (two.low, two.high)]
+        return Band(one.value * two.value, *_extremes([np.where(np.isnan(each), 0.0, each) for each in corners]))
 
 
-def _divided(post: Quotient, bands: Sequence[Band] | Mapping[int, Band]) -> Band:
+def _extremes(corners: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """The least and the greatest of several numbers; NaN where one of them is."""
+    return reduce(np.minimum, corners), reduce(np.maximum, corners)
+
+
+def _divided(post: Quotient, bands: Bands) -> Band:
     match post:
         case Quotient(Ref(count), Sum(Ref(same), Number(fewer)), least) if count == same and least and fewer < 0:
             return _beside_fewer(bands[count], float(fewer), float(least))
@@ -359,9 +372,9 @@ def _quotient(one: Band, two: Band, least: Fraction | None) -> Band:
             floor = float(least)
             nothing = two.high < floor
             two = Band(np.maximum(two.value, floor), np.maximum(two.low, floor), np.maximum(two.high, floor))
-        corners = np.stack([a / b for a in np.broadcast_arrays(one.low, one.high) for b in (two.low, two.high)])
+        lowest, highest = _extremes([a / b for a in (one.low, one.high) for b in (two.low, two.high)])
         value = np.where(nothing, np.nan, one.value / np.where(nothing, 1.0, two.value))
-        unsure = (two.low <= 0) & (two.high >= 0)
-        low = np.where(unsure, -np.inf, corners.min(axis=0))
-        high = np.where(unsure, np.inf, corners.max(axis=0))
+        unsure = ((two.low <= 0) & (two.high >= 0)) | np.isnan(lowest)  # ∞ / ∞ may be anything
+        low = np.where(unsure, -np.inf, lowest)
+        high = np.where(unsure, np.inf, highest)
         return Band(value, low, high)

@@ -9,7 +9,7 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.policy import fold
 from tacit.sql.binding.rows import RowQuestion, rows_asked
-from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.printing import copied, text_of
 from tacit.sql.expressions.names.scope import parameter_value
 from tacit.sql.expressions.operands import literal
 from tacit.sql.parsing.query import Query
@@ -85,7 +85,7 @@ def _conditions(query: Query, select: exp.Select) -> tuple[ResponseCondition, ..
     where = select.args.get("where")
     if where is None:
         return ()
-    tree = where.this.copy()
+    tree = copied(where.this)
     for held in list(tree.find_all(exp.Placeholder)):
         value = literal(parameter_value(query.parameters, held))
         if held is tree:
@@ -98,7 +98,7 @@ def _conditions(query: Query, select: exp.Select) -> tuple[ResponseCondition, ..
             raise QueryRefused("a condition is not on one column: nothing says how often it is true", hint=_FORMS)
         for node in part.find_all(exp.Column):
             node.set("table", None)
-        conditions.append(ResponseCondition(next(iter(columns.values())), text_of(part.copy(), comments=False)))
+        conditions.append(ResponseCondition(next(iter(columns.values())), text_of(copied(part), comments=False)))
     return tuple(conditions)
 
 

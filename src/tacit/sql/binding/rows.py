@@ -9,6 +9,7 @@ from sqlglot import exp
 from tacit.errors import QueryRefused, TacitError
 from tacit.policy import fold
 from tacit.sql.binding.aggregates import has_aggregate
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import parameter_value
 from tacit.sql.expressions.operands import literal
 from tacit.sql.parsing.parse import parse
@@ -30,7 +31,7 @@ class RowQuestion:
 
     def text(self, name: str) -> str:
         """The SELECT over a table of that name, in DuckDB's SQL: rebuilt from the parsed tree, parameters filled in."""
-        tree = self.query.question.copy()
+        tree = copied(self.query.question)
         for held in list(tree.find_all(exp.Placeholder)):
             held.replace(literal(parameter_value(self.query.parameters, held)))
         for table in tree.find_all(exp.Table):

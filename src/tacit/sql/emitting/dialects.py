@@ -17,7 +17,8 @@ from tacit.sql.emitting.postgres_words import postgres_order
 from tacit.sql.emitting.spark_words import SPARK as _SPARK
 from tacit.sql.emitting.spark_words import spark_order
 from tacit.sql.expressions.names.aliases import qualified
-from tacit.sql.expressions.names.printing import CANONICAL, text_of
+from tacit.sql.expressions.names.nodes import quoted_column
+from tacit.sql.expressions.names.printing import CANONICAL, copied, text_of
 
 
 def emit(tree: exp.Expression, dialect: str, *, pretty: bool = False, order: Order | None = None) -> str:
@@ -27,21 +28,21 @@ def emit(tree: exp.Expression, dialect: str, *, pretty: bool = False, order: Ord
     if dialect not in _REWRITES:
         raise EngineError(f"tacit writes no SQL for {dialect!r}")
     rewrites, hashed = _REWRITES[dialect]
-    return _rewritten(tree.copy(), rewrites, order or hashed).sql(dialect=dialect, pretty=pretty, copy=False)
+    return _rewritten(copied(tree), rewrites, order or hashed).sql(dialect=dialect, pretty=pretty, copy=False)
 
 
 def values_of(table: str, column: str, *, dialect: str) -> str:
     """The query for the values of a public column, as `k`."""
-    name = exp.column(exp.to_identifier(column, quoted=True))
-    there = exp.Not(this=exp.Is(this=name.copy(), expression=exp.null()))
+    name = quoted_column(column)
+    there = exp.Not(this=exp.Is(this=copied(name), expression=exp.null()))
     source = exp.Table(this=exp.to_identifier(table, quoted=True))
     return emit(qualified(exp.select(exp.alias_(name, "k")).distinct().from_(source).where(there)), dialect)
 
 
 def combinations_of(table: str, columns: Sequence[str], *, dialect: str) -> str:
     """The query for the combinations of values that the rows of a public table have, as `k0`, `k1`, …"""
-    names = [exp.column(exp.to_identifier(column, quoted=True)) for column in columns]
-    there = [exp.Not(this=exp.Is(this=name.copy(), expression=exp.null())) for name in names]
+    names = [quoted_column(column) for column in columns]
+    there = [exp.Not(this=exp.Is(this=copied(name), expression=exp.null())) for name in names]
     listed = [exp.alias_(name, f"k{index}") for index, name in enumerate(names)]
     source = exp.Table(this=exp.to_identifier(table, quoted=True))
     return emit(qualified(exp.select(*listed).distinct().from_(source).where(*there)), dialect)
@@ -55,7 +56,7 @@ def count_of(table: str, *, dialect: str) -> str:
 
 def rows_of(table: str, columns: Sequence[str], *, dialect: str) -> str:
     """The query for the rows of a public table."""
-    listed = [exp.column(exp.to_identifier(column, quoted=True)) for column in columns]
+    listed = [quoted_column(column) for column in columns]
     source = exp.Table(this=exp.to_identifier(table, quoted=True))
     return emit(qualified(exp.select(*listed).from_(source)), dialect)
 
@@ -82,7 +83,7 @@ _DUCKDB: dict[type, Rewrite] = {}  # its own words; only the order of a unit's r
 
 
 def _duckdb_order(parts: Sequence[exp.Expression]) -> exp.Expression:
-    return call("HASH", call("HASH", *(part.copy() for part in parts)))
+    return call("HASH", call("HASH", *(copied(part) for part in parts)))
 
 
 _REWRITES: dict[str, tuple[Mapping[type, Rewrite], Order]] = {

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from tacit.sql.emitting.computed_once import computed_once
 from tacit.sql.emitting.engine_nodes import Rewrite, call, cast, named, quoted, small
 from tacit.sql.emitting.text_words import other_words, postgres_trim
 from tacit.sql.expressions.numeric import arithmetic
@@ -126,6 +127,7 @@ def _pg_called(node: exp.Expression) -> exp.Expression:
 
 POSTGRES: dict[type, Rewrite] = {
     exp.Anonymous: _pg_called,
+    exp.Select: computed_once,
     exp.DataType: _pg_type,
     exp.Cast: _pg_cast,
     exp.Literal: plain_literal,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tacit.policy.reading.names import RESERVED
+from tacit.sql.expressions.names.printing import copied
 
 _TOUCHED = f"{RESERVED}touched"
 
@@ -31,7 +32,7 @@ def weighed_in_one_reading(node: exp.Expression) -> exp.Expression:
     over, share = (_beside(part, outer) for part in (heavy.args["having"].this, weight.this))
     aggregate = heavy.args["having"].this.find(exp.Count, exp.Sum)
     last.set("this", exp.Case(ifs=[exp.If(this=over, true=share)], default=full))
-    touched = exp.Window(this=aggregate.copy(), partition_by=[unit.copy()])
+    touched = exp.Window(this=copied(aggregate), partition_by=[copied(unit)])
     carried = [exp.column(item.alias_or_name, table=inner) for item in pairs.this.expressions]
     rows = exp.select(*carried, exp.alias_(touched, _TOUCHED)).from_(_as(pairs.this, inner))
     node.set("with_", None)
@@ -43,7 +44,7 @@ def weighed_in_one_reading(node: exp.Expression) -> exp.Expression:
 def _beside(value: exp.Expression, table: str) -> exp.Expression:
     """The same of a number of groups, or of rows, that stands beside each row."""
     touched = exp.column(_TOUCHED, table=table)
-    return value.transform(lambda part: touched.copy() if isinstance(part, (exp.Count, exp.Sum)) else part)
+    return value.transform(lambda part: copied(touched) if isinstance(part, (exp.Count, exp.Sum)) else part)
 
 
 def _as(query: exp.Expression, alias: str) -> exp.Subquery:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from tacit.sql.expressions.names.nodes import paren
+from tacit.sql.expressions.names.printing import copied
+
 
 def three_valued(node: exp.Expression) -> exp.Expression:
     """Say of IN by EXISTS alone when it is true and when it is NULL.
@@ -19,12 +22,12 @@ def three_valued(node: exp.Expression) -> exp.Expression:
     if not isinstance(rows, exp.Select) or _is_joined(node):
         return node
     left, value = node.this, rows.expressions[0].unalias()
-    missing = exp.Is(this=exp.paren(left.copy()), expression=exp.null())
-    equal = _exists(rows, exp.EQ(this=value.copy(), expression=exp.paren(left.copy())))
-    empty = _exists(rows, exp.Is(this=exp.paren(value.copy()), expression=exp.null()))
+    missing = exp.Is(this=paren(copied(left)), expression=exp.null())
+    equal = _exists(rows, exp.EQ(this=copied(value), expression=paren(copied(left))))
+    empty = _exists(rows, exp.Is(this=paren(copied(value)), expression=exp.null()))
     unknown = exp.or_(empty, exp.and_(missing, _exists(rows)))
     ifs = [exp.If(this=equal, true=exp.true()), exp.If(this=unknown, true=exp.null())]
-    return exp.paren(exp.Case(ifs=ifs, default=exp.false()))
+    return paren(exp.Case(ifs=ifs, default=exp.false()))
 
 
 def _is_joined(node: exp.Expression) -> bool:
@@ -49,6 +52,6 @@ def _looks_outside(query: exp.Expression) -> bool:
 
 
 def _exists(rows: exp.Select, *conditions: exp.Expression) -> exp.Expression:
-    asked = rows.copy()
+    asked = copied(rows)
     asked.set("expressions", [exp.Literal.number(1)])
-    return exp.Exists(this=asked.where(*(condition.copy() for condition in conditions), copy=False))
+    return exp.Exists(this=asked.where(*(copied(condition) for condition in conditions), copy=False))

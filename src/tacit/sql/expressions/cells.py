@@ -6,10 +6,12 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from tacit.sql.expressions.names.nodes import cast_as
 from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.numeric.doubles import counted_out
 
 _STEPS = "steps"  # the type of a column that we computed: whole steps of its grid
+_LENGTHS = "seconds"  # and of one that is an INTERVAL: so many seconds, which are no number outside
 
 # DuckDB converts the cell, or the constant once some row reaches it, and fails on what does not fit: 0.5 and a HUGEINT,
 # 10^37 and a DECIMAL, 'abc' and a UUID, the year 9000 and nanoseconds. Each of these conversions fits every cell.
@@ -34,11 +36,11 @@ _CALENDAR = {
 def comparable(column: exp.Expression, sql_type: str) -> exp.Expression:
     """The column as it may stand in a comparison or a function."""
     kind = _base(sql_type)
-    if kind == _STEPS:
+    if kind in {_STEPS, _LENGTHS}:
         return counted_out(column, Fraction(sql_type.partition("(")[2].rstrip(")")))
     if kind in _MAY_NOT_FIT:
         return exp.TryCast(this=column, to=exp.DataType.build(_MAY_NOT_FIT[kind]))
-    return exp.cast(column, _READ_AS[kind]) if kind in _READ_AS else column
+    return cast_as(column, _READ_AS[kind]) if kind in _READ_AS else column
 
 
 def identified(column: exp.Expression, sql_type: str) -> exp.Expression:
@@ -47,7 +49,7 @@ def identified(column: exp.Expression, sql_type: str) -> exp.Expression:
     Keys that meet have one type, which `tacit check` and opening see to; so that each is compared as it is. Text alone
     is converted, for it is trimmed and lowered.
     """
-    return exp.cast(column, "VARCHAR") if _base(sql_type) in {"uuid", "enum"} else column
+    return cast_as(column, "VARCHAR") if _base(sql_type) in {"uuid", "enum"} else column
 
 
 def extreme(call: type[exp.Expression], column: exp.Expression, sql_type: str) -> tuple[exp.Expression, str]:
@@ -56,7 +58,7 @@ def extreme(call: type[exp.Expression], column: exp.Expression, sql_type: str) -
     if kind in {"boolean", "bool"}:
         return _OF_TRUTHS.get(call, call)(this=column), sql_type
     if kind == "uuid":
-        return call(this=exp.cast(column, "VARCHAR")), "varchar"
+        return call(this=cast_as(column, "VARCHAR")), "varchar"
     return call(this=column), sql_type
 
 
@@ -70,7 +72,7 @@ def clampable(column: exp.Expression, sql_type: str, *, whole: bool) -> exp.Expr
     """The column as it may be held between bounds; `whole` says that these are whole numbers."""
     kind = _base(sql_type)
     if kind in _WIDENED or (kind == "hugeint" and not whole):
-        return exp.cast(column, _WIDENED.get(kind, "DOUBLE"))
+        return cast_as(column, _WIDENED.get(kind, "DOUBLE"))
     return comparable(column, sql_type)
 
 
@@ -79,14 +81,24 @@ def steps_type(step: Fraction) -> str:
     return f"{_STEPS}({step})"
 
 
+def lengths_type(step: Fraction) -> str:
+    """The type of a column that says how long something took, in whole steps."""
+    return f"{_LENGTHS}({step})"
+
+
 def in_steps(sql_type: str) -> bool:
     """Whether a column holds whole steps of its grid."""
-    return _base(sql_type) == _STEPS
+    return _base(sql_type) in {_STEPS, _LENGTHS}
+
+
+def is_length(sql_type: str) -> bool:
+    """Whether a column holds lengths of time."""
+    return _base(sql_type) == _LENGTHS
 
 
 def within_calendar(moment: exp.Expression, kind: str) -> exp.Expression:
     """A DATE or TIMESTAMP, or NULL beyond the years 1 to 9999: DuckDB fails to truncate the farthest ones."""
-    ends = [exp.cast(exp.Literal.string(end), kind) for end in _CALENDAR[kind]]
+    ends = [cast_as(exp.Literal.string(end), kind) for end in _CALENDAR[kind]]
     inside = exp.Between(this=copied(moment), low=ends[0], high=ends[1])
     return exp.Case(ifs=[exp.If(this=inside, true=copied(moment))])
 

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnType
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import Scope, written_twice
 from tacit.sql.expressions.numbers import number
 from tacit.sql.expressions.numeric import arithmetic
@@ -21,7 +22,7 @@ def _whens(node: exp.Expression, scope: Scope, predicate: Predicate) -> list[exp
     subject = node.args.get("this") and written_twice(node.args["this"])
     branches = [branch.this for branch in node.args["ifs"]]
     if subject is not None:
-        branches = [exp.EQ(this=subject.copy(), expression=each.copy()) for each in branches]
+        branches = [exp.EQ(this=copied(subject), expression=copied(each)) for each in branches]
     return [predicate(each, scope) for each in branches]
 
 

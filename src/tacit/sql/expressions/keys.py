@@ -14,14 +14,15 @@ from tacit.core import Bounds
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, ColumnType, ListDomain, RangeDomain, TableDomain, fold
 from tacit.policy.reading.types import EPOCH
-from tacit.sql.expressions.cells import in_steps
+from tacit.sql.expressions.cells import in_steps, is_length
 from tacit.sql.expressions.dates.date_bins import BinOf, bin_of
-from tacit.sql.expressions.dates.date_functions import part_of
+from tacit.sql.expressions.dates.date_functions import no_number, part_of
 from tacit.sql.expressions.dates.date_keys import bins_of
 from tacit.sql.expressions.dates.date_texts import formatted, is_text, text_of_date
 from tacit.sql.expressions.dates.instant_reading import is_instant
 from tacit.sql.expressions.dates.instants import Instant, of_column, truncated
-from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.nodes import quoted_column
+from tacit.sql.expressions.names.printing import copied, text_of
 from tacit.sql.expressions.names.scope import Scope, Value, bare, written_twice
 from tacit.sql.expressions.names.sugar import plain
 from tacit.sql.expressions.numbers import grid_of, number
@@ -42,6 +43,7 @@ from tacit.sql.expressions.predicates import is_condition, moment_of, predicate
 from tacit.sql.expressions.text.publicly import public_values
 
 MAX_KEYS = 1_000_000
+_MOST_LISTED = 10_000  # steps of a column that is counted value by value
 _CUT = (exp.TimestampTrunc, exp.DateTrunc)
 
 
@@ -102,6 +104,17 @@ def key(node: exp.Expression, scope: Scope) -> Key:
     return replace(_made_key(formatted(plain(node), scope), scope), bin_of=bin_of(node, scope))
 
 
+def listed_key(node: exp.Expression, scope: Scope) -> Key:
+    """The key behind an expression that is counted value by value: of a column with bounds, each step between them."""
+    found, column = key(node, scope), bare(node)
+    if found.values is not None or not isinstance(column, exp.Column):
+        return found
+    declared, kind = scope.column(column)
+    if not kind.is_numeric or declared.bounds is None or declared.bounds.cells > _MOST_LISTED:
+        return found
+    return _grid_key(grid_of(declared, kind, scope))
+
+
 def _made_key(node: exp.Expression, scope: Scope) -> Key:
     """The key of GROUP BY that an expression is, with all its values where they are public."""
     if isinstance(node, exp.Case):
@@ -130,7 +143,7 @@ def _date_key(node: exp.Expression, scope: Scope) -> Key | None:
     """
     if is_text(node):
         text, texts = text_of_date(node, scope, lambda part: moment_of(part, scope))
-        return Key(text, ColumnType.TEXT, texts)
+        return Key(text, ColumnType.TEXT, texts())
     taken = part_of(node)
     inner = taken[1] if taken is not None else node.this if isinstance(node, _CUT) else None
     column = None if inner is None else bare(inner)
@@ -151,6 +164,8 @@ def _date_key(node: exp.Expression, scope: Scope) -> Key | None:
 def _column_key(node: exp.Column, scope: Scope) -> Key:
     declared, kind = scope.column(node)
     column = cell(declared, kind, scope).sql
+    if is_length(scope.sql_types.get(declared.name.casefold(), "")):
+        raise no_number(declared.name)
     if isinstance(declared.domain, ListDomain):
         _check_size(len(declared.domain.values), declared.name)
         return Key(column, kind, declared.domain.values, keep=_listed(node, declared.domain.values, scope=scope))
@@ -171,11 +186,11 @@ def _in_table(column: exp.Expression, declared: ColumnPolicy, scope: Scope) -> e
     listed = declared.domain
     assert isinstance(listed, TableDomain)  # noqa: S101 - its caller has looked
     if isinstance(column, exp.Column) and _is_its_own(declared, scope):  # which the join has seen to
-        return exp.Not(this=exp.Is(this=column.copy(), expression=exp.null()))
-    public = exp.select(exp.column(exp.to_identifier(listed.column, quoted=True))).from_(
+        return exp.Not(this=exp.Is(this=copied(column), expression=exp.null()))
+    public = exp.select(quoted_column(listed.column)).from_(
         exp.to_table(exp.to_identifier(listed.table, quoted=True).sql())
     )
-    return exp.In(this=column.copy(), query=exp.Subquery(this=public))
+    return exp.In(this=copied(column), query=exp.Subquery(this=public))
 
 
 def _is_its_own(declared: ColumnPolicy, scope: Scope) -> bool:
@@ -206,7 +221,7 @@ def _listed(node: exp.Column, values: Sequence[Value], *, scope: Scope) -> exp.E
     if read.exact is None or read.numeric is None or not read.numeric.is_decimal:
         return exp.In(this=read.sql, expressions=[constant(value, read.sql_type) for value in values])
     numbers = [Fraction(value) for value in values if isinstance(value, (int, Fraction))]
-    return numerics.among(read.exact.copy(), numbers, kind=read.numeric)
+    return numerics.among(copied(read.exact), numbers, kind=read.numeric)
 
 
 def _read(node: exp.Column, scope: Scope) -> Operand:
@@ -237,8 +252,8 @@ def _within(node: exp.Column, bounds: Bounds, kind: ColumnType, *, scope: Scope)
     if read.exact is None or read.numeric is None or not read.numeric.is_decimal:
         ends = [constant(_raw(end, kind), read.sql_type) for end in (bounds.lower, bounds.upper)]
         return exp.Between(this=read.sql, low=ends[0], high=ends[1])
-    low = numerics.compared(exp.GTE, read.exact.copy(), bounds.lower, kind=read.numeric)
-    return exp.And(this=low, expression=numerics.compared(exp.LTE, read.exact.copy(), bounds.upper, kind=read.numeric))
+    low = numerics.compared(exp.GTE, copied(read.exact), bounds.lower, kind=read.numeric)
+    return exp.And(this=low, expression=numerics.compared(exp.LTE, copied(read.exact), bounds.upper, kind=read.numeric))
 
 
 def _raw(units: Fraction, kind: ColumnType) -> Value:
@@ -260,7 +275,7 @@ def case_key(node: exp.Case, scope: Scope) -> Key | None:
     subject = node.args.get("this") and written_twice(node.args["this"])
     ifs = []
     for branch, value in zip(node.args["ifs"], values, strict=False):
-        when = exp.EQ(this=subject.copy(), expression=branch.this.copy()) if subject is not None else branch.this
+        when = exp.EQ(this=copied(subject), expression=copied(branch.this)) if subject is not None else branch.this
         ifs.append(exp.If(this=predicate(when, scope), true=literal(value)))
     sql = exp.Case(ifs=ifs, default=literal(values[-1]) if default is not None else None)
     kinds = {kind_of(value) for value in values} - {None}

@@ -9,6 +9,8 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnType
+from tacit.sql.expressions.names.nodes import cast_as, paren, quoted_column
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import Scope, bare, name_of, written_twice
 from tacit.sql.expressions.operands import Operand
 
@@ -23,8 +25,34 @@ def joined(kind: type[exp.Expression], parts: Sequence[exp.Expression]) -> exp.E
     held = list(parts)
     while len(held) > 1:
         pairs = [kind(this=a, expression=b) for a, b in zip(held[::2], held[1::2], strict=False)]
-        held = [*(exp.paren(p) for p in pairs), *held[len(pairs) * 2 :]]
+        held = [*(paren(p) for p in pairs), *held[len(pairs) * 2 :]]
     return held[0]
+
+
+def filtering(condition: exp.Expression) -> exp.Expression:
+    """The condition as WHERE asks it, where NULL is as good as false: by a bare EXISTS engines join.
+
+    CASE WHEN a THEN EXISTS (…) END, which is what IN over people's rows becomes, is a AND EXISTS (…) there; under NOT
+    it is a AND NOT EXISTS (…). No row is looked at more than once, where a CASE is computed row by row.
+    """
+    if isinstance(condition, exp.Paren):
+        return exp.paren(filtering(condition.this), copy=False)
+    if isinstance(condition, exp.And):
+        return exp.And(this=filtering(condition.this), expression=filtering(condition.expression))
+    denied = isinstance(condition, exp.Not)
+    guarded = _guarded(bare(condition.this) if denied else condition)
+    if guarded is None:
+        return condition
+    holds, exists = guarded
+    return exp.paren(exp.And(this=exp.paren(holds), expression=exp.Not(this=exists) if denied else exists))
+
+
+def _guarded(node: exp.Expression) -> tuple[exp.Expression, exp.Expression] | None:
+    """Of CASE WHEN a THEN EXISTS (…) END the two conditions; None for anything else."""
+    if not isinstance(node, exp.Case) or node.this is not None or node.args.get("default") is not None:
+        return None
+    first, *others = node.args["ifs"]
+    return (first.this, first.args["true"]) if not others and isinstance(first.args["true"], exp.Exists) else None
 
 
 def of_whole_days(node: exp.Expression, sides: tuple[Operand, Operand], scope: Scope) -> exp.Expression | None:
@@ -34,7 +62,7 @@ def of_whole_days(node: exp.Expression, sides: tuple[Operand, Operand], scope: S
         moment = scope.value(written) if other.constant and day.kind is ColumnType.DATE else None
         if isinstance(moment, datetime) and moment.time() != time() and type(node) in _OF_DAYS:
             after = _OF_DAYS[type(node)] is (day is left)
-            date = exp.cast(exp.Literal.string(moment.date().isoformat()), "DATE")
+            date = cast_as(exp.Literal.string(moment.date().isoformat()), "DATE")
             return (exp.GT if after else exp.LTE)(this=day.sql, expression=date)
     return None
 
@@ -50,6 +78,36 @@ def refuse_text(node: exp.Expression, scope: Scope, number: Callable[[exp.Expres
             )
 
 
+def overlapping(node: exp.Expression) -> exp.Expression:
+    """(a, b) OVERLAPS (c, d) in comparisons: either end may stand first, one that is NULL is as the other is.
+
+    The later end is outside, but for a moment alone.
+    """
+    sides = [bare(side) for side in (node.this, node.expression)]
+    pairs = [side.expressions if isinstance(side, exp.Tuple) else [] for side in sides]
+    if any(len(pair) != 2 for pair in pairs):
+        raise QueryRefused("OVERLAPS needs two pairs", hint="write (a, b) OVERLAPS (c, d)")
+    (start, end), (first, last) = (_ends(*pair) for pair in pairs)
+    ways = [
+        exp.EQ(this=start.copy(), expression=first.copy()),
+        exp.And(this=_before(first, start), expression=_before(start, last)),
+        exp.And(this=_before(start, first), expression=_before(first, end)),
+    ]
+    return joined(exp.Or, [exp.paren(way) for way in ways])
+
+
+def _ends(one: exp.Expression, other: exp.Expression) -> tuple[exp.Expression, exp.Expression]:
+    """The earlier and the later end; an INTERVAL is how long it takes from the other."""
+    if isinstance(bare(other), exp.Interval):
+        other = exp.paren(exp.Add(this=exp.paren(one.copy()), expression=other.copy()))
+    both = {"this": written_twice(one), "expressions": [written_twice(other)]}
+    return exp.Least(**both).copy(), exp.Greatest(**both).copy()
+
+
+def _before(one: exp.Expression, other: exp.Expression) -> exp.Expression:
+    return exp.LT(this=one.copy(), expression=other.copy())
+
+
 # ── row values ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -62,7 +120,7 @@ def row_comparison(node: exp.Expression) -> exp.Expression | None:
     if isinstance(node, exp.EQ):
         return joined(exp.And, [exp.EQ(this=a, expression=b) for a, b in pairs])
     if isinstance(node, exp.NEQ):
-        return exp.Not(this=exp.paren(joined(exp.And, [exp.EQ(this=a, expression=b) for a, b in pairs])))
+        return exp.Not(this=paren(joined(exp.And, [exp.EQ(this=a, expression=b) for a, b in pairs])))
     return _ordered(type(node), pairs)
 
 
@@ -71,9 +129,9 @@ def _ordered(kind: type[exp.Expression], pairs: Sequence[tuple[exp.Expression, e
     ways: list[exp.Expression] = []
     for index, (a, b) in enumerate(pairs):
         last = index == len(pairs) - 1
-        same = [exp.EQ(this=written_twice(x).copy(), expression=written_twice(y).copy()) for x, y in pairs[:index]]
-        decided = (kind if last else _STRICT.get(kind, kind))(this=a.copy(), expression=b.copy())
-        ways.append(exp.paren(joined(exp.And, [*same, decided])))
+        same = [exp.EQ(this=copied(written_twice(x)), expression=copied(written_twice(y))) for x, y in pairs[:index]]
+        decided = (kind if last else _STRICT.get(kind, kind))(this=copied(a), expression=copied(b))
+        ways.append(paren(joined(exp.And, [*same, decided])))
     return joined(exp.Or, ways)
 
 
@@ -88,8 +146,8 @@ def row_membership(node: exp.Expression) -> exp.Expression | None:
     ways = []
     for row in rows:
         pairs = _pairs(left, bare(row))
-        ways.append(joined(exp.And, [exp.EQ(this=written_twice(a).copy(), expression=b) for a, b in pairs]))
-    return joined(exp.Or, [exp.paren(way) for way in ways])
+        ways.append(joined(exp.And, [exp.EQ(this=copied(written_twice(a)), expression=b) for a, b in pairs]))
+    return joined(exp.Or, [paren(way) for way in ways])
 
 
 def _pairs(left: exp.Expression, right: exp.Expression) -> list[tuple[exp.Expression, exp.Expression]]:
@@ -135,8 +193,8 @@ def quantified(node: exp.Expression) -> exp.Expression | None:
         return exp.In(this=node.this, expressions=items)
     if isinstance(node, exp.NEQ) and not is_any:
         return exp.Not(this=exp.In(this=node.this, expressions=items))
-    parts = [type(node)(this=written_twice(node.this).copy(), expression=item) for item in items]
-    return joined(exp.Or if is_any else exp.And, [exp.paren(part) for part in parts])
+    parts = [type(node)(this=copied(written_twice(node.this)), expression=item) for item in items]
+    return joined(exp.Or if is_any else exp.And, [paren(part) for part in parts])
 
 
 def patterns(node: exp.Expression) -> exp.Expression | None:
@@ -150,8 +208,8 @@ def patterns(node: exp.Expression) -> exp.Expression | None:
             f"NOT {name_of(node)} with a list is refused: engines differ on what it means",
             hint="write NOT (name LIKE ANY ('A%', 'B%'))",
         )
-    parts = [type(node)(this=written_twice(node.this).copy(), expression=item) for item in items]
-    return joined(exp.Or if is_any else exp.And, [exp.paren(part) for part in parts])
+    parts = [type(node)(this=copied(written_twice(node.this)), expression=item) for item in items]
+    return joined(exp.Or if is_any else exp.And, [paren(part) for part in parts])
 
 
 # ── the rest ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -162,21 +220,21 @@ def same(node: exp.Expression, scope: Scope, predicate: Predicate) -> exp.Expres
     left, right = bare(node.this), bare(node.expression)
     if isinstance(left, exp.Null) or isinstance(right, exp.Null):
         other = right if isinstance(left, exp.Null) else left
-        both: exp.Expression = predicate(exp.Is(this=other.copy(), expression=exp.null()), scope)
+        both: exp.Expression = predicate(exp.Is(this=copied(other), expression=exp.null()), scope)
     else:
-        equal = predicate(exp.EQ(this=written_twice(left).copy(), expression=written_twice(right).copy()), scope)
-        both = exp.Is(this=exp.paren(equal), expression=exp.true())
+        equal = predicate(exp.EQ(this=copied(written_twice(left)), expression=copied(written_twice(right))), scope)
+        both = exp.Is(this=paren(equal), expression=exp.true())
         if not scope.is_constant(left) and not scope.is_constant(right):
-            empty = [predicate(exp.Is(this=side.copy(), expression=exp.null()), scope) for side in (left, right)]
-            both = exp.Or(this=both, expression=exp.paren(exp.And(this=empty[0], expression=empty[1])))
-    return exp.Not(this=exp.paren(both)) if isinstance(node, exp.NullSafeNEQ) else both
+            empty = [predicate(exp.Is(this=copied(side), expression=exp.null()), scope) for side in (left, right)]
+            both = exp.Or(this=both, expression=paren(exp.And(this=empty[0], expression=empty[1])))
+    return exp.Not(this=paren(both)) if isinstance(node, exp.NullSafeNEQ) else both
 
 
 def symmetric(node: exp.Expression) -> exp.Expression:
     """BETWEEN SYMMETRIC: whichever end is the lower."""
     low, high = node.args["low"], node.args["high"]
-    ways = [exp.Between(this=node.this.copy(), low=a.copy(), high=b.copy()) for a, b in ((low, high), (high, low))]
-    return exp.Or(this=exp.paren(ways[0]), expression=exp.paren(ways[1]))
+    ways = [exp.Between(this=copied(node.this), low=copied(a), high=copied(b)) for a, b in ((low, high), (high, low))]
+    return exp.Or(this=paren(ways[0]), expression=paren(ways[1]))
 
 
 def of_keys(node: exp.Expression, scope: Scope) -> exp.Expression | None:
@@ -184,5 +242,5 @@ def of_keys(node: exp.Expression, scope: Scope) -> exp.Expression | None:
     one, other = (scope.key(bare(side)) for side in (node.this, node.expression))
     if one is None or other is None or one[1] != other[1]:
         return None
-    sides = [exp.column(exp.to_identifier(name, quoted=True)) for name, _ in (one, other)]
+    sides = [quoted_column(name) for name, _ in (one, other)]
     return type(node)(this=sides[0], expression=sides[1])

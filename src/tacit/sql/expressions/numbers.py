@@ -11,8 +11,9 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused, UnboundedColumn
 from tacit.policy import ColumnPolicy, ColumnType, RangeDomain
-from tacit.sql.expressions.dates.date_functions import from_dates
-from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.cells import is_length
+from tacit.sql.expressions.dates.date_functions import from_dates, no_number
+from tacit.sql.expressions.names.printing import copied, text_of
 from tacit.sql.expressions.names.scope import Scope, bare, name_of, written_twice
 from tacit.sql.expressions.names.sugar import plain
 from tacit.sql.expressions.names.written import not_too_long
@@ -20,6 +21,7 @@ from tacit.sql.expressions.numeric import arithmetic, functions
 from tacit.sql.expressions.numeric import grid as g
 from tacit.sql.expressions.numeric.arithmetic import Width, integer
 from tacit.sql.expressions.operands import cell, operand
+from tacit.sql.expressions.text.read_as import number_in, small_type, tried
 from tacit.sql.expressions.text.texts import PLACED, longest
 
 Predicate = Callable[[exp.Expression, Scope], exp.Expression]
@@ -112,6 +114,8 @@ def grid_of(declared: ColumnPolicy, kind: ColumnType, scope: Scope) -> g.Grid:
             f"the column {declared.name} has no bounds: one row could move the answer without limit",
             hint=_bounds_hint(declared.name, scope),
         )
+    if is_length(scope.sql_types.get(declared.name.casefold(), "")):
+        raise no_number(declared.name)
     public = isinstance(declared.domain, RangeDomain)
     value = g.column(declared.name, declared.bounds, nullable=declared.null is None, public=public)
     matched = None if declared.null is None else scope.matched(declared.name)
@@ -141,7 +145,7 @@ def _case(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
     subject = node.args.get("this") and written_twice(node.args["this"])
     branches: list[tuple[exp.Expression, g.Grid | None]] = []
     for branch in node.args["ifs"]:
-        when = exp.EQ(this=subject.copy(), expression=branch.this.copy()) if subject is not None else branch.this
+        when = exp.EQ(this=copied(subject), expression=copied(branch.this)) if subject is not None else branch.this
         branches.append((predicate(when, scope), _or_null(branch.args["true"], scope, predicate)))
     default = node.args.get("default")
     return g.choose(branches, None if default is None else _or_null(default, scope, predicate))
@@ -157,6 +161,12 @@ def _coalesce(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Gri
 
 
 def _cast(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
+    text = None if scope.is_constant(node.this) else operand(node.this, scope)
+    if text is not None and text.kind is ColumnType.TEXT:
+        raise QueryRefused(
+            f"{name_of(node)} of text is refused: it would fail on a row that is no number",
+            hint=f"write {tried(node, small_type(node))}, which is NULL there",
+        )
     inner = number(node.this, scope, predicate=predicate)
     target = ColumnType.from_sql(node.args["to"].sql(dialect="duckdb"))
     if target is ColumnType.NUMBER or (target is ColumnType.INTEGER and inner.step.denominator == 1):
@@ -167,6 +177,20 @@ def _cast(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
         f"a cast to {node.args['to'].sql(dialect='duckdb')} is refused inside an aggregate: a number is needed there",
         hint="leave the cast out; CAST(x AS INTEGER) rounds, FLOOR(x) cuts off",
     )
+
+
+def _try_cast(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
+    """TRY_CAST of a text: the number that it writes, or NULL. A number is cast as by CAST, which cannot fail here."""
+    text = operand(node.this, scope)
+    if text is None or text.constant or text.kind is not ColumnType.TEXT:
+        return _cast(node, scope, predicate)
+    read = number_in(text.sql, node.args["to"])
+    if read is None:
+        raise QueryRefused(
+            f"{name_of(node)} to {node.args['to'].sql(dialect='duckdb')} is refused here",
+            hint="a text is read as INTEGER, DECIMAL(8, 2), DOUBLE, DATE or TIMESTAMP",
+        )
+    return read
 
 
 def _has_places(node: exp.Expression, scope: Scope) -> bool:
@@ -228,7 +252,7 @@ def _nullif(node: exp.Expression, scope: Scope, predicate: Predicate) -> g.Grid:
     left = number(node.this, scope, predicate=predicate)
     if scope.is_constant(node.expression) and scope.value(node.expression) == 0:
         return g.or_null(left)
-    same = exp.EQ(this=written_twice(node.this).copy(), expression=node.expression.copy())
+    same = exp.EQ(this=copied(written_twice(node.this)), expression=copied(node.expression))
     return g.choose([(predicate(same, scope), None)], left)
 
 
@@ -358,4 +382,5 @@ _BUILDERS: dict[type[exp.Expression], Callable[[exp.Expression, Scope, Predicate
     exp.Cbrt: lambda n, s, p: functions.cube_root(number(n.this, s, predicate=p)),
     exp.Pow: lambda n, s, p: functions.power(*_pair(n, s, p)),
     exp.Cast: _cast,
+    exp.TryCast: _try_cast,
 }

@@ -12,9 +12,10 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, ColumnType
 from tacit.sql.expressions import cells
-from tacit.sql.expressions.dates.date_functions import SPELLED_OUT, part_of
+from tacit.sql.expressions.dates.date_functions import SPELLED_OUT, no_number, part_of
 from tacit.sql.expressions.dates.date_texts import formatted, is_text, text_of_date
 from tacit.sql.expressions.dates.instant_reading import instant, is_instant
+from tacit.sql.expressions.names.nodes import cast_as, quoted_column
 from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import Scope, Value, bare, name_of
 from tacit.sql.expressions.names.sugar import plain
@@ -125,7 +126,8 @@ def operand(node: exp.Expression, scope: Scope) -> Operand | None:
 
 def _neighbour(node: exp.Window, scope: Scope) -> Operand | None:
     """A text or a truth value of another of the unit's rows; None where a window gives a number or a date."""
-    inner = node.this.this if isinstance(node.this, (exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue)) else None
+    places = (exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue)
+    inner = node.this.this if isinstance(node.this, places) else None
     if scope.window is None or not isinstance(inner, exp.Column) or scope.key(inner) is not None:
         return None
     kind = scope.column(inner)[1]
@@ -165,6 +167,8 @@ def _constant_days(node: exp.Expression) -> Grid:
 def comparable(node: exp.Expression, scope: Scope) -> Operand | None:
     """As `operand`, in a type that compares with any constant or column of its kind whatever the cells hold."""
     value = operand(node, scope)
+    if value is not None and cells.is_length(value.sql_type):
+        raise no_number(bare(node).name)
     if value is not None and isinstance(bare(node), exp.Column):
         kind, read = numeric(value.sql_type), cells.comparable(value.sql, value.sql_type)
         return replace(value, sql=read, exact=None if kind is None else value.sql, numeric=kind)
@@ -173,7 +177,7 @@ def comparable(node: exp.Expression, scope: Scope) -> Operand | None:
 
 def cell(declared: ColumnPolicy, kind: ColumnType, scope: Scope) -> Operand:
     """A column as it is, with what the policy says that an empty cell counts as in its place."""
-    column = exp.column(exp.to_identifier(declared.name, quoted=True))
+    column = quoted_column(declared.name)
     sql_type = scope.sql_types.get(declared.name.casefold(), "")
     if declared.null is None:
         return Operand(column, kind, sql_type=sql_type)
@@ -238,7 +242,7 @@ def _truncate(node: exp.Expression, scope: Scope) -> Operand:
     kind = inner.kind or ColumnType.DATE
     name = "DATE" if kind is ColumnType.DATE else "TIMESTAMP"
     cut = exp.TimestampTrunc(this=cells.within_calendar(inner.sql, name), unit=exp.var(unit))
-    return Operand(exp.cast(cut, name), kind)
+    return Operand(cast_as(cut, name), kind)
 
 
 def _coalesce(node: exp.Expression, scope: Scope) -> Operand:

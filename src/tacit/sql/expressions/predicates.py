@@ -13,9 +13,11 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnType
 from tacit.sql.expressions import choices, logic
-from tacit.sql.expressions.dates.date_functions import duration, is_duration, refuse_age
+from tacit.sql.expressions.dates.date_functions import Durations, is_duration
 from tacit.sql.expressions.dates.instant_reading import instant, is_computed_instant
 from tacit.sql.expressions.dates.instants import Instant, seconds_of
+from tacit.sql.expressions.names.nodes import cast_as, paren, quoted_column
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import Scope, Value, bare, chain, name_of, written_twice
 from tacit.sql.expressions.names.sugar import plain
 from tacit.sql.expressions.names.written import not_too_long
@@ -24,6 +26,7 @@ from tacit.sql.expressions.numeric import arithmetic, numerics
 from tacit.sql.expressions.numeric.grid import Grid
 from tacit.sql.expressions.operands import FUNCTIONS, Operand, comparable, constant, kind_of, literal, operand
 from tacit.sql.expressions.text.matching import matches, unescaped
+from tacit.sql.expressions.text.read_as import tried
 from tacit.sql.expressions.text.replacing import REPLACING
 from tacit.sql.expressions.text.texts import COMPUTED, PLACED
 
@@ -80,7 +83,7 @@ def is_condition(node: exp.Expression) -> bool:
 
 
 def _joined(node: exp.Expression, scope: Scope) -> exp.Expression:
-    return logic.joined(type(node), [exp.paren(predicate(part, scope)) for part in chain(node)])
+    return logic.joined(type(node), [paren(predicate(part, scope)) for part in chain(node)])
 
 
 def _comparison(node: exp.Expression, scope: Scope) -> exp.Expression:
@@ -112,7 +115,6 @@ def _of_values(node: exp.Expression, scope: Scope) -> exp.Expression:
 
 def _side(node: exp.Expression, scope: Scope) -> Operand | None:
     """A side of a comparison: a column as it is, and a date that is computed held between its bounds first."""
-    refuse_age(node)
     if is_computed_instant(node, scope):
         moment = moment_of(node, scope)
         return Operand(moment.sql, moment.kind)
@@ -134,16 +136,8 @@ def _moment_comparison(kind: type[exp.Expression], node: exp.Expression, scope: 
 
 def _duration_comparison(node: exp.Expression, scope: Scope) -> exp.Expression:
     """How far two moments are apart, beside an INTERVAL."""
-    sides = []
-    for side in (node.this, node.expression):
-        refuse_age(side)
-        length = duration(
-            side, scope, number=lambda part: number(part, scope, predicate=predicate), predicate=predicate
-        )
-        if length is None:
-            raise QueryRefused("an INTERVAL is compared with what is none", hint="write b - a <= INTERVAL '30 days'")
-        sides.append(length)
-    return _held_against(type(node), *sides)
+    read = Durations(scope, lambda part: number(part, scope, predicate=predicate), predicate)
+    return _held_against(type(node), *read.sides(node.this, node.expression))
 
 
 def _exact_comparison(left: Operand, right: Operand, *, node: exp.Expression, scope: Scope) -> exp.Expression | None:
@@ -152,10 +146,10 @@ def _exact_comparison(left: Operand, right: Operand, *, node: exp.Expression, sc
     for column, other, written, operator in sides:
         value = scope.value(written) if other.constant else None
         if column.kind in _NUMERIC and column.exact is not None and column.numeric is not None and _is_number(value):
-            return numerics.compared(operator, column.exact.copy(), Fraction(value), kind=column.numeric)
+            return numerics.compared(operator, copied(column.exact), Fraction(value), kind=column.numeric)
     if left.exact is None or right.exact is None or left.numeric is None or right.numeric is None:
         return None
-    pair = numerics.aligned(left.exact.copy(), left.numeric, other=right.exact.copy(), second=right.numeric)
+    pair = numerics.aligned(copied(left.exact), left.numeric, other=copied(right.exact), second=right.numeric)
     return None if pair is None else type(node)(this=pair[0], expression=pair[1])
 
 
@@ -229,6 +223,11 @@ def _beside_a_moment(node: exp.Expression, kind: str) -> QueryRefused:
             "the current time is refused: a question would mean something else each second",
             hint="write CURRENT_DATE, which is the day on which the question is asked",
         )
+    if type(bare(node)) is exp.Cast:
+        return QueryRefused(
+            f"{name_of(node)} of text is refused: it would fail on a row that is no date",
+            hint=f"write {tried(bare(node), kind.upper())}, which is NULL there",
+        )
     return QueryRefused(
         f"{name_of(node)} is refused beside a {kind}",
         hint="write a date: DATE '2026-01-31', or day + INTERVAL '90' DAY",
@@ -236,13 +235,13 @@ def _beside_a_moment(node: exp.Expression, kind: str) -> QueryRefused:
 
 
 def _mirrored(node: exp.Expression) -> exp.Expression:
-    return exp.EQ(this=node.expression.copy(), expression=node.this.copy())
+    return exp.EQ(this=copied(node.expression), expression=copied(node.this))
 
 
 def _as_moment(right: Operand, kind: ColumnType | None, node: exp.Expression, scope: Scope) -> Operand:
     name = "DATE" if kind is ColumnType.DATE else "TIMESTAMP"
     text = scope.value(node.expression)  # of a date too: its ISO form is midnight
-    value = scope.value(exp.cast(exp.Literal.string(str(text)), name))
+    value = scope.value(cast_as(exp.Literal.string(str(text)), name))
     return Operand(literal(value), kind, constant=True)
 
 
@@ -258,9 +257,9 @@ def _between(node: exp.Expression, scope: Scope) -> exp.Expression:
     written_twice(node.this)
     if node.args.get("symmetric"):
         return predicate(logic.symmetric(node), scope)
-    low = exp.GTE(this=node.this.copy(), expression=node.args["low"])
-    high = exp.LTE(this=node.this.copy(), expression=node.args["high"])
-    return exp.And(this=exp.paren(predicate(low, scope)), expression=exp.paren(predicate(high, scope)))
+    low = exp.GTE(this=copied(node.this), expression=node.args["low"])
+    high = exp.LTE(this=copied(node.this), expression=node.args["high"])
+    return exp.And(this=paren(predicate(low, scope)), expression=paren(predicate(high, scope)))
 
 
 def _in(node: exp.Expression, scope: Scope) -> exp.Expression:
@@ -280,7 +279,7 @@ def _in(node: exp.Expression, scope: Scope) -> exp.Expression:
     numbers = left.kind in _NUMERIC and all(value is None or _is_number(value) for value in listed)
     if numbers and left.exact is not None and left.numeric is not None:
         exact = [Fraction(value) if _is_number(value) else None for value in listed]
-        return numerics.among(left.exact.copy(), exact, kind=left.numeric)
+        return numerics.among(copied(left.exact), exact, kind=left.numeric)
     values: list[exp.Expression] = []
     for item, value in zip(node.expressions, listed, strict=True):
         pair = exp.EQ(this=node.this, expression=item)
@@ -314,18 +313,18 @@ def _member(node: exp.Expression, scope: Scope) -> exp.Expression:
 
 def _is(node: exp.Expression, scope: Scope) -> exp.Expression:
     if isinstance(node.expression, exp.Boolean):
-        return exp.Is(
-            this=exp.paren(predicate(node.this, scope)), expression=exp.Boolean(this=bool(node.expression.this))
-        )
+        return exp.Is(this=paren(predicate(node.this, scope)), expression=exp.Boolean(this=bool(node.expression.this)))
     if not isinstance(node.expression, exp.Null):
         raise QueryRefused("IS needs NULL, TRUE or FALSE")
     key = scope.key(bare(node.this))
     if key is not None:  # whether a row has one tells nothing of whose it is: LEFT JOIN … WHERE key IS NULL
-        return exp.Is(this=exp.column(exp.to_identifier(key[0], quoted=True)), expression=exp.null())
+        return exp.Is(this=quoted_column(key[0]), expression=exp.null())
     if is_condition(bare(node.this)):
-        return exp.Is(this=exp.paren(predicate(node.this, scope)), expression=exp.null())
+        return exp.Is(this=paren(predicate(node.this, scope)), expression=exp.null())
     left = operand(node.this, scope)
-    if left is None:
+    if left is None and is_computed_instant(node.this, scope):  # a window's, which is no function of the row alone
+        left = Operand(moment_of(node.this, scope).sql, None)
+    elif left is None:
         left = Operand(number(node.this, scope, predicate=predicate).sql, ColumnType.INTEGER)
     return exp.Is(this=left.sql, expression=exp.null())
 
@@ -341,7 +340,7 @@ def _like(node: exp.Expression, scope: Scope) -> exp.Expression:
     if pattern.endswith("\\"):
         raise QueryRefused("a LIKE pattern that ends in a backslash is refused")
     matches = type(node)(this=left.sql, expression=literal(pattern))
-    return exp.Not(this=exp.paren(matches)) if node.args.get("negate") else matches
+    return exp.Not(this=paren(matches)) if node.args.get("negate") else matches
 
 
 def _escaped(node: exp.Expression, scope: Scope) -> exp.Expression:
@@ -353,7 +352,7 @@ def _escaped(node: exp.Expression, scope: Scope) -> exp.Expression:
     if left is None or left.kind is not ColumnType.TEXT or not isinstance(pattern, str) or len(pattern) > 1_000:
         raise QueryRefused("LIKE needs a text column and a constant pattern", hint="write name LIKE 'A%'")
     matches = unescaped(left.sql, pattern, sign)
-    return exp.Not(this=exp.paren(matches)) if inner.args.get("negate") else matches
+    return exp.Not(this=paren(matches)) if inner.args.get("negate") else matches
 
 
 _PARTS: dict[type[exp.Expression], set[str]] = {
@@ -378,7 +377,7 @@ _PARTS: dict[type[exp.Expression], set[str]] = {
 _BUILDERS: dict[type[exp.Expression], Callable[[exp.Expression, Scope], exp.Expression]] = {
     exp.And: _joined,
     exp.Or: _joined,
-    exp.Not: lambda node, scope: exp.Not(this=exp.paren(predicate(node.this, scope))),
+    exp.Not: lambda node, scope: exp.Not(this=paren(predicate(node.this, scope))),
     exp.Paren: lambda node, scope: predicate(node.this, scope),
     exp.Between: _between,
     exp.In: _in,
@@ -391,6 +390,7 @@ _BUILDERS: dict[type[exp.Expression], Callable[[exp.Expression, Scope], exp.Expr
     exp.RegexpILike: matches,
     exp.RegexpFullMatch: matches,
     exp.SimilarTo: matches,
+    exp.Overlaps: lambda node, scope: predicate(logic.overlapping(node), scope),
     exp.NullSafeEQ: lambda node, scope: logic.same(node, scope, predicate),
     exp.NullSafeNEQ: lambda node, scope: logic.same(node, scope, predicate),
 }

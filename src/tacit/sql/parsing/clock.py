@@ -8,6 +8,8 @@ from typing import TypeVar
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
+from tacit.sql.expressions.names.nodes import paren
+from tacit.sql.expressions.names.printing import copied
 
 T = TypeVar("T", bound=exp.Expr)
 _TIMES = (exp.DType.TIME,)
@@ -39,10 +41,10 @@ def _seconds(node: exp.Expr) -> exp.Expr:
     if not _is_time(node):
         return node
     parts = [
-        exp.Mul(this=exp.Extract(this=exp.var(name), expression=written.copy()), expression=exp.Literal.number(width))
+        exp.Mul(this=exp.Extract(this=exp.var(name), expression=copied(written)), expression=exp.Literal.number(width))
         for name, width in _PARTS.items()
     ]
-    return exp.paren(exp.Add(this=exp.Add(this=parts[0], expression=parts[1]), expression=parts[2]))
+    return paren(exp.Add(this=exp.Add(this=parts[0], expression=parts[1]), expression=parts[2]))
 
 
 def _clock(text: str) -> int:

@@ -7,6 +7,7 @@ from typing import TypeVar
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
+from tacit.sql.expressions.names.printing import copied
 
 T = TypeVar("T", bound=exp.Expr)
 
@@ -28,7 +29,7 @@ def written_out(tree: T) -> T:
             for part in ("partition_by", "order", "spec"):
                 value = named.args.get(part)
                 if value and not node.args.get(part):
-                    node.set(part, [each.copy() for each in value] if isinstance(value, list) else value.copy())
+                    node.set(part, [copied(each) for each in value] if isinstance(value, list) else copied(value))
         select.set("windows", None)
     return tree
 

@@ -17,6 +17,7 @@ from tacit.policy.reading.names import RESERVED, is_reserved
 from tacit.sql.expressions.names.typed import tokens_of, trees_of
 from tacit.sql.parsing.clock import in_seconds
 from tacit.sql.parsing.grouped_joins import without_grouped_joins
+from tacit.sql.parsing.initials import grouped_by_lower
 from tacit.sql.parsing.lists import with_lists
 from tacit.sql.parsing.named_windows import written_out
 from tacit.sql.parsing.nested_prices import one_price, without_nested_prices
@@ -25,7 +26,7 @@ from tacit.sql.parsing.price import PriceTag, google_options, written_price
 from tacit.sql.parsing.query import Query
 from tacit.sql.parsing.several_at_once import one_by_one
 from tacit.sql.parsing.today import dated
-from tacit.sql.parsing.tokens import Cursor, without_brackets, without_response
+from tacit.sql.parsing.tokens import Cursor, without_brackets, without_raw_marks, without_response
 
 MAX_CHARACTERS = 100_000
 MAX_TOKENS = 8_000
@@ -102,7 +103,7 @@ def _check_size(text: str) -> None:
 
 def _tokens(text: str) -> list[Token]:
     try:
-        tokens = without_brackets(tokens_of(text), text)
+        tokens = without_raw_marks(without_brackets(tokens_of(text), text))
     except SqlglotError:
         raise QuerySyntaxError("the query cannot be read: a quote or comment is not closed", hint=_FORM) from None
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
@@ -118,7 +119,10 @@ def _tokens(text: str) -> list[Token]:
     _read_top(tokens)
     depth = 0
     for token in tokens:
-        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
+        if token.token_type is TokenType.L_PAREN:
+            depth += 1
+        elif token.token_type is TokenType.R_PAREN:
+            depth -= 1
         if depth > MAX_DEPTH:
             raise QuerySyntaxError(f"the query is nested too deeply: at most {MAX_DEPTH} parentheses are read")
     return tokens
@@ -181,7 +185,7 @@ def _select(tokens: list[Token], text: str) -> exp.Select | exp.SetOperation:
     tree = trees[0] if len(trees) == 1 else None
     if not isinstance(tree, (exp.Select, exp.SetOperation)):
         raise QuerySyntaxError("the query is not a SELECT", hint=_FORM)
-    return in_seconds(one_by_one(written_out(without_pivots(without_grouped_joins(tree)))))
+    return grouped_by_lower(in_seconds(one_by_one(written_out(without_pivots(without_grouped_joins(tree))))))
 
 
 def _where(error: SqlglotError) -> str:

@@ -8,6 +8,8 @@ from typing import TypeVar
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
+from tacit.sql.expressions.names.nodes import aliased, quoted_column
+from tacit.sql.expressions.names.printing import copied
 
 T = TypeVar("T", bound=exp.Expr)
 
@@ -25,10 +27,10 @@ def without_pivots(tree: T) -> T:
         written = None if rows is None else _written(pivot, rows)
         if written is not None:
             alias = pivot.args.get("alias") or exp.TableAlias(this=exp.to_identifier(holder.alias_or_name or "pivoted"))
-            source = holder.copy()
+            source = copied(holder)
             source.set("pivots", None)
             written.set("from_", exp.From(this=source))
-            holder.replace(exp.Subquery(this=written, alias=alias.copy(), joins=holder.args.get("joins")))
+            holder.replace(exp.Subquery(this=written, alias=copied(alias), joins=holder.args.get("joins")))
     return tree
 
 
@@ -49,16 +51,16 @@ def _statement(pivot: exp.Pivot, named: Mapping[str, exp.Expr]) -> exp.Select:
     calls = [(item.alias, item.unalias()) for item in pivot.args["using"]]
     used = {column.name.casefold() for _, call in calls for column in call.find_all(exp.Column)}
     used |= {column.name.casefold() for column in field.this.find_all(exp.Column)}
-    rest = [exp.column(exp.to_identifier(name, quoted=True)) for name in rows or () if name.casefold() not in used]
-    keys: list[exp.Expr] = [each.copy() for each in group.expressions] if group is not None else [*rest]
-    columns: list[exp.Expr] = [each.copy() for each in keys]
+    rest = [quoted_column(name) for name in rows or () if name.casefold() not in used]
+    keys: list[exp.Expr] = [copied(each) for each in group.expressions] if group is not None else [*rest]
+    columns: list[exp.Expr] = [copied(each) for each in keys]
     for value in field.expressions:
         for alias, call in calls:
             suffix = alias or (call.sql(dialect="duckdb").lower() if len(calls) > 1 else "")
-            where = exp.Where(this=exp.EQ(this=field.this.copy(), expression=value.copy()))
-            filtered = exp.Filter(this=call.copy(), expression=where)
-            columns.append(exp.alias_(filtered, f"{value.name}_{suffix}" if suffix else value.name, quoted=True))
-    select = exp.Select(expressions=columns, from_=exp.From(this=pivot.this.copy()))
+            where = exp.Where(this=exp.EQ(this=copied(field.this), expression=copied(value)))
+            filtered = exp.Filter(this=copied(call), expression=where)
+            columns.append(aliased(filtered, f"{value.name}_{suffix}" if suffix else value.name))
+    select = exp.Select(expressions=columns, from_=exp.From(this=copied(pivot.this)))
     if keys:
         select.set("group", exp.Group(expressions=keys))
     return select
@@ -91,11 +93,11 @@ def _written(pivot: exp.Pivot, rows: list[str]) -> exp.Select | None:
     pairs = [(value, call) for value in values for call in calls]
     if not calls or len(pairs) != len(names) or not all(isinstance(value, exp.Literal) for value in values):
         return None
-    listed: list[exp.Expr] = [exp.column(exp.to_identifier(name, quoted=True)) for name in rest]
+    listed: list[exp.Expr] = [quoted_column(name) for name in rest]
     for name, (value, call) in zip(names, pairs, strict=True):
-        where = exp.Where(this=exp.EQ(this=field.this.copy(), expression=value.copy()))
-        listed.append(exp.alias_(exp.Filter(this=call.copy(), expression=where), name, quoted=True))
+        where = exp.Where(this=exp.EQ(this=copied(field.this), expression=copied(value)))
+        listed.append(aliased(exp.Filter(this=copied(call), expression=where), name))
     select = exp.Select(expressions=listed)
     if rest:
-        select.set("group", exp.Group(expressions=[column.copy() for column in listed[: len(rest)]]))
+        select.set("group", exp.Group(expressions=[copied(column) for column in listed[: len(rest)]]))
     return select

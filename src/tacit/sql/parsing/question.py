@@ -16,7 +16,7 @@ from tacit.core import Loss, decimal_text, rational
 from tacit.errors import InvalidParameter
 from tacit.policy import Policy
 from tacit.policy.reading.names import fold
-from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.printing import copied, text_of
 from tacit.sql.parsing.query import Query
 
 _DIALECT = DuckDB()
@@ -31,7 +31,7 @@ def question_text(query: Query, loss: Loss | None) -> str:
     select = query.select
     clause = select.args.get("with_") or select.args.get("with")
     if clause is not None:  # it goes before the price
-        select = select.copy()
+        select = copied(select)
         for name in ("with_", "with"):
             if name in select.args:
                 select.set(name, None)

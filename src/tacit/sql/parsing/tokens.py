@@ -117,6 +117,8 @@ _ENDS_A_VALUE = {TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN, TokenTy
 
 def without_brackets(tokens: list[Token], text: str) -> list[Token]:
     """Names in brackets, as SQL Server quotes them, as names: all of them, or none where some bracket holds a list."""
+    if not any(token.token_type is TokenType.L_BRACKET for token in tokens):
+        return tokens
     read: list[Token] = []
     index = 0
     while index < len(tokens):
@@ -138,9 +140,23 @@ def without_brackets(tokens: list[Token], text: str) -> list[Token]:
     return read
 
 
+def without_raw_marks(tokens: list[Token]) -> list[Token]:
+    """The tokens without the r of r'^/blog', as BigQuery writes a text in which a backslash is one: all texts are."""
+    after: list[Token | None] = [*tokens[1:], None]
+    return [
+        token
+        for token, following in zip(tokens, after, strict=False)  # of none there is none after it
+        if following is None
+        or following.token_type is not TokenType.STRING
+        or (token.token_type, token.text.lower(), token.end + 1) != (TokenType.VAR, "r", following.start)
+    ]
+
+
 def without_response(tokens: list[Token]) -> tuple[list[Token], bool]:
     """The tokens without `USING RANDOMISED RESPONSE`, and whether it was there."""
     for index in range(len(tokens) - 2):
+        if tokens[index].token_type is not TokenType.USING:
+            continue
         using, randomised, response = tokens[index : index + 3]
         said = (randomised.token_type, response.token_type) == (TokenType.VAR, TokenType.VAR)
         words = randomised.text.upper() in _RANDOMISED and response.text.upper() == "RESPONSE"

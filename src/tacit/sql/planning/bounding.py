@@ -20,7 +20,7 @@ MOST_GROUPS = 100  # times max_groups: a unit in more groups than that is left o
 _LEAST_ROWS = 10  # of a group for which errors are stated: of fewer, an average is noise alone
 _SUM_LIMIT = 1 << 126  # what a 128-bit sum holds, of 127 binary digits or of 38 decimal ones
 _NARROW_LIMIT = 1 << 62  # what a 64-bit sum holds, with as much room again for its noise
-_NARROW_NOISE = 1 << 40  # noise of such a scale leaves that room once in exp(2^22) times
+NARROW_NOISE = 1 << 40  # noise of such a scale leaves that room once in exp(2^22) times
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def is_wide(measure: Measure, caps: ContributionBounds) -> bool:
 
 def is_wide_noise(noise: Noise) -> bool:
     """Whether noise could leave 64 bits: that of a tiny price, or of large contributions."""
-    return noise.law.is_added and noise.law.size > _NARROW_NOISE
+    return noise.law.is_added and noise.law.size > NARROW_NOISE
 
 
 def sensitivity_of(measure: Measure, caps: ContributionBounds, *, total: tuple[int, int] | None) -> Sensitivity:

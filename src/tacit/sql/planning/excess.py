@@ -15,6 +15,7 @@ from tacit.sql.binding import post
 from tacit.sql.binding.bind import BoundQuery
 from tacit.sql.expressions.measures import Additive, Counted, Measure
 from tacit.sql.expressions.names.aliases import qualified
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.numeric import arithmetic
 from tacit.sql.expressions.numeric.arithmetic import MOST_ROWS, Whole, Width, integer
 from tacit.sql.planning.bounding import unit_total, weight_of
@@ -143,14 +144,14 @@ def _of_units(bound: BoundQuery, plan: Plan, index: int) -> tuple[exp.Select, Fa
     minus = arithmetic.negate(Whole(column, -held, held))
     groups = [name(OWNER), *(name(key) for key in facts.keys)]
     sides = [
-        exp.select(*(g.copy() for g in groups), exp.alias_(side.sql, _E)).from_(nested(tree, "side"))
+        exp.select(*(copied(g) for g in groups), exp.alias_(side.sql, _E)).from_(nested(tree, "side"))
         for side, tree in ((plus, brought), (minus, counted))
     ]
     both = exp.union(*sides, distinct=False)
     total = arithmetic.as_wide(exp.Sum(this=name(_E)))
-    joined = exp.select(*(g.copy() for g in groups), exp.alias_(total, _E))
+    joined = exp.select(*(copied(g) for g in groups), exp.alias_(total, _E))
     both_named = exp.Subquery(this=both, alias=exp.TableAlias(this=exp.to_identifier("sides")))
-    return joined.from_(both_named).group_by(*(g.copy() for g in groups)), facts
+    return joined.from_(both_named).group_by(*(copied(g) for g in groups)), facts
 
 
 def _of_rows(bound: BoundQuery, plan: Plan, index: int) -> tuple[exp.Select, Facts]:
@@ -177,10 +178,10 @@ def _cells(tree: exp.Select, facts: Facts, ladder: Sequence[int]) -> exp.Select:
     """How many units have a norm in each cell."""
     size = _size()
     if facts.unit is None:
-        norms = exp.select(exp.alias_(size, _NORM)).from_(nested(tree.copy(), "excess"))
+        norms = exp.select(exp.alias_(size, _NORM)).from_(nested(copied(tree), "excess"))
     else:
         total = exp.Sum(this=size)
-        norms = exp.select(exp.alias_(total, _NORM)).from_(nested(tree.copy(), "excess")).group_by(name(OWNER))
+        norms = exp.select(exp.alias_(total, _NORM)).from_(nested(copied(tree), "excess")).group_by(name(OWNER))
     placed = exp.select(exp.alias_(_cell(ladder), CELL)).from_(nested(norms, "norms"))
     counted = exp.select(name(CELL), exp.alias_(exp.Count(this=exp.Star()), COUNT))
     return counted.from_(nested(placed, "placed")).group_by(name(CELL))
@@ -192,10 +193,10 @@ def _sums(tree: exp.Select, facts: Facts, ladder: Sequence[int]) -> exp.Select:
     if facts.unit is not None:
         size = exp.Window(this=exp.Sum(this=size), partition_by=[name(OWNER)])
     keys = [name(key) for key in facts.keys]
-    normed = exp.select(*keys, name(_E), exp.alias_(size, _NORM)).from_(nested(tree.copy(), "excess"))
-    placed = exp.select(*(k.copy() for k in keys), exp.alias_(name(_E), SUM), exp.alias_(_cell(ladder), CELL))
+    normed = exp.select(*keys, name(_E), exp.alias_(size, _NORM)).from_(nested(copied(tree), "excess"))
+    placed = exp.select(*(copied(k) for k in keys), exp.alias_(name(_E), SUM), exp.alias_(_cell(ladder), CELL))
     placed = placed.from_(nested(normed, "normed")).where(exp.NEQ(this=name(_E), expression=integer(0)))
-    kept = exp.select(*(k.copy() for k in keys), name(CELL), name(SUM)).from_(nested(placed, "placed"))
+    kept = exp.select(*(copied(k) for k in keys), name(CELL), name(SUM)).from_(nested(placed, "placed"))
     kept = kept.where(exp.LT(this=name(CELL), expression=integer(len(ladder))))
     summed = Facts(
         grids={},

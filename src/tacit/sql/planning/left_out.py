@@ -13,7 +13,8 @@ from tacit.policy.reading.readers import MAX_COUNT
 from tacit.sql.binding.bind import BoundQuery, bind
 from tacit.sql.emitting.dialects import emit
 from tacit.sql.expressions.names.aliases import qualified
-from tacit.sql.expressions.names.printing import table_named
+from tacit.sql.expressions.names.nodes import quoted_column
+from tacit.sql.expressions.names.printing import copied, table_named
 from tacit.sql.parsing.parse import parse
 from tacit.sql.relations.joining.two_owners import with_partners
 
@@ -80,7 +81,7 @@ def _unpaired(table: TablePolicy, dialect: str) -> LeftOut:
         None,
         total=_count(rows, None, dialect),
         kept=_count(rows, there, dialect),
-        empty=_count(rows, exp.Not(this=exp.Paren(this=there.copy())), dialect),
+        empty=_count(rows, exp.Not(this=exp.Paren(this=copied(there))), dialect),
         key="units",
     )
 
@@ -88,7 +89,7 @@ def _unpaired(table: TablePolicy, dialect: str) -> LeftOut:
 def _unlisted(table: TablePolicy, name: str, bound: BoundQuery, dialect: str) -> LeftOut:
     (key,) = bound.keys
     column = key.sql.find(exp.Column) or _column(name)
-    rows = with_partners(bound.relation.sql.copy(), MAX_COUNT)  # all of them, where rows have two owners
+    rows = with_partners(copied(bound.relation.sql), MAX_COUNT)  # all of them, where rows have two owners
     return LeftOut(
         table.name,
         name,
@@ -99,13 +100,13 @@ def _unlisted(table: TablePolicy, name: str, bound: BoundQuery, dialect: str) ->
 
 
 def _column(name: str) -> exp.Expression:
-    return exp.column(exp.to_identifier(name, quoted=True))
+    return quoted_column(name)
 
 
 def _present(column: exp.Expression) -> exp.Expression:
-    return exp.Not(this=exp.Is(this=column.copy(), expression=exp.null()))
+    return exp.Not(this=exp.Is(this=copied(column), expression=exp.null()))
 
 
 def _count(rows: exp.Expression, where: exp.Expression | None, dialect: str) -> str:
-    counted = exp.select(exp.alias_(exp.Count(this=exp.Star()), COUNT)).from_(rows.copy())
-    return emit(qualified(counted if where is None else counted.where(where.copy())), dialect)
+    counted = exp.select(exp.alias_(exp.Count(this=exp.Star()), COUNT)).from_(copied(rows))
+    return emit(qualified(counted if where is None else counted.where(copied(where))), dialect)

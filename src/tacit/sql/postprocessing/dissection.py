@@ -12,7 +12,8 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import Policy, Schema, fold
-from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.nodes import aliased
+from tacit.sql.expressions.names.printing import copied, text_of
 from tacit.sql.expressions.names.scope import name_of
 from tacit.sql.parsing.planning_budget import PlanningBudget
 from tacit.sql.parsing.query import Query
@@ -71,7 +72,7 @@ def name_columns(written: exp.Expr, rebuilt: exp.Expr) -> None:
         written, rebuilt = inner_query(written.this), inner_query(rebuilt.this)
     for index, (before, after) in enumerate(zip(written.expressions, rebuilt.expressions, strict=True)):
         if not isinstance(after, (exp.Alias, exp.Column, exp.Star)) and not after.find(exp.Columns, exp.Explode):
-            rebuilt.expressions[index].replace(exp.alias_(after.copy(), heading(before), quoted=True))
+            rebuilt.expressions[index].replace(aliased(copied(after), heading(before)))
 
 
 def _is_trivial(tree: exp.Expr) -> bool:
@@ -141,7 +142,7 @@ class _Dissection:
         for cte in clause.expressions:
             if id(cte) in self._named:
                 alias = exp.TableAlias(this=exp.to_identifier(cte.alias, quoted=True))
-                alias.set("columns", [column.copy() for column in cte.args["alias"].columns])
+                alias.set("columns", [copied(column) for column in cte.args["alias"].columns])
                 kept.append(exp.CTE(this=self._named[id(cte)], alias=alias))
         rebuilt.set("with_", exp.With(expressions=kept) if kept else None)
 
@@ -226,7 +227,7 @@ def _rows_refused() -> QueryRefused:
 def _alias(node: exp.Table, name: str) -> exp.TableAlias:
     written = node.args.get("alias")
     if isinstance(written, exp.TableAlias):
-        return written.copy()
+        return copied(written)
     return exp.TableAlias(this=exp.to_identifier(name, quoted=True))
 
 

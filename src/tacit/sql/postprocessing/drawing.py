@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.nodes import aliased
+from tacit.sql.expressions.names.printing import copied, text_of
 from tacit.sql.postprocessing.splitting import answer_name
 
 DRAW = "_tacit_draw"  # which draw a row of an answer is of
@@ -17,20 +18,20 @@ def over_draws(tree: exp.Query, answers: int) -> tuple[str, int]:
 
     Its rows are in the order of the draws, and within each in that of the query, if it has one.
     """
-    copy = tree.copy()
+    copy = copied(tree)
     terms = _order_terms(copy)
     if isinstance(copy, exp.Select):
         for index, (term, _) in enumerate(terms):
-            copy.append("expressions", exp.alias_(term, f"{_ORDER}{index}", quoted=True))
+            copy.append("expressions", aliased(term, f"{_ORDER}{index}"))
     names = {answer_name(index) for index in range(answers)}
     for table in [node for node in copy.find_all(exp.Table) if node.name in names]:
         table.replace(_of_draw(table.name))
     draw = exp.column("draw", table=DRAWS, quoted=True)
     rows = exp.Subquery(this=copy, alias=exp.TableAlias(this=exp.to_identifier("_tacit_q", quoted=True)))
     every = exp.Column(this=exp.Star(), table=exp.to_identifier("_tacit_q", quoted=True))
-    query = exp.select(exp.alias_(draw, DRAW, quoted=True), every).from_(_named(DRAWS))
+    query = exp.select(aliased(draw, DRAW), every).from_(_named(DRAWS))
     query = query.join(exp.Lateral(this=rows), join_type="CROSS", copy=False)
-    ordered = [exp.Ordered(this=draw.copy(), nulls_first=False)]
+    ordered = [exp.Ordered(this=copied(draw), nulls_first=False)]
     for index, (_, item) in enumerate(terms):
         column = exp.column(f"{_ORDER}{index}", table="_tacit_q", quoted=True)
         ordered.append(exp.Ordered(this=column, desc=item.args.get("desc"), nulls_first=item.args.get("nulls_first")))
@@ -53,7 +54,7 @@ def _order_terms(tree: exp.Query) -> list[tuple[exp.Expr, exp.Expr]]:
             term = listed.this if isinstance(listed, exp.Alias) else listed
         if term.find(exp.Star) or isinstance(term, exp.Var):
             return []
-        terms.append((term.copy(), item))
+        terms.append((copied(term), item))
     return terms
 
 

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from tacit.policy import Policy, fold
 from tacit.sql.binding.aggregates import is_aggregate
+from tacit.sql.expressions.names.nodes import aliased
 from tacit.sql.expressions.names.printing import copied
 from tacit.sql.postprocessing.blocks import group_keys
 from tacit.sql.postprocessing.blocks import without_parentheses as bare
@@ -54,7 +55,7 @@ def _looked_up(select: exp.Select, policy: Policy) -> bool:
         return False  # nothing would be asked of anybody's rows
     for item in [each for each in select.expressions if not isinstance(each, exp.Alias)]:
         if any(item is call or call.find_ancestor(type(item)) is item for call, _ in facts):
-            item.replace(exp.alias_(copied(item), heading(item), quoted=True))
+            item.replace(aliased(copied(item), heading(item)))
             return _looked_up(select, policy)  # of a copy, under the name that it has had
     for call, subquery in facts:
         call.replace(subquery)

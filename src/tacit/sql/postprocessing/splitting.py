@@ -12,6 +12,7 @@ from tacit.policy import fold
 from tacit.sql.binding.aggregates import is_aggregate
 from tacit.sql.binding.bind import names_totals
 from tacit.sql.binding.grouping_sets import written_sets
+from tacit.sql.expressions.names.nodes import aliased
 from tacit.sql.expressions.names.printing import copied, text_of
 from tacit.sql.parsing.planning_budget import PlanningBudget
 from tacit.sql.postprocessing.blocks import Names, group_keys, own_nodes, sources_of, window_function, with_names
@@ -71,7 +72,7 @@ class Splitting:
         items = self.select.expressions
         self.aliases = {fold(item.alias): item.this for item in items if isinstance(item, exp.Alias)}
         self._set_keys()
-        listed = [exp.alias_(self._item(item), heading(item), quoted=True) for item in items]
+        listed = [aliased(self._item(item), heading(item)) for item in items]
         rebuilt = exp.Select(expressions=listed, from_=exp.From(this=_table(self.index)))
         having = self.select.args.get("having")
         if having is not None:
@@ -86,7 +87,7 @@ class Splitting:
 
     def question(self, asked: Iterable[tuple[exp.Expr, str]]) -> exp.Select:
         """The question for these columns: keys, and aggregates that something is made of."""
-        listed = [exp.alias_(copied(node), name, quoted=True) for node, name in asked]
+        listed = [aliased(copied(node), name) for node, name in asked]
         carried = {name: self.select.args[name] for name in ("from_", "joins", "where") if self.select.args.get(name)}
         inner = exp.Select(expressions=listed)
         for name, value in carried.items():

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import Policy, fold
-from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.printing import copied, text_of
 from tacit.sql.expressions.names.scope import parameter_value
 from tacit.sql.expressions.names.typed import SYNTHETIC
 from tacit.sql.expressions.operands import literal
@@ -31,7 +31,7 @@ class SyntheticQuestion:
         """The same in DuckDB's SQL: rebuilt from the parsed tree, tables by the names they are held under (by folded
         names), parameters filled in.
         """
-        tree = self.query.select.copy()
+        tree = copied(self.query.select)
         for parameter in list(tree.find_all(exp.Placeholder)):
             parameter.replace(literal(parameter_value(self.query.parameters, parameter)))
         for table in list(_read_tables(tree)):

@@ -9,7 +9,8 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import Bounding, ColumnPolicy, ColumnType, TablePolicy, fold
-from tacit.sql.expressions.names.printing import table_named
+from tacit.sql.expressions.names.nodes import aliased, paren, quoted_column
+from tacit.sql.expressions.names.printing import copied, table_named
 from tacit.sql.expressions.names.scope import Scope, ScopeSource, all_of, bare, conjuncts
 from tacit.sql.expressions.names.spoken import clause_named, name_of
 from tacit.sql.expressions.predicates import predicate
@@ -233,7 +234,7 @@ def _joined(asked: _Asked, reading: QueryContext) -> Relation:
         return Scope(table, _sources(parts[:count], joins), reading.parameters, sql_types)
 
     conditions = list(asked.conditions)
-    where = [condition.copy() for condition in conditions]
+    where = [copied(condition) for condition in conditions]
 
     def rows(named: Named) -> exp.Select:
         every = named.rows(reading.policy, schema=reading.schema, lent=named.index in joins.lenders)
@@ -249,13 +250,13 @@ def _joined(asked: _Asked, reading: QueryContext) -> Relation:
     reading.work.notes += [cut.note for cut in cuts.values()]
     tree = joins.tree(rows)
     for plain in _before_subqueries(conditions):
-        tree = tree.where(exp.paren(joins.qualified(predicate(plain, scope(len(parts))))), copy=False)
+        tree = tree.where(paren(joins.qualified(predicate(plain, scope(len(parts))))), copy=False)
     owner = _owner_of(parts, joins)
     if owner is not None:
-        tree = tree.select(exp.alias_(owner, table.unit_column or "", quoted=True), copy=False)
+        tree = tree.select(aliased(owner, table.unit_column or ""), copy=False)
     sources = _sources(parts, joins)
     names = [*(column.name for column in table.columns), *(source.matched for source in sources if source.matched)]
-    listed = [joins.qualified(exp.column(exp.to_identifier(name, quoted=True))) for name in names]
+    listed = [joins.qualified(quoted_column(name)) for name in names]
     keys = [named.key(name) for named in parts for name in named.part.keys]
     tree = tree.select(*listed, *keys, copy=False)
     sql = exp.Subquery(this=tree, alias=exp.TableAlias(this=exp.to_identifier("joined")))

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from tacit.policy import ColumnType, Owner, TablePolicy, fold
 from tacit.sql.expressions.cells import identified
+from tacit.sql.expressions.names.nodes import quoted_column
 from tacit.sql.expressions.names.printing import text_of
 from tacit.sql.expressions.names.scope import ScopeSource
 from tacit.sql.relations.joining.parts import spelled
@@ -47,7 +48,7 @@ class Relation:
 
     def held(self, name: str) -> exp.Expression:
         """A column of the relation as it may be compared with any other of its kind: no engine converts a cell."""
-        column = exp.column(exp.to_identifier(name, quoted=True))
+        column = quoted_column(name)
         return identified(column, self.sql_types.get(name.casefold(), ""))
 
     @property

@@ -18,8 +18,8 @@ def add_up(tree: exp.Select, facts: Facts) -> exp.Select:
               BIGINT) AS m0 FROM (…) AS bounded GROUP BY k0
     Ensures:  no overflow error and no NULL: either would tell something of the data. A sum that a trillion rows could
               bring near the ends of 64 bits is read as it is, of 128 (which planning has made sure of); any other is
-              held at those ends, which moves it no farther than it would have moved. A private key whose every unit
-              was left out is left out too.
+              held at those ends, which moves it no farther than it would have moved. Units that are there are counted
+              as rows, one of each in each of its groups. A private key whose every unit was left out is left out too.
     Refuses:  nothing.
     """
     totals = [called(_total(measure, facts), measure.name) for measure in facts.measures]
@@ -38,6 +38,8 @@ def add_up(tree: exp.Select, facts: Facts) -> exp.Select:
 def _total(measure: MeasureFacts, facts: Facts) -> exp.Expression:
     if facts.unit is None and measure.counted is not Counted.VALUES:  # rows as they are: a count is 64 bits wide
         return exp.Count(this=exp.Star() if measure.value is None else name(measure.value))
+    if measure.is_presence and not facts.weighs and not measure.wide:  # each row is a unit in a group: a sum of ones
+        return exp.Count(this=exp.Star())
     column = measure.name if facts.unit is not None else measure.value or measure.name
     return as_wide(exp.Sum(this=name(column))) if measure.wide else _held(column)
 

@@ -15,6 +15,7 @@ from tacit.policy import ColumnType, TablePolicy
 from tacit.policy.reading.types import grid_units
 from tacit.sql.expressions.cells import in_steps
 from tacit.sql.expressions.measures import Counted
+from tacit.sql.expressions.names.nodes import cast_as
 from tacit.sql.expressions.numeric.arithmetic import Width
 from tacit.sql.expressions.numeric.bins import Bins
 from tacit.sql.expressions.numeric.numerics import Numeric, numeric
@@ -178,5 +179,5 @@ def keyed_hash(facts: Facts, *columns: str) -> exp.Expression:
     hashes 128 bits by their halves, so that 0 and -1 are alike, and 2^64 and 1: such a number is hashed as its text.
     """
     parts: list[exp.Expression] = [exp.Literal.string(facts.salt)]
-    parts += [exp.cast(name(c), "VARCHAR") if c in facts.hashed_as_text else name(c) for c in columns]
+    parts += [cast_as(name(c), "VARCHAR") if c in facts.hashed_as_text else name(c) for c in columns]
     return exp.Anonymous(this="HASH", expressions=[exp.Anonymous(this="HASH", expressions=parts)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from tacit.sql.expressions.names.nodes import quoted_column
 from tacit.sql.expressions.names.printing import copied
 from tacit.sql.rules.facts import Facts, UnitFacts, called
 
@@ -21,7 +22,7 @@ def own_rows(tree: exp.Select, facts: Facts) -> exp.Select:
     """
     if facts.unit is None:
         return tree
-    column = exp.column(exp.to_identifier(facts.unit.column, quoted=True))
+    column = quoted_column(facts.unit.column)
     owner = called(_canonical(column, facts.unit), OWNER)
     tree.set("expressions", [owner, *tree.expressions])
     if facts.unit.null_is_one:

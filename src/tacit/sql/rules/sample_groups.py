@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.numeric import arithmetic
 from tacit.sql.expressions.numeric.arithmetic import MOST_ROWS, Whole, Width, integer
 from tacit.sql.rules.facts import Facts, Spread, called, keyed_hash, name, nested, selected
@@ -34,7 +35,7 @@ def sample_groups(tree: exp.Select, facts: Facts) -> exp.Select:
         order += [exp.Ordered(this=name(key)) for key in facts.keys]
     windows = [
         called(
-            exp.Window(this=rank, partition_by=[name(OWNER)], order=exp.Order(expressions=[o.copy() for o in order])),
+            exp.Window(this=rank, partition_by=[name(OWNER)], order=exp.Order(expressions=[copied(o) for o in order])),
             alias,
         )
         for alias, rank in ranks.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.rules.facts import Facts, called, name, nested, selected
 
 CELL, COUNT = "x", "c"
@@ -24,4 +25,4 @@ def tally(tree: exp.Select, facts: Facts) -> exp.Select:
     cell = name(value) if bins is None else bins[0].named(name(value), bins[1])
     counted = [*map(name, facts.keys), called(cell, CELL), called(exp.Count(this=exp.Star()), COUNT)]
     histogram = selected(counted, nested(tree, "bounded")).where(present, copy=False)
-    return histogram.group_by(*map(name, facts.keys), cell.copy(), copy=False)
+    return histogram.group_by(*map(name, facts.keys), copied(cell), copy=False)

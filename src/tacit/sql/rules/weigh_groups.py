@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tacit.sql.expressions.measures import Counted
+from tacit.sql.expressions.names.nodes import joined
 from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.numeric import arithmetic, doubles
 from tacit.sql.expressions.numeric.arithmetic import Whole, Width, integer
@@ -35,13 +36,11 @@ def weigh_groups(tree: exp.Select, facts: Facts) -> exp.Select:
         return tree
     carried = [item.alias_or_name for item in tree.expressions]
     full = exp.Coalesce(this=_of(HEAVY, WEIGHT), expressions=[integer(facts.weight)])
-    joined = (
-        selected([*(_of(PAIRS, column) for column in carried), called(full, WEIGHT)], _pairs())
-        .join(nested(_heavy(facts), HEAVY), on=_same_unit(facts), join_type="left", copy=False)
-        .with_(PAIRS, as_=tree, materialized=True, copy=False)
-    )
+    rows = selected([*(_of(PAIRS, column) for column in carried), called(full, WEIGHT)], _pairs())
+    rows = joined(rows, nested(_heavy(facts), HEAVY), on=_same_unit(facts), side="LEFT")
+    rows = rows.with_(PAIRS, as_=tree, materialized=True, copy=False)
     weighed = [called(_weighed(measure, facts), measure.name) for measure in facts.measures]
-    return selected([*map(name, (OWNER, *facts.keys)), *weighed], nested(joined, "weighed"))
+    return selected([*map(name, (OWNER, *facts.keys)), *weighed], nested(rows, "weighed"))
 
 
 def _weighed(measure: MeasureFacts, facts: Facts) -> exp.Expression:
@@ -86,4 +85,4 @@ def _counted_rows(facts: Facts) -> MeasureFacts:
 
 
 def _of(table: str, column: str) -> exp.Column:
-    return exp.column(exp.to_identifier(column), table=exp.to_identifier(table))
+    return exp.Column(this=exp.to_identifier(column), table=exp.to_identifier(table))

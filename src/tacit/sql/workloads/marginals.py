@@ -19,6 +19,8 @@ from tacit.policy import Policy, Schema
 from tacit.sql.binding import post
 from tacit.sql.binding.bind import BoundQuery, Output, bind
 from tacit.sql.expressions.keys import Key
+from tacit.sql.expressions.names.nodes import paren
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import all_of
 from tacit.sql.parsing.parse import parse
 from tacit.sql.workloads.sets import in_domain
@@ -68,7 +70,7 @@ def bind_marginals(
 
 def _same_rows(bound: BoundQuery) -> exp.Expression | None:
     held = [bound.where] if bound.where is not None else []
-    return all_of([part.copy() for part in itertools.chain(held, filter(None, map(_known_or_null, bound.keys)))])
+    return all_of([copied(part) for part in itertools.chain(held, filter(None, map(_known_or_null, bound.keys)))])
 
 
 def _known_or_null(key: Key) -> exp.Expression | None:
@@ -76,5 +78,5 @@ def _known_or_null(key: Key) -> exp.Expression | None:
     inside = in_domain(key)
     if inside is None or isinstance(inside, exp.Not):  # it only asks that there be a value
         return None
-    empty = exp.Is(this=exp.paren(key.sql.copy()), expression=exp.null())
-    return exp.paren(exp.Or(this=exp.paren(inside), expression=empty))
+    empty = exp.Is(this=paren(copied(key.sql)), expression=exp.null())
+    return paren(exp.Or(this=paren(inside), expression=empty))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from tacit.policy import ColumnType, NullUnit, Policy, Schema, TablePolicy, lookups, root_of
+from tacit.sql.expressions.names.nodes import quoted_column
 from tacit.sql.relations import looked_up
 from tacit.sql.rules import Facts, UnitFacts
 from tacit.sql.rules.facts import called, selected
@@ -44,9 +45,7 @@ def owned_rows(table: TablePolicy, columns: Sequence[str], *, policy: Policy, sc
     """The owner `u`, where a unit is not a row, and the columns as v0, v1, …; looked up where another table knows."""
     if lookups(policy.tables, table):
         return looked_up(table, columns, policy=policy, schema=schema)
-    listed: list[exp.Expression] = [
-        called(exp.column(exp.to_identifier(column, quoted=True)), f"v{index}") for index, column in enumerate(columns)
-    ]
+    listed: list[exp.Expression] = [called(quoted_column(column), f"v{index}") for index, column in enumerate(columns)]
     source = exp.Table(this=exp.to_identifier(table.name, quoted=True))
     tree = selected(listed or [called(exp.Literal.number(1), "one")], source)
     return own_rows(tree, Facts(grids={}, unit=unit_facts(table, schema)))

@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from tacit.sql.emitting.dialects import emit
 from tacit.sql.expressions.names.aliases import qualified
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.numeric.arithmetic import (
     Whole,
     Width,
@@ -100,7 +101,7 @@ class ScaledRows:
         """How many rows the link tells right: `s0`, those with more than half of the whole as the second class."""
         above = exp.GT(this=name("p"), expression=integer(link.whole // 2))
         is_second = exp.EQ(this=name(TARGET), expression=integer(1))
-        cases = [exp.and_(above, is_second), exp.and_(exp.not_(above.copy()), exp.not_(is_second.copy()))]
+        cases = [exp.and_(above, is_second), exp.and_(exp.not_(copied(above)), exp.not_(copied(is_second)))]
         tells = exp.Case(ifs=[exp.If(this=each, true=integer(1)) for each in cases], default=integer(0))
         return self._summed(self._scored(weights, link), None, [Whole(tells, 0, 1, Width.INT)])
 
@@ -132,7 +133,7 @@ class ScaledRows:
             columns.append(called(cell, f"x{index}"))
         if self.coded.has_target:
             columns.append(called(name(TARGET), TARGET))
-        return selected(columns, nested(self.coded.tree.copy(), "coded"))
+        return selected(columns, nested(copied(self.coded.tree), "coded"))
 
     def _nearest(self, centres: Sequence[Sequence[int]]) -> tuple[exp.Select, Whole]:
         """The rows with their squared distance to each centre, less their own length; then the number of the least."""
@@ -147,14 +148,14 @@ class ScaledRows:
         )
         least = exp.Anonymous(this="LEAST", expressions=[name(alias) for alias in names])
         compared = selected(
-            [*(each.copy() for each in kept), *map(name, names), called(least, "m")], nested(measured, "measured")
+            [*(copied(each) for each in kept), *map(name, names), called(least, "m")], nested(measured, "measured")
         )
         ifs = [
             exp.If(this=exp.EQ(this=name(alias), expression=name("m")), true=integer(index))
             for index, alias in enumerate(names[:-1])
         ]
         key = exp.Case(ifs=ifs, default=integer(len(names) - 1))
-        rows = selected([*(each.copy() for each in kept), called(key, "k")], nested(compared, "compared"))
+        rows = selected([*(copied(each) for each in kept), called(key, "k")], nested(compared, "compared"))
         return rows, Whole(name("k"), 0, len(names), Width.INT)
 
     def _distance(self, centre: Sequence[int]) -> Whole:
@@ -174,7 +175,7 @@ class ScaledRows:
         above = between(name("w"), edges, [line.sql for line in lines])
         rising = Whole(above, 0, link.whole * link.width, max(line.width for line in lines))
         share = divide(rising, constant(link.width))
-        return selected([*(each.copy() for each in kept), called(share.sql, "p")], nested(scored, "scored"))
+        return selected([*(copied(each) for each in kept), called(share.sql, "p")], nested(scored, "scored"))
 
     def _summed(self, rows: exp.Select, key: Whole | None, measures: Sequence[Whole]) -> str:
         """The sum of each measure, for each value of the key where there is one."""

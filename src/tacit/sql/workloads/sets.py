@@ -16,6 +16,8 @@ from tacit.sql.binding.bind import BoundQuery, Output
 from tacit.sql.binding.grouping_sets import Places, distinct_sets
 from tacit.sql.expressions.keys import Key
 from tacit.sql.expressions.measures import Additive, Counted
+from tacit.sql.expressions.names.nodes import paren
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import all_of
 from tacit.sql.expressions.operands import literal
 from tacit.sql.workloads.workload import MAX_CELLS, Cells
@@ -106,7 +108,7 @@ def _question(bound: BoundQuery, axes: Sequence[int]) -> BoundQuery:
     resolved = dict.fromkeys(post.grouped_by(value, axes) for value in asked)
     return replace(
         bound,
-        where=all_of([part.copy() for part in (bound.where, *within) if part is not None]),
+        where=all_of([copied(part) for part in (bound.where, *within) if part is not None]),
         keys=_keys(bound, axes),
         outputs=tuple(Output(f"v{index}", value=value) for index, value in enumerate(resolved)),
         having=None,
@@ -120,7 +122,7 @@ def _question(bound: BoundQuery, axes: Sequence[int]) -> BoundQuery:
 def in_domain(key: Key) -> exp.Expression | None:
     """The rows whose key is one of its public values; None where they are private, so that any may be."""
     if key.keep is not None:
-        return key.keep.copy()
+        return copied(key.keep)
     if not isinstance(key.values, tuple):
         return None
     ends = [value for value in key.values if isinstance(value, (int, date)) and not isinstance(value, bool)]
@@ -131,4 +133,4 @@ def in_domain(key: Key) -> exp.Expression | None:
 
 
 def _operand(key: Key) -> exp.Expression:
-    return key.sql.copy() if isinstance(key.sql, exp.Column) else exp.paren(key.sql.copy())
+    return copied(key.sql) if isinstance(key.sql, exp.Column) else paren(copied(key.sql))

@@ -18,7 +18,8 @@ from tacit.sql.binding import post
 from tacit.sql.binding.bind import BoundQuery, Output
 from tacit.sql.expressions.keys import Key
 from tacit.sql.expressions.measures import Additive, Counted
-from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.nodes import quoted_column
+from tacit.sql.expressions.names.printing import copied, text_of
 from tacit.sql.expressions.names.scope import Value, all_of, conjuncts
 from tacit.sql.expressions.numeric.grid import grid_columns
 from tacit.sql.expressions.operands import literal
@@ -81,7 +82,7 @@ def fitting(bound: BoundQuery) -> Fitting | None:
         line, mask = condition
         lines[line.column] = line
         masks[line.column] = masks.get(line.column, np.ones(line.cells, dtype=bool)) & mask
-    remaining = all_of([part.copy() for part in rest])
+    remaining = all_of([copied(part) for part in rest])
     text = "" if remaining is None else text_of(remaining)
     caps = bound.query.caps
     kind = "\x1f".join([bound.relation.text, text, str(caps.max_groups), str(caps.max_rows)])
@@ -257,7 +258,7 @@ def _axis(line: PublicCells, fits: Sequence[Fitting]) -> _Axis:
 
 def _key(line: PublicCells, labels: NDArray[np.int64]) -> tuple[Key, NDArray[np.int64]]:
     """What to group by: the column itself, and one more value for each class outside of its domain."""
-    column = exp.column(exp.to_identifier(line.column, quoted=True))
+    column = quoted_column(line.column)
     size = len(line.domain)
     inside, outside = labels[:size], labels[size:].tolist()
     if all(label < 0 for label in outside):
@@ -267,7 +268,7 @@ def _key(line: PublicCells, labels: NDArray[np.int64]) -> tuple[Key, NDArray[np.
     codes = _codes(line, outside)
     extra = {code: label for code, label in zip(codes, outside, strict=True) if label >= 0}
     branches = [exp.If(this=when, true=literal(code)) for when, code in zip(_outside(column, line), codes, strict=True)]
-    sql = exp.Case(ifs=branches, default=column.copy())
+    sql = exp.Case(ifs=branches, default=copied(column))
     listed = np.concatenate([inside, np.array(list(extra.values()), dtype=np.int64)])
     return Key(sql, None, (*line.domain, *extra)), listed
 
@@ -276,18 +277,18 @@ def _within(column: exp.Expression, line: PublicCells) -> exp.Expression | None:
     if line.closed:
         return None
     if line.ordered:
-        return exp.Between(this=column.copy(), low=literal(line.domain[0]), high=literal(line.domain[-1]))
-    return exp.In(this=column.copy(), expressions=[literal(value) for value in line.domain])
+        return exp.Between(this=copied(column), low=literal(line.domain[0]), high=literal(line.domain[-1]))
+    return exp.In(this=copied(column), expressions=[literal(value) for value in line.domain])
 
 
 def _outside(column: exp.Expression, line: PublicCells) -> list[exp.Expression]:
     """The conditions of the cells outside of the domain, in their order, but NULL before what it would fall into."""
-    null = exp.Is(this=column.copy(), expression=exp.null())
+    null = exp.Is(this=copied(column), expression=exp.null())
     if line.ordered:
-        below = exp.LT(this=column.copy(), expression=literal(line.domain[0]))
-        above = exp.GT(this=column.copy(), expression=literal(line.domain[-1]))
+        below = exp.LT(this=copied(column), expression=literal(line.domain[0]))
+        above = exp.GT(this=copied(column), expression=literal(line.domain[-1]))
         return [below, above, null]
-    listed = exp.In(this=column.copy(), expressions=[literal(value) for value in line.domain])
+    listed = exp.In(this=copied(column), expressions=[literal(value) for value in line.domain])
     return [exp.Not(this=listed), null]  # NULL NOT IN (…) is NULL, so it falls through to the last
 
 

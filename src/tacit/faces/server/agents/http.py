@@ -57,7 +57,7 @@ class AgentDoor:
         request = Request(scope, receive)
         try:
             gate.check_host(request, self._hub)
-            analyst = gate.analyst(request, self._hub)
+            analyst = await gate.analyst(request, self._hub)
             self._rates.check(analyst, self._hub.policy.server.rate)
         except gate.Forbidden as error:
             await refusal(error, status=403)(scope, receive, send)

@@ -65,7 +65,8 @@ def _price(entry: Entry, cap: Limit) -> Fraction:
     if isinstance(cap, Zcdp):
         return entry.rho or Fraction(0)
     if isinstance(cap, Grains):
-        return Fraction(grains_for(Loss(entry.epsilon or 0, entry.delta or 0), cap.grain).count)
+        loss = Loss(entry.epsilon or 0, entry.delta or 0)
+        return Fraction(grains_for(loss, cap.grain, rho=entry.rho).count)
     return entry.epsilon or Fraction(0)
 
 

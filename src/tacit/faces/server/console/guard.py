@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from tacit.errors import AccessDenied, InvalidParameter, PolicyError, TacitError
+from tacit.errors import AccessDenied, InvalidParameter, TacitError
 from tacit.faces.log_file import log
 from tacit.faces.server.accounts import Role
 from tacit.faces.server.attempts import Attempts
@@ -92,7 +92,8 @@ def page_route(path: str, console: Console, act: PageHandler, *, post: bool = Fa
         if role is not None and visitor.role != role:
             raise gate.Forbidden(f"this page is the {role}'s", hint="sign in with another account")
         console.rates.check(visitor.name, console.hub.policy.server.rate)
-        _check_named(console.hub, visitor)
+        if not visitor.is_curator:
+            await gate.named(console.hub, visitor.name)
         form = await read_form(request, console) if post else {}
         return await act(console, Visit(request, visitor, form))
 
@@ -186,12 +187,3 @@ def to_sign_in(request: Request) -> Response:
 def moved(path: str) -> Response:
     """To another page of ours, to be got."""
     return RedirectResponse(path, status_code=303, headers=HEADERS)
-
-
-def _check_named(hub: Hub, visitor: Visitor) -> None:
-    if visitor.is_curator:
-        return
-    try:
-        hub.policy.analyst(visitor.name)
-    except PolicyError:
-        raise gate.Forbidden("the policy no longer names this analyst", hint="ask the curator") from None

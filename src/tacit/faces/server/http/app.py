@@ -61,7 +61,7 @@ def http_app(
         routes=[*routes, *more],
         exception_handlers={HTTPException: not_there, ClientDisconnect: _cut_short, Exception: _unforeseen_reply},
         lifespan=lifespan,
-        middleware=[Middleware(gate.OneLength)],
+        middleware=[Middleware(gate.SaidOnce)],
     )
 
 
@@ -71,7 +71,7 @@ def _route(route: ApiRoute, api: Api, rates: gate.RateLimit) -> Route:
     async def handle(request: Request) -> Response:
         if route.is_open:
             return await act(request)
-        analyst = gate.analyst(request, api.hub)
+        analyst = await gate.analyst(request, api.hub)
         rates.check(analyst, api.hub.policy.server.rate)
         return await act(request, analyst)
 

@@ -42,7 +42,7 @@ class AskedTogether:
 def read_json(content: bytes) -> dict[str, object]:
     """The object in a request's body. Numbers with a point are decimals, as they were typed."""
     try:
-        body = json.loads(content, parse_float=_decimal, parse_constant=_no_constant)
+        body = json.loads(content, parse_float=_decimal, parse_constant=_no_constant, object_pairs_hook=_object)
     except (ValueError, RecursionError):
         raise InvalidParameter("the body is not JSON", hint='send {"sql": "DP-SELECT 0.5 COUNT(*) FROM …"}') from None
     if not isinstance(body, dict):
@@ -145,6 +145,16 @@ def _only(body: Mapping[str, object], *names: str) -> None:
     for key in body:
         if key not in names:
             raise InvalidParameter(f"{key[:60]!r} is not a key here", hint=f"the keys are {', '.join(names)}")
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An object whose keys are there once: whoever reads it on its way to us may believe the other value."""
+    whole: dict[str, object] = {}
+    for name, value in pairs:
+        if name in whole:
+            raise InvalidParameter(f"the key {name[:60]!r} is there twice", hint="send it once")
+        whole[name] = value
+    return whole
 
 
 def _decimal(text: str) -> Decimal:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from starlette.requests import Request
@@ -14,6 +15,14 @@ from tacit.faces.server.accounts import Principal
 from tacit.faces.server.http.bodies import MOST_BYTES
 from tacit.faces.server.http.replies import refusal
 from tacit.faces.server.serving import Hub
+
+_ONCE = {
+    b"authorization": "its token",
+    b"idempotency-key": "its key",
+    b"mcp-session-id": "its session",
+    b"host": "its host",
+    b"content-type": "its type",
+}
 
 
 class TooLarge(InvalidParameter):
@@ -63,11 +72,12 @@ def check_host(request: Request, hub: Hub) -> None:
         raise InvalidParameter("the Host header names another server", hint=hint) from None
 
 
-class OneLength:
-    """Refuses a request that states its length twice, and ends its connection.
+class SaidOnce:
+    """Refuses a request that says twice how long it is, who sends it or which request it is, and ends its connection.
 
-    Whoever stands in front of us may believe the other statement, and take for a part of this request what we would
-    take for the next one: somebody else's, sent in their name.
+    Whoever stands in front of us may believe the other statement. Of two lengths: it takes for a part of this request
+    what we would take for the next one, somebody else's, sent in their name. Of two tokens or two keys: it lets through
+    or writes down one, and another is charged.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -76,13 +86,19 @@ class OneLength:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         names = [name.lower() for name, _ in scope.get("headers", ())]
-        if b"transfer-encoding" in names and b"content-length" in names:
-            error = InvalidParameter("the request states its length twice", hint="send one of the two headers")
-            reply = refusal(error)
+        if what := _said_twice(names):
+            reply = refusal(InvalidParameter(f"the request states {what} twice", hint="send one of the two headers"))
             reply.headers["connection"] = "close"
             await reply(scope, receive, send)
         else:
             await self._app(scope, receive, send)
+
+
+def _said_twice(names: Sequence[bytes]) -> str | None:
+    """What the headers of these names, in small letters, say twice; None where they do not."""
+    if b"transfer-encoding" in names and b"content-length" in names:
+        return "its length"
+    return next((what for name, what in _ONCE.items() if names.count(name) > 1), None)
 
 
 async def read_body(request: Request) -> bytes:
@@ -107,13 +123,19 @@ def known(request: Request, hub: Hub) -> Principal:
     return account
 
 
-def analyst(request: Request, hub: Hub) -> str:
+async def analyst(request: Request, hub: Hub) -> str:
     """The analyst of the policy whose token it is."""
     who = known(request, hub)
     if who.role != "analyst":
         raise Forbidden("the curator's account asks no questions", hint="use an analyst's token")
+    return await named(hub, who.name)
+
+
+async def named(hub: Hub, name: str) -> str:
+    """The name of an analyst whom the policy names; Forbidden where it does not."""
+    await hub.look_for(name)
     try:
-        return hub.policy.analyst(who.name).name
+        return hub.policy.analyst(name).name
     except PolicyError:
         raise Forbidden("the policy no longer names this analyst", hint="ask the curator") from None
 

@@ -101,6 +101,8 @@ class WireConnection:
                 await self.outbox.flush()
             elif message.kind == b"H":
                 await self.outbox.flush()
+            elif message.kind == b"F":
+                await self._refuse_call()
             elif message.kind in _EXTENDED:
                 await extended.HANDLERS[message.kind](self.executor, self.outbox, message.body)
             elif message.kind not in _IGNORED:
@@ -116,6 +118,16 @@ class WireConnection:
         await self.outbox.flush()  # the client may wait for it before it sends Sync
         if isinstance(fault, WireFault) and fault.fatal:
             raise CutOff
+
+    async def _refuse_call(self) -> None:
+        """FunctionCall, by which libpq reads and writes large objects: there are none, and the connection goes on."""
+        self.executor.transaction.fail()
+        tell(
+            self.outbox,
+            WireFault("0A000", "functions are not called by message here", hint="there are no large objects"),
+        )
+        self.ready()
+        await self.outbox.flush()
 
     def _sync(self) -> None:
         self._skipping = False

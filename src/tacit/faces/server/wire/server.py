@@ -51,6 +51,7 @@ class WireHub(AsksCurator, Protocol):
     def accounts(self) -> KnowsAccounts: ...  # noqa: D102
     def session(self, analyst: str) -> Session: ...  # noqa: D102
     def check_policy(self) -> None: ...  # noqa: D102
+    async def look_for(self, analyst: str) -> None: ...  # noqa: D102
 
 
 @dataclass(slots=True)
@@ -145,6 +146,7 @@ class WireServer:
         try:
             self.attempts.check(address, start.user)
             name = await authenticate(inbox, outbox, start, self.hub.accounts)
+            await self.hub.look_for(name)
             return self.hub.session(name).analyst
         except TacitError as error:
             fault = of_error(error)
@@ -271,10 +273,24 @@ Stop = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """A server that listens: where, and how to end it."""
+    """A server that listens: where, how to end it, and what the curator should know of it."""
 
     port: int
     stop: Stop
+    note: str = ""
+
+
+async def _prepared(catalogues: Catalogues, catalogue: Catalogue, *, needed: bool) -> str:
+    """What the curator should know of the catalogue: questions are answered without its server, too."""
+    try:
+        await catalogues.prepare(catalogue)
+    except EngineError as error:
+        if needed:
+            raise
+        log.error("%s", error.message)
+        catalogues.forgo()
+        return f"{error.message}: tables and columns are told, and little else"
+    return ""
 
 
 async def serve_wire(
@@ -290,8 +306,8 @@ async def serve_wire(
     """Listen for PostgreSQL clients. Port 0 takes any that is free. Raises EngineError where it cannot listen.
 
     Plain SELECTs of one connection may cost `cap` together. `twin` says whether a PostgreSQL of our own answers for
-    the catalogue; None: where there is one to start. Who comes waits at the `entrance` until they have proved
-    who they are; half of the connections of those who did may be one analyst's.
+    the catalogue; None: where one can be started, and the note says so where not. Who comes waits at the `entrance`
+    until they have proved who they are; half of the connections of those who did may be one analyst's.
     """
     catalogues = Catalogues(twin=is_there() if twin is None else twin)
     wire = WireServer(hub, tls, cap, catalogues, entrance=entrance or Entrance())
@@ -308,7 +324,7 @@ async def serve_wire(
         hint = "choose another port" if used else "choose an address of this machine"
         raise EngineError(f"the PostgreSQL wire cannot be served at {host}:{port}: {why}", hint=hint) from None
     try:
-        await wire.catalogues.prepare(hub.catalogue)
+        note = await _prepared(catalogues, hub.catalogue, needed=bool(twin))
     except BaseException:
         listening.close()
         raise
@@ -322,4 +338,4 @@ async def serve_wire(
         await listening.wait_closed()
         await wire.catalogues.close()
 
-    return Serving(bound, stop)
+    return Serving(bound, stop, note)

@@ -159,7 +159,7 @@ def _checked(name: str, value: str) -> str:
     """The value as it is kept. Raises WireFault where it is none."""
     if len(value) > _LONGEST:
         raise _invalid(name, value)
-    if name in {"tacit.epsilon", "tacit.cap"} and value:
+    if name == "tacit.cap" or (name == "tacit.epsilon" and value):  # no epsilon: plain SELECTs are refused
         return _price(name, value)
     if name in _SPANS:
         return _span(name, value)
@@ -188,9 +188,11 @@ def _span(name: str, value: str) -> str:
 
 def _price(name: str, value: str) -> str:
     try:
-        return decimal_text(positive(value, name))
+        text = decimal_text(positive(value, name))
+        positive(text, name)  # what is kept must be read again, with every question
     except InvalidParameter as error:
         raise WireFault("22023", error.message, hint=f"SET {name} = 0.5") from None
+    return text
 
 
 def _invalid(name: str, value: str) -> WireFault:

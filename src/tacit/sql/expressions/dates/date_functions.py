@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 
 from sqlglot import exp
@@ -10,12 +11,13 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnType
 from tacit.sql.expressions.calendar import span_of
+from tacit.sql.expressions.cells import is_length
 from tacit.sql.expressions.dates import instant_numbers as numbers
 from tacit.sql.expressions.dates import instants
 from tacit.sql.expressions.dates.instant_numbers import part_name
 from tacit.sql.expressions.dates.instant_reading import Number, Predicate, instant, is_instant
 from tacit.sql.expressions.dates.instants import DAY, Instant
-from tacit.sql.expressions.names.scope import Scope, bare, name_of
+from tacit.sql.expressions.names.scope import Scope, bare
 from tacit.sql.expressions.numeric import grid as g
 
 _PARTS = (
@@ -97,14 +99,41 @@ def _between(node: exp.Expression, scope: Scope) -> tuple[exp.Expression, exp.Ex
     return (node.this, node.expression) if both else None
 
 
+def length_column(node: exp.Expression, scope: Scope) -> g.Grid | None:
+    """A column of a subquery that is the difference of two timestamps, in seconds; None for any other expression."""
+    node = bare(node)
+    if not isinstance(node, exp.Column) or scope.key(node) is not None or scope.is_constant(node):
+        return None
+    declared, _ = scope.column(node)
+    if declared.bounds is None or not is_length(scope.sql_types.get(declared.name.casefold(), "")):
+        return None
+    return g.column(declared.name, declared.bounds, nullable=True, public=False)
+
+
+def seconds_apart(node: exp.Expression, scope: Scope, *, number: Number, predicate: Predicate) -> g.Grid | None:
+    """The difference of two timestamps in seconds; None for any other expression."""
+    both = _between(node, scope)
+    moments = [instant(part, scope, number=number, predicate=predicate) for part in both or ()]
+    if both is None or all(moment.kind is ColumnType.DATE for moment in moments):
+        return None
+    return numbers.seconds_between(*moments)
+
+
+def no_number(name: str = "") -> QueryRefused:
+    """A length of time where a number is needed: the column that it is, if it has a name."""
+    return QueryRefused(
+        "the difference of two timestamps is an INTERVAL, which is no number",
+        hint=f"write EXTRACT(EPOCH FROM {name}) / 3600"
+        if name
+        else "write DATE_DIFF('hour', a, b), or EXTRACT(EPOCH FROM b - a) / 3600",
+    )
+
+
 def _difference(node: exp.Expression, read: Callable[[exp.Expression], Instant]) -> g.Grid:
     later, earlier = read(node.this), read(node.expression)
     if later.kind is earlier.kind is ColumnType.DATE:
         return numbers.difference(later, earlier)
-    raise QueryRefused(
-        "the difference of two timestamps is an INTERVAL, which is no number",
-        hint="write DATE_DIFF('hour', a, b), or EXTRACT(EPOCH FROM b - a) / 3600",
-    )
+    raise no_number()
 
 
 def _counted(node: exp.Expression, read: Callable[[exp.Expression], Instant]) -> g.Grid:
@@ -122,18 +151,20 @@ def _part(name: str, inner: exp.Expression, scope: Scope, read: Callable[[exp.Ex
     if isinstance(inner, exp.Anonymous) and str(inner.this).upper() == "AGE" and len(inner.expressions) == 2:
         return numbers.age(name, read(inner.expressions[0]), read(inner.expressions[1]))
     both = _between(inner, scope)
+    length = length_column(inner, scope)
+    if length is not None:
+        return _part_of_length(name, length)
     if both is not None:
-        return _part_of_difference(name, read(both[0]), read(both[1]))
+        return _part_of_length(name, numbers.seconds_between(read(both[0]), read(both[1])))
     if not is_instant(inner, scope):
         raise QueryRefused(
             f"{SPELLED_OUT.get(name, name[:20])} needs date or timestamp",
-            hint="CAST(… AS DATE) of text is refused: it may fail",
+            hint="CAST(… AS DATE) of text is refused, for it may fail: write TRY_CAST(… AS DATE)",
         )
     return numbers.part(read(inner), name)
 
 
-def _part_of_difference(name: str, later: Instant, earlier: Instant) -> g.Grid:
-    seconds = numbers.seconds_between(later, earlier)
+def _part_of_length(name: str, seconds: g.Grid) -> g.Grid:
     if name == "EPOCH":
         return seconds
     if name == "DAY":
@@ -144,34 +175,57 @@ def _part_of_difference(name: str, later: Instant, earlier: Instant) -> g.Grid:
     )
 
 
-def duration(node: exp.Expression, scope: Scope, *, number: Number, predicate: Predicate) -> g.Grid | None:
-    """A constant INTERVAL, or the difference of two moments, in seconds; None where it is neither."""
-    node = bare(node)
-    if isinstance(node, exp.Interval):
-        span = span_of(node, scope.value)
-        if span.months:
+@dataclass(frozen=True, slots=True)
+class Durations:
+    """Reads the two sides of a comparison of lengths of time, in seconds."""
+
+    scope: Scope
+    number: Number
+    predicate: Predicate
+
+    def sides(self, left: exp.Expression, right: exp.Expression) -> list[g.Grid]:
+        """Both lengths. Beside AGE, which has months, a month is thirty days, as engines compare them."""
+        ages = _is_age(left) or _is_age(right)
+        lengths = [self._length(bare(side), ages=ages) for side in (left, right)]
+        known = [length for length in lengths if length is not None]
+        if len(known) < 2:
             raise QueryRefused(
-                "a difference is compared with months, which have no one length",
-                hint="move the date instead: a >= b + INTERVAL '65 years'; or compare with days",
+                "an INTERVAL is compared with what is none",
+                hint="write AGE(a, b) >= INTERVAL '18 years', or EXTRACT(YEAR FROM AGE(a, b)) >= 18"
+                if ages
+                else "write b - a <= INTERVAL '30 days'",
             )
-        return g.constant(Fraction(span.seconds))
-    both = _between(node, scope)
-    if both is None:
-        return None
-    later, earlier = (instant(part, scope, number=number, predicate=predicate) for part in both)
-    return numbers.seconds_between(later, earlier)
+        return known
+
+    def _length(self, node: exp.Expression, *, ages: bool) -> g.Grid | None:
+        """A constant INTERVAL, or the difference of two moments; None where it is neither."""
+        if ages and isinstance(node, exp.Literal) and node.is_string:
+            node = exp.Interval(this=node.copy())
+        if isinstance(node, exp.Interval):
+            span = span_of(node, self.scope.value)
+            if span.months and not ages:
+                raise QueryRefused(
+                    "a difference is compared with months, which have no one length",
+                    hint="move the date instead: a >= b + INTERVAL '65 years'; or compare with days",
+                )
+            return g.constant(Fraction(span.months * numbers.MONTH + span.seconds))
+        if _is_age(node):
+            return numbers.age_seconds(*(self._read(part) for part in node.expressions))
+        column = length_column(node, self.scope)
+        both = _between(node, self.scope)
+        if column is not None or both is None:
+            return column
+        return numbers.seconds_between(*(self._read(part) for part in both))
+
+    def _read(self, node: exp.Expression) -> Instant:
+        return instant(node, self.scope, number=self.number, predicate=self.predicate)
 
 
 def is_duration(node: exp.Expression) -> bool:
     """Whether a side of a comparison is an INTERVAL."""
-    return isinstance(bare(node), exp.Interval)
+    return isinstance(bare(node), exp.Interval) or _is_age(node)
 
 
-def refuse_age(node: exp.Expression) -> None:
-    """AGE beside an INTERVAL is compared by months of thirty days, which nobody means."""
+def _is_age(node: exp.Expression) -> bool:
     node = bare(node)
-    if isinstance(node, exp.Anonymous) and str(node.this).upper() == "AGE":
-        raise QueryRefused(
-            f"{name_of(node)} is refused in a comparison: engines count its months as thirty days",
-            hint="write a >= b + INTERVAL '18 years', or EXTRACT(YEAR FROM AGE(a, b)) >= 18",
-        )
+    return isinstance(node, exp.Anonymous) and str(node.this).upper() == "AGE" and len(node.expressions) == 2

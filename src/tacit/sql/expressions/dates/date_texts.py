@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 
 from sqlglot import exp
 
@@ -22,6 +22,8 @@ from tacit.sql.expressions.dates import instants
 from tacit.sql.expressions.dates.date_keys import bins_of
 from tacit.sql.expressions.dates.instant_reading import is_instant
 from tacit.sql.expressions.dates.instants import Instant
+from tacit.sql.expressions.names.nodes import cast_as, paren
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import Scope, bare, name_of
 from tacit.sql.expressions.names.typed import SAID
 from tacit.sql.expressions.numeric import arithmetic
@@ -140,7 +142,7 @@ def formatted(node: exp.Expression, scope: Scope) -> exp.Expression:
     if not is_instant(inner, scope):
         return node
     days = _is_day(inner, scope)
-    shown = exp.TimeToStr(this=inner.copy(), format=exp.Literal.string("%Y-%m-%d" if days else "%Y-%m-%d %H:%M:%S"))
+    shown = exp.TimeToStr(this=copied(inner), format=exp.Literal.string("%Y-%m-%d" if days else "%Y-%m-%d %H:%M:%S"))
     shown.meta[SAID] = name_of(node)
     return shown
 
@@ -159,8 +161,8 @@ def _is_day(node: exp.Expression, scope: Scope) -> bool:
 
 def text_of_date(
     node: exp.Expression, scope: Scope, read: Callable[[exp.Expression], Instant]
-) -> tuple[exp.Expression, tuple[str, ...] | None]:
-    """The text in SQL, and all that it can be, in the order of the moments; None where that is too many."""
+) -> tuple[exp.Expression, Callable[[], tuple[str, ...] | None]]:
+    """The text in SQL, and who lists all that it can be, in the order of the moments; None where that is too many."""
     inner, pieces = _written(node, scope)
     moment = read(inner)
     if not moment.kind.is_temporal:
@@ -169,7 +171,7 @@ def text_of_date(
         raise QueryRefused("a date has no time of day to be shown", hint="CAST(… AS TIMESTAMP) has one")
     texts = [_literal(piece) if isinstance(piece, str) else _sql(piece, moment) for piece in pieces]
     whole = reduce(lambda left, right: exp.DPipe(this=left, expression=right, safe=True), texts)
-    return whole, _texts(pieces, moment)
+    return whole, partial(_texts, pieces, moment)
 
 
 def _written(node: exp.Expression, scope: Scope) -> tuple[exp.Expression, Pieces]:
@@ -238,12 +240,12 @@ def _sql(piece: _Piece, moment: Instant) -> exp.Expression:
             )
             for value, name in enumerate(piece.names)
         ]
-        return exp.paren(exp.Case(ifs=ifs))
+        return paren(exp.Case(ifs=ifs))
     if piece.digits == 1:
-        return exp.cast(grid.sql, "VARCHAR")
+        return cast_as(grid.sql, "VARCHAR")
     padded = g.add(grid, g.constant(Fraction(10**piece.digits)))
     start, length = (exp.Literal.number(number) for number in (2, piece.digits))
-    return exp.Substring(this=exp.cast(padded.sql, "VARCHAR"), start=start, length=length)
+    return exp.Substring(this=cast_as(padded.sql, "VARCHAR"), start=start, length=length)
 
 
 def _number(piece: _Piece, moment: Instant) -> g.Grid:

@@ -10,18 +10,22 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnType
+from tacit.sql.expressions.calendar import Span
 from tacit.sql.expressions.dates.instants import (
     DAY,
     Instant,
     as_day,
     as_timestamp,
+    moved,
     moved_by,
     quotient,
     remainder,
     seconds_of,
     thursday,
+    truncated,
     whole_grid,
 )
+from tacit.sql.expressions.names.nodes import paren
 from tacit.sql.expressions.numeric import arithmetic
 from tacit.sql.expressions.numeric import grid as g
 
@@ -42,7 +46,18 @@ _NAMES = {
     "HOURS": "HOUR",
     "MINUTES": "MINUTE",
     "SECONDS": "SECOND",
+    "YY": "YEAR",
+    "YYYY": "YEAR",
+    "QQ": "QUARTER",
+    "MM": "MONTH",
+    "WK": "WEEK",
+    "WW": "WEEK",
+    "DD": "DAY",
+    "HH": "HOUR",
+    "MI": "MINUTE",
+    "SS": "SECOND",
 }
+MONTH = 30 * DAY  # of an INTERVAL, where engines compare two
 _SECONDS = {"HOUR": 3_600, "MINUTE": 60, "SECOND": 1}
 _ONE, _NONE = g.constant(Fraction(1)), g.constant(Fraction(0))
 _THURSDAY, _SUNDAY = 3, 4  # days of 1970-01-01 after the Monday before, and after the Sunday
@@ -246,6 +261,28 @@ def age(unit: str, later: Instant, earlier: Instant) -> g.Grid:
     )
 
 
+def age_seconds(later: Instant, earlier: Instant) -> g.Grid:
+    """AGE(later, earlier) as engines compare it: months of thirty days, then days and the time of day."""
+    one, other = earlier.bounded(), later.bounded()
+    if one.kind is not other.kind:
+        one, other = as_timestamp(one), as_timestamp(other)
+    forward = _age_forward(one, other)
+    if other.low >= one.high:
+        return forward
+    before = exp.LT(this=arithmetic.operand(other.grid.sql), expression=arithmetic.operand(one.grid.sql))
+    return g.choose([(before, g.negate(_age_forward(other, one)))], forward)
+
+
+def _age_forward(earlier: Instant, later: Instant) -> g.Grid:
+    """Months, and the rest of a month that is not complete: as long as the one in which the earlier moment is."""
+    months = _whole_months(earlier, later, at_end=False)
+    rest = g.add(_within_month(later), g.negate(_within_month(earlier)))
+    next_month = moved(truncated(as_day(earlier), "MONTH"), Span(months=1, seconds=-DAY))
+    length = _scaled(_taken("DAY", next_month, 28, 31), DAY)
+    short = exp.LT(this=arithmetic.operand(rest.sql), expression=arithmetic.integer(0))
+    return g.add(_scaled(months, MONTH), g.choose([(short, g.add(rest, length))], rest))
+
+
 def _whole_months(earlier: Instant, later: Instant, *, at_end: bool) -> g.Grid:
     """The whole months between two moments, with a sign; `at_end`, the last day of a month completes any."""
     crossed = g.add(_months(later), g.negate(_months(earlier)))
@@ -254,8 +291,8 @@ def _whole_months(earlier: Instant, later: Instant, *, at_end: bool) -> g.Grid:
         return g.add(crossed, g.negate(g.choose([(short, _ONE)], _NONE)))
     long = _incomplete(later, earlier, at_end=at_end)
     positive = exp.GT(this=arithmetic.operand(crossed.sql), expression=arithmetic.integer(0))
-    down = exp.And(this=positive, expression=exp.paren(short))
-    up = exp.And(this=_is_negative(crossed), expression=exp.paren(long))
+    down = exp.And(this=positive, expression=paren(short))
+    up = exp.And(this=_is_negative(crossed), expression=paren(long))
     whole = g.add(crossed, g.choose([(down, g.negate(_ONE)), (up, _ONE)], _NONE))
     return g.Grid(
         whole.sql, whole.step, min(crossed.low, 0), max(crossed.high, 0), whole.nullable, whole.public, whole.width
@@ -278,7 +315,7 @@ def _incomplete(earlier: Instant, later: Instant, *, at_end: bool) -> exp.Expres
         this=arithmetic.operand(remainder(seconds_of(earlier), DAY).sql),
         expression=arithmetic.operand(remainder(seconds_of(later), DAY).sql),
     )
-    return exp.And(this=short, expression=exp.paren(exp.Or(this=before, expression=late)))
+    return exp.And(this=short, expression=paren(exp.Or(this=before, expression=late)))
 
 
 def _within_month(instant: Instant) -> g.Grid:

@@ -15,6 +15,8 @@ from tacit.sql.expressions.dates import instants
 from tacit.sql.expressions.dates.instant_numbers import part_name
 from tacit.sql.expressions.dates.instants import DAY, UNITS, Instant
 from tacit.sql.expressions.dates.zones import in_zone
+from tacit.sql.expressions.names.nodes import paren
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import Scope, bare, name_of, written_twice
 from tacit.sql.expressions.names.written import not_too_long
 from tacit.sql.expressions.numeric import grid as g
@@ -32,6 +34,7 @@ _FIRST_MONDAY = 10_959  # 2000-01-03, where the bins of TIME_BUCKET begin
 _MOVED = (exp.Add, exp.Sub, exp.DateAdd, exp.DateSub)
 _CALLED_MOVED = {"DATE_SUB", "DATEADD", "TIMESTAMPADD", "DATE_ADD"}
 _SPANS = {"TO_WEEKS": "WEEK", "TO_HOURS": "HOUR", "TO_MINUTES": "MINUTE", "TO_SECONDS": "SECOND", "TO_MONTHS": "MONTH"}
+OF_TEXT: list[Callable[..., Instant]] = []  # what `read_as` makes of a text that is cast
 _SPANS |= {"TO_YEARS": "YEAR", "TO_QUARTERS": "QUARTER"}
 
 
@@ -46,6 +49,8 @@ def is_instant(node: exp.Expression, scope: Scope, *, depth: int = 0) -> bool:
         return isinstance(node, (exp.Cast, exp.Placeholder, exp.DateFromParts, *_MOVED)) and isinstance(
             scope.value(node), date
         )
+    if isinstance(node, (exp.DateFromParts, exp.TryCast)):
+        return isinstance(node, exp.DateFromParts) or node.to.this in (*_DAYS, *_STAMPS)
     some = any(is_instant(part, scope, depth=depth + 1) for part in _decisive(node))
     if some and isinstance(node, exp.Sub):
         return not is_instant(node.expression, scope, depth=depth + 1)
@@ -93,7 +98,7 @@ def is_computed_instant(node: exp.Expression, scope: Scope) -> bool:
     return not isinstance(node, exp.Coalesce) and is_instant(node, scope)
 
 
-_NEIGHBOURS = (exp.Lag, exp.Lead, exp.Min, exp.Max, exp.FirstValue, exp.LastValue)
+_NEIGHBOURS = (exp.Lag, exp.Lead, exp.Min, exp.Max, exp.FirstValue, exp.LastValue, exp.NthValue)
 
 
 def instant(node: exp.Expression, scope: Scope, *, number: Number, predicate: Predicate | None = None) -> Instant:
@@ -141,7 +146,7 @@ class _Reader:
         if name in {"DATE_SUB", "DATE_ADD"} and len(arguments) == 2:
             return self._shifted(arguments[0], arguments[1], back=name == "DATE_SUB")
         if name in _CALLED_MOVED and len(arguments) == 3:  # DATEADD(day, 30, admitted)
-            span = exp.Interval(this=exp.paren(arguments[1].copy()), unit=exp.var(_unit_of(arguments[0])))
+            span = exp.Interval(this=paren(copied(arguments[1])), unit=exp.var(_unit_of(arguments[0])))
             return self._shifted(arguments[2], span, back=False)
         raise QueryRefused(f"{name[:40]} is refused in this form")
 
@@ -154,7 +159,7 @@ class _Reader:
             left, right = right, left
         unit = node.args.get("unit")
         if isinstance(node, (exp.DateAdd, exp.DateSub)) and unit is not None and not isinstance(right, exp.Interval):
-            right = exp.Interval(this=exp.paren(right.copy()), unit=exp.var(str(unit.name)))
+            right = exp.Interval(this=paren(copied(right)), unit=exp.var(str(unit.name)))
         return self._shifted(left, right, back=back)
 
     def _shifted(self, start: exp.Expression, by: exp.Expression, *, back: bool) -> Instant:
@@ -180,7 +185,7 @@ class _Reader:
         if named is not None:
             counted = node.expressions[0] if isinstance(node, exp.Anonymous) else node.this
             if self.scope.is_constant(counted):
-                return span_of(exp.Interval(this=counted.copy(), unit=exp.var(named)), self.scope.value)
+                return span_of(exp.Interval(this=copied(counted), unit=exp.var(named)), self.scope.value)
             return self._own_span(counted, named, start)
         if start.kind is ColumnType.TIMESTAMP:
             raise QueryRefused("a number is added to a TIMESTAMP: of what?", hint="write INTERVAL '30' DAY")
@@ -206,6 +211,31 @@ class _Reader:
         if type(count) is not int or abs(count) > 1_000_000:
             raise QueryRefused("ADD_MONTHS needs a whole number of months", hint="write ADD_MONTHS(day, 3)")
         return instants.moved(self.read(node.this), Span(months=count))
+
+    def made(self, node: exp.Expression) -> Instant:
+        """MAKE_DATE of a row's own year, and of its month: so many months after a day of the year 2000."""
+        parts = [node.args[name] for name in ("year", "month", "day") if node.args.get(name) is not None]
+        if len(parts) < 3:
+            raise QueryRefused(f"{name_of(node)} needs three parts", hint="write MAKE_DATE(year, 3, 31)")
+        month, day = (self.scope.value(part) if self.scope.is_constant(part) else None for part in parts[1:])
+        longest = 28 if type(month) is not int or month == 2 else 30 if month in {4, 6, 9, 11} else 31
+        if type(day) is not int or not 1 <= day <= longest or (type(month) is int and not 1 <= month <= 12):
+            raise QueryRefused(
+                f"{name_of(node)} of a row's own parts needs a day that every such month has",
+                hint="write MAKE_DATE(year, 3, 31), or MAKE_DATE(year, month, 1)",
+            )
+        months = g.multiply(
+            g.add(self.number(node.args["year"]), g.constant(Fraction(-2000))), g.constant(Fraction(12))
+        )
+        if type(month) is not int:
+            own = self.number(node.args["month"])
+            if own.low * own.step < 1 or own.high * own.step > 12:
+                raise QueryRefused(
+                    f"{name_of(node)} needs a month from 1 to 12: its bounds allow others",
+                    hint="declare bounds from 1 to 12, or write EXTRACT(MONTH FROM …)",
+                )
+            months, month = g.add(months, g.add(own, g.constant(Fraction(-1)))), 1
+        return instants.moved_by_months(instants.constant(date(2000, month, day)), months)
 
     # ── cutting ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -241,6 +271,12 @@ class _Reader:
         moment = self.read(node.this)
         return instants.as_day(moment) if node.args["to"].this in _DAYS else instants.as_timestamp(moment.bounded())
 
+    def tried(self, node: exp.Expression) -> Instant:
+        """TRY_CAST: of a date it is a cast; of a text, what that says."""
+        if is_instant(node.this, self.scope):
+            return self.cast(node)
+        return OF_TEXT[0](node.this, self.scope, with_time=node.args["to"].this in _STAMPS)
+
     # ── choosing ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def listed(self, node: exp.Expression) -> Instant:
@@ -257,7 +293,7 @@ class _Reader:
             subject = written_twice(subject)
         branches = []
         for branch in node.args.get("ifs") or [node]:
-            when = branch.this if subject is None else exp.EQ(this=subject.copy(), expression=branch.this.copy())
+            when = branch.this if subject is None else exp.EQ(this=copied(subject), expression=copied(branch.this))
             branches.append((self.predicate(when, self.scope), self._or_null(branch.args["true"])))
         default = node.args.get("default") or node.args.get("false")
         return instants.choose(branches, None if default is None else self._or_null(default))
@@ -287,8 +323,8 @@ def _times_interval(node: exp.Expression) -> exp.Expression:
     size = span.this if isinstance(span, exp.Interval) else None
     if not isinstance(size, exp.Literal) or not isinstance(span.args.get("unit"), exp.Expression):
         return node
-    times = exp.Mul(this=exp.paren(count.copy()), expression=exp.Literal.number(str(size.this)))
-    return exp.Interval(this=exp.paren(times), unit=span.args["unit"].copy())
+    times = exp.Mul(this=paren(copied(count)), expression=exp.Literal.number(str(size.this)))
+    return exp.Interval(this=paren(times), unit=copied(span.args["unit"]))
 
 
 def _unit_of(node: object) -> str:
@@ -309,7 +345,9 @@ _READERS: dict[type[exp.Expression], Callable[[_Reader, exp.Expression], Instant
     exp.DateTrunc: _Reader.truncated,
     exp.LastDay: _Reader.last_day,
     exp.DateBin: _Reader.binned,
+    exp.DateFromParts: _Reader.made,
     exp.Cast: _Reader.cast,
+    exp.TryCast: _Reader.tried,
     exp.Date: lambda reader, node: instants.as_day(reader.read(node.this)),
     exp.TsOrDsToDate: lambda reader, node: instants.as_day(reader.read(node.this)),
     exp.AtTimeZone: lambda reader, node: in_zone(reader.read(node.this), reader.scope.value(node.args["zone"])),

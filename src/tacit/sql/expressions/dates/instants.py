@@ -15,6 +15,7 @@ from tacit.policy.reading.types import grid_units
 from tacit.sql.expressions import cells
 from tacit.sql.expressions.calendar import Span, after
 from tacit.sql.expressions.dates.moments import moment
+from tacit.sql.expressions.names.nodes import cast_as, quoted_column
 from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import Scope
 from tacit.sql.expressions.numeric import arithmetic
@@ -109,7 +110,7 @@ def constant(value: date) -> Instant:
 
 def of_column(declared: ColumnPolicy, kind: ColumnType, scope: Scope) -> Instant:
     """A column, held between its bounds; without any, NULL beyond the calendar."""
-    name = exp.column(exp.to_identifier(declared.name, quoted=True))
+    name = quoted_column(declared.name)
     sql_type = scope.sql_types.get(declared.name.casefold(), "").lower()
     zoned = "with time zone" in sql_type or sql_type.startswith("timestamptz")
     if declared.bounds is None:
@@ -158,7 +159,7 @@ def as_day(instant: Instant) -> Instant:
     if instant.kind is ColumnType.DATE:
         return instant
     low, high = instant.low // DAY, instant.high // DAY
-    typed = None if instant.typed is None else exp.cast(copied(instant.typed), "DATE")
+    typed = None if instant.typed is None else cast_as(copied(instant.typed), "DATE")
     counted = None if typed is not None else quotient(instant.grid, DAY)
     result = _instant(ColumnType.DATE, low, high, instant, typed=typed, counted=counted)
     whole = isinstance(instant.bins, str) or (instant.bins % DAY == 0 and instant.low % DAY == 0)
@@ -298,7 +299,7 @@ def truncated(instant: Instant, unit: str) -> Instant:
     if unit == "WEEK":
         day = cut_down(day, 7, origin=-_MONDAY)
     elif unit != "DAY":
-        cut = exp.cast(exp.TimestampTrunc(this=day.sql, unit=exp.var(unit)), "DATE")
+        cut = cast_as(exp.TimestampTrunc(this=day.sql, unit=exp.var(unit)), "DATE")
         low, high = (int(grid_units(start_of(end, unit))) for end in day.ends)
         day = replace(_instant(ColumnType.DATE, low, high, day, typed=cut), bins=unit)
     return day if instant.kind is ColumnType.DATE else as_timestamp(day)

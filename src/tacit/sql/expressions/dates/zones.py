@@ -17,6 +17,7 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.sql.expressions.dates import instants
 from tacit.sql.expressions.dates.instants import Instant
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.numeric import arithmetic
 from tacit.sql.expressions.numeric import grid as g
 from tacit.sql.expressions.numeric.arithmetic import CALENDAR
@@ -58,13 +59,13 @@ def _shifted(start: Instant, table: tuple[tuple[int, int], ...], *, forward: boo
 
 
 def _told(start: Instant) -> exp.Expression:
-    return start.column.copy() if start.column is not None else arithmetic.operand(start.grid.sql)
+    return copied(start.column) if start.column is not None else arithmetic.operand(start.grid.sql)
 
 
 def _before(start: Instant, end: int) -> exp.Expression:
     """Whether it is before a moment within its bounds: of a column its cell tells, without a look at the bounds."""
     if start.column is not None:
-        return exp.LT(this=start.column.copy(), expression=instants.constant(_moment(end)).sql)
+        return exp.LT(this=copied(start.column), expression=instants.constant(_moment(end)).sql)
     return exp.LT(this=arithmetic.operand(start.grid.sql), expression=arithmetic.integer(end))
 
 

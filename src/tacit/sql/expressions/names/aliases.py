@@ -8,7 +8,7 @@ columns, the latter always behind the alias of their table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -100,7 +100,7 @@ class _Naming:
         common = self._common(node, common)
         frame = _Frame(self._sources(node, common), around)
         before = [_name(item) for item in node.expressions]
-        for part in list(_own(node)):
+        for part in _own(node):
             if isinstance(part, exp.Column):
                 _qualify(part, frame)
             else:
@@ -139,42 +139,51 @@ class _Naming:
         return source
 
 
-def _own(node: exp.Select) -> Iterator[exp.Expression]:
+def _own(node: exp.Select) -> list[exp.Expression]:
     """The columns that stand in a select itself, and the queries in its expressions; not what it reads from."""
+    own: list[exp.Expression] = []
     parts = [value for name, value in node.args.items() if name not in {"from_", "with_", "joins"}]
     parts += [join.args["on"] for join in node.args.get("joins") or () if join.args.get("on") is not None]
     while parts:
         part = parts.pop()
-        if isinstance(part, list):
+        kind = type(part)
+        if kind is exp.Column:
+            own.append(part)
+        elif kind is list:
             parts += part
+        elif kind is exp.Literal or kind is str or part is None:
+            continue
         elif isinstance(part, (exp.Column, exp.Select, exp.SetOperation)):
-            yield part
+            own.append(part)
         elif isinstance(part, exp.Expression):
             parts += part.args.values()
+    return own
 
 
 def _qualify(column: exp.Column, frame: _Frame) -> None:
-    if not column.table:
+    table, this = column.args.get("table"), column.args["this"]
+    alias = None if not table else table.args["this"] if type(table) is exp.Identifier else column.table
+    if not alias:
         source = frame.only()
-    elif column.table == OUTSIDE:
+    elif alias == OUTSIDE:
         if frame.around is None:
             raise _unknown()
         source = frame.around.only()
     else:
-        source = frame.find(column.table)
-    column.set("this", source.named(column.name))
+        source = frame.find(alias)
+    column.set("this", source.named(this.args["this"] if type(this) is exp.Identifier else column.name))
     column.set("table", _own_alias(source.alias))
 
 
-def _name(item: exp.Expression) -> exp.Identifier | None:
-    """What a selected item is called by; nothing where nobody can refer to it."""
+def _name(item: exp.Expression) -> tuple[str, bool] | None:
+    """What a selected item is called by, and whether that is quoted; nothing where nobody can refer to it."""
     named = (
         item.args.get("alias") if isinstance(item, exp.Alias) else item.this if isinstance(item, exp.Column) else None
     )
-    return exp.Identifier(this=named.this, quoted=named.quoted) if isinstance(named, exp.Identifier) else None
+    return (named.args["this"], bool(named.args.get("quoted"))) if isinstance(named, exp.Identifier) else None
 
 
-def _outputs(node: exp.Select, before: list[exp.Identifier | None], *, keep: bool) -> list[tuple[str, str]]:
+def _outputs(node: exp.Select, before: list[tuple[str, bool] | None], *, keep: bool) -> list[tuple[str, str]]:
     """Name what is selected: as it was where it leaves the query, else by a name of our own."""
     listed: list[exp.Expression] = []
     names: list[tuple[str, str]] = []
@@ -182,11 +191,14 @@ def _outputs(node: exp.Select, before: list[exp.Identifier | None], *, keep: boo
         if old is None:
             listed.append(item)
             continue
-        new = old if keep else exp.to_identifier(f"{RESERVED}c{index}" if old.quoted else f"{RESERVED}{old.name}")
+        was, quoted = old
+        name = was if keep else f"{RESERVED}c{index}" if quoted else f"{RESERVED}{was}"
         inner = item.this if isinstance(item, exp.Alias) else item
-        plain = isinstance(inner, exp.Column) and inner.name == new.name
-        listed.append(inner if plain else exp.Alias(this=inner, alias=new))
-        names.append((old.name, new.name))
+        if not (isinstance(inner, exp.Column) and inner.name == name):
+            alias = exp.Identifier(this=name, quoted=quoted) if keep else exp.to_identifier(name)
+            inner = exp.Alias(this=inner, alias=alias)
+        listed.append(inner)
+        names.append((was, name))
     node.set("expressions", listed)
     return names
 

@@ -17,7 +17,8 @@ from sqlglot.dialects.duckdb import DuckDB
 _DUCKDB = DuckDB()
 _RESERVED = frozenset(_DUCKDB.generator().RESERVED_KEYWORDS)
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
-_PARTS = frozenset({"YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "EPOCH"})  # by no other name
+_UNITS = frozenset({"YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"})  # by no other name
+_PARTS = _UNITS | {"EPOCH"}
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Add: " + ",
     exp.Sub: " - ",
@@ -35,6 +36,7 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Like: " LIKE ",
     exp.And: " AND ",
     exp.Or: " OR ",
+    exp.DPipe: " || ",
 }
 _CALLS: dict[type[exp.Expr], str] = {
     exp.Count: "COUNT",
@@ -47,6 +49,11 @@ _CALLS: dict[type[exp.Expr], str] = {
     exp.IsNan: "ISNAN",
     exp.Ln: "LN",
     exp.Sqrt: "SQRT",
+    exp.Year: "YEAR",
+    exp.Quarter: "QUARTER",
+    exp.Month: "MONTH",
+    exp.Day: "DAY",
+    exp.Hour: "HOUR",
 }
 _EMPTY = {exp.Null: "NULL", exp.Star: "*", exp.RowNumber: "ROW_NUMBER()", exp.DenseRank: "DENSE_RANK()"}
 
@@ -73,6 +80,25 @@ def _text(node: object) -> str:
     return writer(node)
 
 
+def _plainly(node: exp.Identifier) -> str:
+    """What `_text` says of an identifier, which most nodes of a query are, or which stands in them."""
+    args = node.args
+    if node.comments or (len(args) > 2 and any(value and name not in _NAME for name, value in args.items())):
+        raise _Unwritten
+    return _spelled(args["this"], bool(args.get("quoted")))
+
+
+@lru_cache(maxsize=4096)
+def _spelled(name: object, quoted: bool) -> str:
+    if not isinstance(name, str):
+        raise _Unwritten
+    if quoted:
+        return '"' + name.replace('"', '""') + '"'
+    if not _PLAIN.fullmatch(name) or name.lower() in _RESERVED:
+        raise _Unwritten
+    return name
+
+
 def _list(nodes: Iterable[object] | None) -> str:
     return ", ".join([_text(node) for node in nodes or ()])
 
@@ -84,21 +110,12 @@ def _optional(before: str, node: object) -> str:
 # ── names, constants, types ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _identifier(node: exp.Identifier) -> str:
-    name = node.args["this"]
-    if not isinstance(name, str):
-        raise _Unwritten
-    if node.args.get("quoted"):
-        return '"' + name.replace('"', '""') + '"'
-    if not _PLAIN.fullmatch(name) or name.lower() in _RESERVED:
-        raise _Unwritten
-    return name
-
-
 def _column(node: exp.Column) -> str:
-    table = node.args.get("table")
-    name = _text(node.args["this"])
-    return f"{_text(table)}.{name}" if table else name
+    this, table = node.args["this"], node.args.get("table")
+    name = _plainly(this) if type(this) is exp.Identifier else _text(this)
+    if not table:
+        return name
+    return f"{_plainly(table) if type(table) is exp.Identifier else _text(table)}.{name}"
 
 
 def _literal(node: exp.Literal) -> str:
@@ -216,6 +233,35 @@ def _extract(node: exp.Extract) -> str:
     return f"EXTRACT({_text(part)} FROM {_text(node.args['expression'])})"
 
 
+def _unit(node: exp.Expr) -> str:
+    unit = node.args["unit"]
+    if type(unit) is not exp.Var or unit.args["this"] not in _UNITS:
+        raise _Unwritten
+    return str(unit.args["this"])
+
+
+def _cell(node: object) -> str:
+    """A column, or one in another type: the generator casts a constant to a date."""
+    if type(node) is not exp.Column and not (type(node) is exp.Cast and type(node.args["this"]) is exp.Column):
+        raise _Unwritten
+    return _text(node)
+
+
+def _truncated(node: exp.TimestampTrunc) -> str:
+    return f"DATE_TRUNC('{_unit(node)}', {_cell(node.args['this'])})"
+
+
+def _between_dates(node: exp.DateDiff) -> str:
+    return f"DATE_DIFF('{_unit(node)}', {_cell(node.args['expression'])}, {_cell(node.args['this'])})"
+
+
+def _extreme(node: exp.Expr) -> str:
+    if not node.args.get("ignore_nulls"):
+        raise _Unwritten
+    name = "LEAST" if type(node) is exp.Least else "GREATEST"
+    return f"{name}({_list([node.args['this'], *(node.args.get('expressions') or ())])})"
+
+
 def _distinct(node: exp.Distinct) -> str:
     several = node.args.get("expressions") or ()
     if len(several) > 1:
@@ -292,17 +338,20 @@ def _listed(word: str) -> Callable[[exp.Expr], str]:
 
 
 _Writer = tuple[Callable[..., str], frozenset[str]]
-_THIS, _TWO = frozenset({"this"}), frozenset({"this", "expression"})
+_THIS, _TWO, _NAME = frozenset({"this"}), frozenset({"this", "expression"}), frozenset({"this", "quoted"})
 _WRITERS: dict[type, _Writer] = {
     **dict.fromkeys(_OPERATORS, (_binary, _TWO)),
     **{kind: (_call, frozenset({"this", "big_int"})) for kind in _CALLS},
     **{kind: (lambda _, word=word: word, frozenset()) for kind, word in _EMPTY.items()},
-    exp.Div: (_binary, frozenset({"this", "expression", "safe"})),
+    **dict.fromkeys((exp.Div, exp.DPipe), (_binary, frozenset({"this", "expression", "safe"}))),
+    **dict.fromkeys((exp.Least, exp.Greatest), (_extreme, frozenset({"this", "expressions", "ignore_nulls"}))),
+    exp.TimestampTrunc: (_truncated, frozenset({"this", "unit"})),
+    exp.DateDiff: (_between_dates, frozenset({"this", "expression", "unit", "date_part_boundary"})),
     exp.Lower: (_of_text("LOWER"), _THIS),
     exp.Trim: (_of_text("TRIM"), _THIS),
     exp.Substring: (_substring, frozenset({"this", "start", "length"})),
     exp.Nullif: (lambda node: f"NULLIF({_text(node.args['this'])}, {_text(node.args['expression'])})", _TWO),
-    exp.Identifier: (_identifier, frozenset({"this", "quoted"})),
+    exp.Identifier: (_plainly, _NAME),
     exp.Column: (_column, frozenset({"this", "table"})),
     exp.Literal: (_literal, frozenset({"this", "is_string"})),
     exp.Boolean: (_boolean, _THIS),

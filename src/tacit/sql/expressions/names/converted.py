@@ -1,8 +1,10 @@
-"""CONVERT and DECODE, MAKE_DATE and MONTHS_BETWEEN: calls of other databases whose arguments say what they mean."""
+"""CONVERT, TRY_CONVERT, DECODE, MAKE_DATE, MONTHS_BETWEEN: calls of other databases that say what they mean."""
 
 from __future__ import annotations
 
 from sqlglot import exp
+
+from tacit.sql.expressions.names.printing import copied
 
 Arguments = list[exp.Expr]
 
@@ -28,6 +30,45 @@ def convert(arguments: Arguments) -> exp.Expr:
     return _call("CONVERT", arguments)
 
 
+def try_convert(arguments: Arguments) -> exp.Expr:
+    """TRY_CONVERT(INT, x) of SQL Server: NULL where a text is no such thing."""
+    kind = _type_named(arguments[0]) if len(arguments) == 2 else ""
+    if not kind:
+        return _call("TRY_CONVERT", arguments)
+    places = arguments[0].expressions if isinstance(arguments[0], exp.Anonymous) and kind == "DOUBLE" else []
+    numbers = [each.name for each in places if isinstance(each, exp.Literal) and each.name.isdigit()]
+    exact = len(numbers) == len(places) > 0
+    return exp.TryCast(
+        this=arguments[1], to=exp.DataType.build(f"DECIMAL({', '.join(numbers)})" if exact else kind), safe=True
+    )
+
+
+def tried_as(arguments: Arguments, *, name: str, kind: str) -> exp.Expr:
+    """TRY_TO_NUMBER(x), TRY_TO_DECIMAL(x, 8, 2), TRY_TO_DATE(x) of Snowflake; TO_NUMBER(x) of Oracle, which fails."""
+    numbers = [each.name for each in arguments[1:] if isinstance(each, exp.Literal) and each.name.isdigit()]
+    if not arguments or len(numbers) < len(arguments) - 1 or len(numbers) > 2 * (kind == "BIGINT"):
+        return _call(name, arguments)
+    to = exp.DataType.build(f"DECIMAL({', '.join(numbers)})" if numbers else kind)
+    if name.startswith("TRY_"):
+        return exp.TryCast(this=arguments[0], to=to, safe=True)
+    return exp.Cast(this=arguments[0], to=to)
+
+
+def moment_at(arguments: Arguments, *, name: str) -> exp.Expr:
+    """TIMESTAMP('2023-06-01') and DATETIME('2023-06-01 12:00:00') of BigQuery and MySQL."""
+    text = arguments[0] if len(arguments) == 1 else None
+    if not isinstance(text, exp.Literal) or not text.is_string:
+        return exp.cast(text, "TIMESTAMP") if isinstance(text, exp.Column) else _call(name, arguments)
+    return exp.cast(text, "TIMESTAMP")
+
+
+def trimmed(arguments: Arguments) -> exp.Expr:
+    """BTRIM(x) and BTRIM(x, 'ab') of PostgreSQL."""
+    if len(arguments) not in {1, 2}:
+        return _call("BTRIM", arguments)
+    return exp.Trim(this=arguments[0], expression=arguments[1] if len(arguments) == 2 else None)
+
+
 def _type_named(node: exp.Expr) -> str:
     """The type that a bare word names, with its length or without; empty where it names none."""
     if isinstance(node, exp.Column) and not node.table and not node.this.args.get("quoted"):
@@ -50,16 +91,16 @@ def decode(arguments: Arguments) -> exp.Expr:
         return _call("DECODE", arguments)
     value, *rest = arguments
     branches = [
-        exp.If(this=_same(value, wanted), true=result.copy())
+        exp.If(this=_same(value, wanted), true=copied(result))
         for wanted, result in zip(rest[0::2], rest[1::2], strict=False)
     ]
-    return exp.Case(ifs=branches, default=rest[-1].copy() if len(rest) % 2 else None)
+    return exp.Case(ifs=branches, default=copied(rest[-1]) if len(rest) % 2 else None)
 
 
 def _same(value: exp.Expr, wanted: exp.Expr) -> exp.Expr:
     if isinstance(wanted, exp.Null):
-        return exp.Is(this=value.copy(), expression=exp.null())
-    return exp.EQ(this=_grouped(value).copy(), expression=_grouped(wanted).copy())
+        return exp.Is(this=copied(value), expression=exp.null())
+    return exp.EQ(this=copied(_grouped(value)), expression=copied(_grouped(wanted)))
 
 
 def _grouped(node: exp.Expr) -> exp.Expr:
@@ -77,7 +118,7 @@ def day_of_parts(arguments: Arguments) -> exp.Expr:
     if moment is None or not first_day or not (first_month or _whose_part(month, "MONTH") == moment):
         return exp.DateFromParts(year=year, month=month, day=day)
     unit = exp.Literal.string("YEAR" if first_month else "MONTH")
-    return exp.cast(exp.TimestampTrunc(this=moment.copy(), unit=unit), "DATE")
+    return exp.cast(exp.TimestampTrunc(this=copied(moment), unit=unit), "DATE")
 
 
 def _whose_part(node: exp.Expr, unit: str) -> exp.Expr | None:
@@ -98,16 +139,16 @@ def months_between(arguments: Arguments) -> exp.Expr:
     if len(arguments) != 2:
         return _call("MONTHS_BETWEEN", arguments)
     later, earlier = arguments
-    months = exp.DateDiff(this=later.copy(), expression=earlier.copy(), unit=exp.var("MONTH"))
-    days = exp.Paren(this=exp.Sub(this=exp.Day(this=later.copy()), expression=exp.Day(this=earlier.copy())))
+    months = exp.DateDiff(this=copied(later), expression=copied(earlier), unit=exp.var("MONTH"))
+    days = exp.Paren(this=exp.Sub(this=exp.Day(this=copied(later)), expression=exp.Day(this=copied(earlier))))
     parts = exp.Div(this=days, expression=exp.Literal.number(31), typed=False, safe=False)
     both_last = exp.And(this=_is_last(later), expression=_is_last(earlier))
-    return exp.Case(ifs=[exp.If(this=both_last, true=months.copy())], default=exp.Add(this=months, expression=parts))
+    return exp.Case(ifs=[exp.If(this=both_last, true=copied(months))], default=exp.Add(this=months, expression=parts))
 
 
 def _is_last(moment: exp.Expr) -> exp.Expr:
     """Whether a day is the last of its month: two of these are whole months apart."""
-    return exp.EQ(this=exp.LastDay(this=moment.copy()), expression=moment.copy())
+    return exp.EQ(this=exp.LastDay(this=copied(moment)), expression=copied(moment))
 
 
 def _call(name: str, arguments: Arguments) -> exp.Expr:

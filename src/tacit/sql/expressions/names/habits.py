@@ -12,7 +12,17 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from tacit.sql.expressions.names.converted import convert, day_of_parts, decode, months_between
+from tacit.sql.expressions.names.converted import (
+    convert,
+    day_of_parts,
+    decode,
+    moment_at,
+    months_between,
+    tried_as,
+    trimmed,
+    try_convert,
+)
+from tacit.sql.expressions.names.printing import copied
 
 Arguments = list[exp.Expr]
 Build = Callable[[Arguments], exp.Expr]
@@ -71,7 +81,7 @@ def _quotient_or_zero(arguments: Arguments) -> exp.Expr:
     """DIV0 of Snowflake: zero where the divisor is."""
     if len(arguments) != 2:
         return _call("DIV0", arguments)
-    zero = exp.EQ(this=_grouped(arguments[1]).copy(), expression=exp.Literal.number(0))
+    zero = exp.EQ(this=copied(_grouped(arguments[1])), expression=exp.Literal.number(0))
     default = _quotient(arguments)
     return exp.Case(ifs=[exp.If(this=zero, true=exp.Literal.number(0))], default=default)
 
@@ -269,6 +279,10 @@ def _one(kind: type[exp.Func], name: str) -> Build:
     return lambda arguments: kind(this=arguments[0]) if len(arguments) == 1 else _call(name, arguments)
 
 
+def _counted(arguments: Arguments) -> exp.Expr:
+    return exp.Count(this=arguments[0], big_int=True) if len(arguments) == 1 else _call("COUNT_BIG", arguments)
+
+
 def _regular(arguments: Arguments) -> exp.Expr:
     if len(arguments) != 2:
         return _call("REGEXP_CONTAINS", arguments)
@@ -314,7 +328,26 @@ HABITS: dict[str, Build] = {
     "VARP": _one(exp.VariancePop, "VARP"),
     "EVERY": _one(exp.LogicalAnd, "EVERY"),
     "REGEXP_CONTAINS": _regular,
+    "COUNT_BIG": _counted,
     "CONVERT": convert,
+    "TRY_CONVERT": try_convert,
+    **{
+        name: lambda arguments, name=name, kind=kind: tried_as(arguments, name=name, kind=kind)  # type: ignore[misc]
+        for name, kind in (
+            ("TO_NUMBER", "BIGINT"),
+            ("TRY_TO_NUMBER", "BIGINT"),
+            ("TRY_TO_NUMERIC", "BIGINT"),
+            ("TRY_TO_DECIMAL", "BIGINT"),
+            ("TRY_TO_DOUBLE", "DOUBLE"),
+            ("TRY_TO_DATE", "DATE"),
+            ("TRY_TO_TIMESTAMP", "TIMESTAMP"),
+        )
+    },
+    **{
+        name: lambda arguments, name=name: moment_at(arguments, name=name)  # type: ignore[misc]
+        for name in ("TIMESTAMP", "DATETIME")
+    },
+    "BTRIM": trimmed,
     "DECODE": decode,
     **dict.fromkeys(("MAKE_DATE", "DATEFROMPARTS"), day_of_parts),
     "MONTHS_BETWEEN": months_between,

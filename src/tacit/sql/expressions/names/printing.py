@@ -14,6 +14,7 @@ from tacit.sql.expressions.names.canonical import written
 E = TypeVar("E", bound=exp.Expr)
 CANONICAL = "duckdb"
 _DUCKDB = DuckDB()
+_LEAVES = frozenset({exp.Column, exp.Identifier, exp.Literal, exp.DataType, exp.TableAlias, exp.Null, exp.Star})
 
 
 def text_of(tree: exp.Expr, *, comments: bool = True, pretty: bool = False) -> str:
@@ -74,6 +75,8 @@ def calls(tree: exp.Expr) -> list[exp.Anonymous]:
     waiting: list[exp.Expr] = [tree]
     anonymous: list[exp.Anonymous] = []
     for node in waiting:  # which grows as it goes
+        if type(node) in _LEAVES:  # most nodes are: no call stands below them
+            continue
         if isinstance(node, exp.Anonymous):
             anonymous.append(node)
         for value in node.args.values():

@@ -15,6 +15,7 @@ from tacit.errors import InvalidParameter, QueryRefused, UnknownName
 from tacit.policy import ColumnPolicy, ColumnType, Owner, TablePolicy, fold
 from tacit.policy.reading.names import meant
 from tacit.sql.expressions.calendar import is_moved, moved
+from tacit.sql.expressions.names.nodes import paren, quoted_column
 from tacit.sql.expressions.names.spoken import name_of as name_of  # noqa: PLC0414 - for who reads a scope
 
 _TIMESTAMPS = (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ)
@@ -80,7 +81,7 @@ class Scope:
         if owner is None or not isinstance(node, exp.Column):
             return None
         missing = any(source.missing for source in self._named(node) if fold(node.name) in source.keys)
-        return exp.column(exp.to_identifier(owner[0], quoted=True)) if missing else None
+        return quoted_column(owner[0]) if missing else None
 
     def key(self, node: exp.Expression) -> tuple[str, Owner] | None:
         """The key behind a name: what the relation calls it, and what it is a key of."""
@@ -107,7 +108,7 @@ class Scope:
         held = next((source for source in self.sources if name in source.columns.values()), None)
         if held is None or held.matched is None:
             return None
-        marker = exp.column(exp.to_identifier(held.matched, quoted=True))
+        marker = quoted_column(held.matched)
         return exp.Not(this=exp.Is(this=marker, expression=exp.null()))
 
     def origin(self, name: str) -> tuple[str | None, str]:
@@ -336,6 +337,6 @@ def all_of(conditions: list[exp.Expression]) -> exp.Expression | None:
     """One condition that holds where all of these do."""
     whole: exp.Expression | None = None
     for condition in conditions:
-        part = exp.paren(condition) if isinstance(condition, exp.Or) else condition
+        part = paren(condition) if isinstance(condition, exp.Or) else condition
         whole = part if whole is None else exp.And(this=whole, expression=part)
     return whole

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import name_of, written_twice
 
 
@@ -22,17 +23,17 @@ def _if(node: exp.Expression) -> exp.Expression:
 
 
 def _case(branches: list[exp.If], default: exp.Expression | None) -> exp.Expression:
-    return exp.Case(ifs=branches, default=None if default is None else default.copy())
+    return exp.Case(ifs=branches, default=None if default is None else copied(default))
 
 
 def _nvl2(node: exp.Expression) -> exp.Expression:
-    missing = exp.Is(this=node.this.copy(), expression=exp.null())
-    branch = exp.If(this=exp.Not(this=missing), true=node.args["true"].copy())
+    missing = exp.Is(this=copied(node.this), expression=exp.null())
+    branch = exp.If(this=exp.Not(this=missing), true=copied(node.args["true"]))
     return _case([branch], node.args.get("false"))
 
 
 def _nullif(node: exp.Expression) -> exp.Expression:
-    same = exp.EQ(this=written_twice(node.this).copy(), expression=node.expression.copy())
+    same = exp.EQ(this=copied(written_twice(node.this)), expression=copied(node.expression))
     return _case([exp.If(this=same, true=exp.null())], node.this)
 
 

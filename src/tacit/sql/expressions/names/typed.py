@@ -70,8 +70,11 @@ _WORDS: Mapping[type[exp.Expr], tuple[str, ...]] = {  # of the calls that the pa
     exp.TryCast: ("TRY_CAST", "SAFE_CAST", "TRY_CONVERT"),
 }
 _AROUND = (exp.Window, exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
+_NAMED = (exp.Cast, exp.Anonymous, *_AROUND)
 _OPEN_JOINS = 8
+_JOINS = (TokenType.JOIN, TokenType.STRAIGHT_JOIN)
 _BEFORE_A_TABLE = {TokenType.FROM, TokenType.JOIN, TokenType.COMMA, TokenType.L_PAREN}
+_QUOTED = (TokenType.IDENTIFIER, TokenType.STRING)
 _AFTER_TABLES = {
     TokenType.SELECT,
     TokenType.WHERE,
@@ -103,9 +106,11 @@ def _refuse_open_joins(tokens: Sequence[Token]) -> None:
     The parser tries each with all that follow inside it, finds no condition, and reads them once more: its time doubles
     with every such join, so that thirty would keep it for hours.
     """
+    kinds = [token.token_type for token in tokens]
+    if sum(map(kinds.count, _JOINS)) <= _OPEN_JOINS:
+        return
     waiting = [0]  # by parentheses: joins that have no condition yet
-    for index, token in enumerate(tokens):
-        kind = token.token_type
+    for index, kind in enumerate(kinds):
         if kind is TokenType.L_PAREN:
             waiting.append(0)
         elif kind is TokenType.R_PAREN and len(waiting) > 1:
@@ -114,7 +119,7 @@ def _refuse_open_joins(tokens: Sequence[Token]) -> None:
             waiting[-1] = 0
         elif kind in {TokenType.ON, TokenType.USING}:
             waiting[-1] = max(0, waiting[-1] - 1)
-        elif kind in {TokenType.JOIN, TokenType.STRAIGHT_JOIN} and tokens[index - 1].token_type is not TokenType.CROSS:
+        elif kind in _JOINS and kinds[index - 1] is not TokenType.CROSS:
             waiting[-1] += 1
         if waiting[-1] > _OPEN_JOINS:
             raise QuerySyntaxError(
@@ -125,15 +130,16 @@ def _refuse_open_joins(tokens: Sequence[Token]) -> None:
 
 def _apart(tokens: Sequence[Token]) -> list[Token]:
     """The same words, with the functions that other databases mean otherwise under names of our own."""
-    apart: list[Token] = []
-    for index, token in enumerate(tokens):
-        called = index + 1 < len(tokens) and tokens[index + 1].token_type is TokenType.L_PAREN
-        after_dot = index > 0 and tokens[index - 1].token_type is TokenType.DOT
-        plain = token.token_type not in {TokenType.IDENTIFIER, TokenType.STRING}
-        if called and plain and not after_dot and token.text.upper() in HABITS:
+    apart = list(tokens)
+    kinds = [token.token_type for token in tokens]
+    for index, following in enumerate(kinds[1:]):
+        called = following is TokenType.L_PAREN and kinds[index] not in _QUOTED
+        if not called or (index and kinds[index - 1] is TokenType.DOT):
+            continue
+        token = tokens[index]
+        if token.text.upper() in HABITS:
             where = (token.line, token.col, token.start, token.end)
-            token = Token(TokenType.VAR, f"{_HABIT}{token.text}", *where, list(token.comments))  # noqa: PLW2901
-        apart.append(token)
+            apart[index] = Token(TokenType.VAR, f"{_HABIT}{token.text}", *where, list(token.comments))
     return apart
 
 
@@ -177,6 +183,8 @@ def _named(tree: exp.Expr, words: Sequence[str]) -> exp.Expr:
     """The tree, with the calls of other databases read, and every call's name noted."""
     said = set(words)
     for node in reversed(list(tree.walk())):  # what stands within a call first
+        if type(node) not in _WORDS and not isinstance(node, _NAMED):  # which goes by no name but its own
+            continue
         if isinstance(node, exp.Cast) and not isinstance(node.args.get("to"), exp.DataType):  # TRY_CAST by another name
             raise QuerySyntaxError("a cast names no type", hint="write CAST(column AS INTEGER)")
         if isinstance(node, exp.Anonymous) and str(node.this).startswith(_HABIT):

@@ -15,6 +15,7 @@ from functools import lru_cache
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
+from tacit.sql.expressions.names.nodes import paren
 from tacit.sql.expressions.names.printing import copied
 
 
@@ -192,7 +193,7 @@ def down_to(number: Whole, width: Whole) -> Whole:
         raise ArithmeticError("only what is at least one divides")
     needed = width_of(number.low, number.high, width.high)
     wide = widened(number, max(needed, Width.BIGINT))
-    rest = exp.paren(exp.Mod(this=operand(wide.sql), expression=operand(width.sql)))
+    rest = paren(exp.Mod(this=operand(wide.sql), expression=operand(width.sql)))
     sql = exp.Sub(this=operand(wide.sql), expression=rest)
     return Whole(sql, min(number.low, 0), max(number.high, 0), max(wide.width, width.width))
 
@@ -229,7 +230,7 @@ def exact_quotient(above: exp.Expression, below: exp.Expression, *, least: str =
         rest: exp.Expression = exp.Anonymous(this=least, expressions=[copied(above), copied(below)])
     else:
         rest = exp.Mod(this=copied(above), expression=copied(below))
-    whole = exp.paren(exp.Sub(this=above, expression=rest))
+    whole = paren(exp.Sub(this=above, expression=rest))
     return exp.Div(this=whole, expression=below, typed=True)
 
 
@@ -251,7 +252,7 @@ def typed(text: str, kind: str) -> exp.Expression:
 def truth(condition: exp.Expression) -> exp.Expression:
     """A condition as 1 or 0, written once: with each half of a CASE of its own it would double at every level."""
     ifs = [exp.If(this=exp.Boolean(this=held), true=integer(int(held))) for held in (True, False)]
-    return exp.Case(this=exp.paren(condition), ifs=ifs)
+    return exp.Case(this=paren(condition), ifs=ifs)
 
 
 def operand(sql: exp.Expression) -> exp.Expression:
@@ -264,7 +265,7 @@ def operand(sql: exp.Expression) -> exp.Expression:
 
 def days_since(moment: exp.Expression, day: str) -> exp.Expression:
     """How many days after `day` a date is. No two dates are 2^33 days apart."""
-    return exp.Sub(this=exp.paren(moment), expression=cast_in(exp.Literal.string(day), "DATE"))
+    return exp.Sub(this=paren(moment), expression=cast_in(exp.Literal.string(day), "DATE"))
 
 
 def day_number(day: exp.Expression) -> exp.Expression:
@@ -302,10 +303,10 @@ def months_after(day: exp.Expression, months: int) -> exp.Expression:
     if width_of(months) > Width.INT:
         raise ArithmeticError("so many months are no INT")
     span = exp.Interval(this=exp.Literal.string(str(months)), unit=exp.var("MONTH"))
-    return cast_in(exp.paren(exp.Add(this=operand(day), expression=span)), "DATE")
+    return cast_in(paren(exp.Add(this=operand(day), expression=span)), "DATE")
 
 
 def own_months_after(day: exp.Expression, months: Whole) -> exp.Expression:
     """The same by a number of the row's own; the caller keeps to the calendar."""
     span = exp.Anonymous(this="TO_MONTHS", expressions=[narrowed(months, Width.INT)])
-    return cast_in(exp.paren(exp.Add(this=operand(day), expression=span)), "DATE")
+    return cast_in(paren(exp.Add(this=operand(day), expression=span)), "DATE")

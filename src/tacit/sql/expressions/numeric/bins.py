@@ -21,6 +21,7 @@ from itertools import accumulate
 from sqlglot import exp
 
 from tacit.core import decimal_text
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.numeric import arithmetic
 from tacit.sql.expressions.numeric.arithmetic import Whole, Width
 
@@ -95,11 +96,11 @@ class Bins:
 
     def _nearer(self, column: exp.Expression, distance: int) -> exp.Expression:
         """Whether a number is nearer to the anchor than this."""
-        above = exp.LT(this=column.copy(), expression=arithmetic.integer(self.anchor + distance))
+        above = exp.LT(this=copied(column), expression=arithmetic.integer(self.anchor + distance))
         if self.anchor - distance < self.low:
             return above
         return exp.And(
-            this=exp.GT(this=column.copy(), expression=arithmetic.integer(self.anchor - distance)), expression=above
+            this=exp.GT(this=copied(column), expression=arithmetic.integer(self.anchor - distance)), expression=above
         )
 
 

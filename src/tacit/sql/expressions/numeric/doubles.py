@@ -11,6 +11,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.core import decimal_text
+from tacit.sql.expressions.names.nodes import paren
 from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.numeric.arithmetic import Width, cast_in, integer, width_of
 
@@ -51,7 +52,7 @@ def counted_out(steps: exp.Expression, step: Fraction) -> exp.Expression:
         value = exp.Mul(this=value, expression=_plain(step.numerator))
     if step.denominator != 1:
         value = exp.Div(this=value, expression=double(_plain(step.denominator)))
-    return exp.paren(value)
+    return paren(value)
 
 
 def nearest_step(value: exp.Expression, step: Fraction, *, ends: tuple[int, int]) -> exp.Expression:
@@ -59,7 +60,7 @@ def nearest_step(value: exp.Expression, step: Fraction, *, ends: tuple[int, int]
     if width_of(*ends) > Width.BIGINT:
         raise ArithmeticError("so many steps are no BIGINT")
     per_unit = 1 / step
-    scaled: exp.Expression = exp.paren(value)
+    scaled: exp.Expression = paren(value)
     if per_unit.denominator == 1 and per_unit != 1:
         scaled = exp.Mul(this=scaled, expression=beside_double(per_unit))
     elif per_unit != 1:
@@ -78,7 +79,7 @@ def steps_between(value: exp.Expression, lower: Fraction, upper: Fraction, *, st
     if width_of(8 * steps) > Width.INT or not lower < upper:
         raise ArithmeticError("so many steps are no INT, or there is nothing between the bounds")
     half = (upper - lower) / (4 * steps)
-    above = exp.paren(exp.Sub(this=copied(value), expression=rounded(lower, "DOUBLE")))
+    above = paren(exp.Sub(this=copied(value), expression=rounded(lower, "DOUBLE")))
     share = exp.Mul(this=above, expression=rounded(Fraction(2 * steps) / (upper - lower), "DOUBLE"))
     whole = cast_in(exp.Floor(this=exp.Add(this=share, expression=decimal(Fraction(1, 2)))), "BIGINT")
     inside = exp.Sub(this=whole, expression=integer(steps))
@@ -94,8 +95,8 @@ def decimal_steps(value: exp.Expression, step: Fraction, *, ends: tuple[int, int
     if width_of(*ends) > Width.BIGINT or step.numerator != 1 or (finer and step != 1):
         raise ArithmeticError("so many steps are no BIGINT")
     if finer:
-        return cast_in(exp.Floor(this=exp.Add(this=exp.paren(value), expression=decimal(Fraction(1, 2)))), "BIGINT")
-    scaled = value if step == 1 else exp.Mul(this=exp.paren(value), expression=integer(step.denominator))
+        return cast_in(exp.Floor(this=exp.Add(this=paren(value), expression=decimal(Fraction(1, 2)))), "BIGINT")
+    scaled = value if step == 1 else exp.Mul(this=paren(value), expression=integer(step.denominator))
     return cast_in(scaled, "BIGINT")
 
 
@@ -106,13 +107,13 @@ def share_of(weight: int, part: int, *, of: exp.Expression, root: bool) -> exp.E
     share: exp.Expression = exp.Div(this=double(integer(part)), expression=double(of))
     if root:
         share = exp.Sqrt(this=share)
-    return cast_in(exp.Floor(this=exp.Mul(this=integer(weight), expression=exp.paren(share))), "INT")
+    return cast_in(exp.Floor(this=exp.Mul(this=integer(weight), expression=paren(share))), "INT")
 
 
 def over_both(above: exp.Expression, one: exp.Expression, other: exp.Expression) -> exp.Expression:
     """A whole number divided by two counts that are at least one, as doubles."""
     product = exp.Mul(this=double(one), expression=double(other))
-    return exp.Div(this=double(exp.paren(above)), expression=exp.paren(product))
+    return exp.Div(this=double(paren(above)), expression=paren(product))
 
 
 def _plain(value: int) -> exp.Expression:

@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from tacit.core import decimal_text
 from tacit.errors import QueryRefused
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.numeric import arithmetic, doubles
 from tacit.sql.expressions.numeric import grid as g
 from tacit.sql.expressions.numeric.arithmetic import Whole, Width
@@ -116,7 +117,7 @@ def _above_zero(grid: g.Grid, what: str, *, orequal: bool) -> g.Grid:
         raise QueryRefused(f"{what} needs numbers above zero: its argument has none", hint="look at its sign")
     kind = exp.GTE if orequal else exp.GT
     holds = kind(this=arithmetic.operand(g.twice(grid).sql), expression=arithmetic.integer(0))
-    sql = exp.Case(ifs=[exp.If(this=holds, true=grid.sql.copy())])
+    sql = exp.Case(ifs=[exp.If(this=holds, true=copied(grid.sql))])
     note = f"{what} is taken of what is {'not negative' if orequal else 'above zero'}, and is NULL elsewhere"
     return replace(grid, sql=sql, low=least, nullable=True, notes=(*grid.notes, note))
 
@@ -128,7 +129,7 @@ def _computed(grid: g.Grid, curve: Curve, build: Build) -> g.Grid:
     low, high = math.floor(min(ends) / step), math.ceil(max(ends) / step)
     if grid.is_constant:
         return g.constant(round(ends[0] / step) * step)
-    argument = doubles.counted_out(grid.sql.copy(), grid.step)
+    argument = doubles.counted_out(copied(grid.sql), grid.step)
     steps = doubles.nearest_step(build(doubles.double(argument)), step, ends=(low, high))
     sql = arithmetic.held(Whole(steps, low, high, Width.BIGINT), low, high).sql
     if grid.nullable:

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from tacit.core import Bounds, decimal_text
 from tacit.errors import QueryRefused
+from tacit.sql.expressions.names.nodes import quoted_column
 from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.numeric import arithmetic
 from tacit.sql.expressions.numeric.arithmetic import Whole, Width
@@ -78,7 +79,7 @@ def _units(units: int, step: Fraction) -> Grid:
 
 def column(name: str, bounds: Bounds, *, nullable: bool, public: bool) -> Grid:
     """A bounded column. GRID is our own mark: the rules `clamp` and `snap` replace it before anything runs."""
-    leaf = exp.Anonymous(this="GRID", expressions=[exp.column(exp.to_identifier(name, quoted=True))])
+    leaf = exp.Anonymous(this="GRID", expressions=[quoted_column(name)])
     whole = Whole(leaf, bounds.lower_units, bounds.upper_units, Width.BIGINT)
     return replace(_grid_of(whole, bounds.step), nullable=nullable, public=public)
 
@@ -329,7 +330,7 @@ def extreme(parts: Sequence[Grid], *, least: bool) -> Grid:
     step = _shared_step(parts)
     rescaled = [_counted_in(part, step) for part in parts]
     width = max(part.width for part in rescaled)
-    values = [arithmetic.widened(part.whole, width).sql.copy() for part in rescaled]
+    values = [copied(arithmetic.widened(part.whole, width).sql) for part in rescaled]
     kind = exp.Least if least else exp.Greatest
     sql = kind(this=values[0], expressions=values[1:], ignore_nulls=True)
     always = [part for part in rescaled if not part.nullable]

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.numeric import arithmetic
 
 _BITS = {"tinyint": 8, "smallint": 16, "integer": 32, "int": 32, "bigint": 64, "hugeint": 128}
@@ -117,7 +118,7 @@ def among(column: exp.Expression, values: Iterable[Fraction | None], *, kind: Nu
 
 def _all_or_none(column: exp.Expression, *, all_of_them: bool) -> exp.Expression:
     """What holds for every number, or for none, and is NULL for NULL."""
-    return (exp.EQ if all_of_them else exp.NEQ)(this=column, expression=column.copy())
+    return (exp.EQ if all_of_them else exp.NEQ)(this=column, expression=copied(column))
 
 
 def aligned(

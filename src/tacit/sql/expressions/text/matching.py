@@ -9,6 +9,8 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnType
 from tacit.sql.expressions import logic
+from tacit.sql.expressions.names.nodes import paren
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import Scope, name_of
 from tacit.sql.expressions.operands import of_kind
 from tacit.sql.expressions.text import regular
@@ -51,7 +53,7 @@ def matched(text: exp.Expression, pattern: Pattern) -> exp.Expression:
     if ways is None:
         written = exp.Literal.string(regular.written(pattern.node))
         return exp.Anonymous(this=AUTOMATON, expressions=[text, written])
-    return logic.joined(exp.Or, [exp.paren(_way(text, way)) for way in dict.fromkeys(ways)])
+    return logic.joined(exp.Or, [paren(_way(text, way)) for way in dict.fromkeys(ways)])
 
 
 def _way(text: exp.Expression, way: Places) -> exp.Expression:
@@ -59,12 +61,12 @@ def _way(text: exp.Expression, way: Places) -> exp.Expression:
     size = len(way.letters)
     plain = _plain(way.letters)
     if plain is not None and way.start and way.end:
-        return exp.EQ(this=text.copy(), expression=exp.Literal.string(plain))
+        return exp.EQ(this=copied(text), expression=exp.Literal.string(plain))
     if plain is not None:
-        return placed(text.copy(), plain, at="start" if way.start else "end" if way.end else "within")
-    part = text if way.start else last(text.copy(), size)
+        return placed(copied(text), plain, at="start" if way.start else "end" if way.end else "within")
+    part = text if way.start else last(copied(text), size)
     kind = exp.EQ if way.start and way.end else exp.GTE
-    length = exp.Length(this=text.copy())
+    length = exp.Length(this=copied(text))
     held: list[exp.Expression] = [kind(this=length, expression=exp.Literal.number(size))]
     for is_plain, run in itertools.groupby(enumerate(way.letters), key=lambda each: _plain((each[1],)) is not None):
         group = list(run)
@@ -72,7 +74,7 @@ def _way(text: exp.Expression, way: Places) -> exp.Expression:
             held.append(_at(part, group[0][0], _plain([letters for _, letters in group]) or ""))
         else:
             held += [_among(part, index, letters) for index, letters in group]
-    return logic.joined(exp.And, [exp.paren(each) for each in held])
+    return logic.joined(exp.And, [paren(each) for each in held])
 
 
 def _plain(letters: tuple[Letters, ...] | list[Letters]) -> str | None:
@@ -85,8 +87,8 @@ def _plain(letters: tuple[Letters, ...] | list[Letters]) -> str | None:
 
 def _piece(text: exp.Expression, index: int, size: int) -> exp.Expression:
     if index == 0:
-        return first(text.copy(), size)
-    return exp.Substring(this=text.copy(), start=exp.Literal.number(index + 1), length=exp.Literal.number(size))
+        return first(copied(text), size)
+    return exp.Substring(this=copied(text), start=exp.Literal.number(index + 1), length=exp.Literal.number(size))
 
 
 def _at(text: exp.Expression, index: int, plain: str) -> exp.Expression:
@@ -96,7 +98,7 @@ def _at(text: exp.Expression, index: int, plain: str) -> exp.Expression:
 def _among(text: exp.Expression, index: int, letters: Letters) -> exp.Expression:
     listed = [exp.Literal.string(each) for each in letters.listed() or ()]
     among = exp.In(this=_piece(text, index, 1), expressions=listed or [exp.Literal.string("")])
-    return exp.Not(this=exp.paren(among)) if letters.but else among
+    return exp.Not(this=paren(among)) if letters.but else among
 
 
 def unescaped(text: exp.Expression, pattern: str, sign: str) -> exp.Expression:

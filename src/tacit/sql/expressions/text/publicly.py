@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused, TacitError
 from tacit.policy import ColumnPolicy, ColumnType, ListDomain, RangeDomain
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import Scope, Value, bare
 from tacit.sql.expressions.names.sugar import plain
 from tacit.sql.expressions.text.spaces import SPACES
@@ -104,7 +105,7 @@ class _Cells:
     def _chosen(self, node: exp.Case) -> Iterator[Value]:
         subject = node.args.get("this")
         for branch in node.args["ifs"]:
-            when = branch.this if subject is None else exp.EQ(this=subject.copy(), expression=branch.this.copy())
+            when = branch.this if subject is None else exp.EQ(this=copied(subject), expression=copied(branch.this))
             truths = self.truths(when)
             if True in truths:
                 yield from self.values(branch.args["true"])

@@ -16,6 +16,8 @@ from tacit.errors import QueryRefused
 from tacit.policy import ColumnType, ListDomain
 from tacit.sql.expressions import cells
 from tacit.sql.expressions.dates.date_texts import formatted
+from tacit.sql.expressions.names.nodes import cast_as, paren
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import Scope, bare, name_of
 from tacit.sql.expressions.numeric import arithmetic
 from tacit.sql.expressions.numeric.arithmetic import Width
@@ -164,7 +166,7 @@ def as_text(node: exp.Expression, scope: Scope, *, of: exp.Expression) -> Operan
     """What stands in a text: text itself, whole numbers and truth values, which every engine writes alike."""
     if not isinstance(node, exp.Expression):
         raise QueryRefused(f"{name_of(of)} is refused without what it is of")
-    dated = formatted(exp.cast(node.copy(), "VARCHAR"), scope)
+    dated = formatted(cast_as(copied(node), "VARCHAR"), scope)
     if not isinstance(dated, exp.Cast):
         node = dated
     part = comparable(node, scope) or next(filter(None, (build(node, scope) for build in COMPUTED)), None)
@@ -178,7 +180,7 @@ def as_text(node: exp.Expression, scope: Scope, *, of: exp.Expression) -> Operan
         return part
     if part.kind is ColumnType.BOOLEAN or (part.kind is ColumnType.INTEGER and _is_whole(part)):
         sql = part.exact if part.exact is not None else part.sql
-        return Operand(exp.cast(sql.copy(), "VARCHAR"), ColumnType.TEXT)
+        return Operand(cast_as(copied(sql), "VARCHAR"), ColumnType.TEXT)
     raise QueryRefused(
         f"{name_of(of)} needs text, whole numbers or truth values: engines write a {part.kind} in different ways",
         hint="group by it beside the text, or compare it on its own",
@@ -198,7 +200,7 @@ def joined(parts: Sequence[exp.Expression]) -> exp.Expression:
     """The texts one after another, as a balanced tree: a long chain would be a deep one."""
     while len(parts) > 1:
         pairs = [exp.DPipe(this=a, expression=b, safe=True) for a, b in zip(parts[::2], parts[1::2], strict=False)]
-        parts = [*(exp.paren(pair) for pair in pairs), *parts[len(pairs) * 2 :]]
+        parts = [*(paren(pair) for pair in pairs), *parts[len(pairs) * 2 :]]
     return parts[0]
 
 
@@ -227,7 +229,7 @@ def _concat_ws(node: exp.Expression, scope: Scope) -> Operand:
     parts = [as_text(part, scope, of=node) for part in others]
     if not parts:
         raise QueryRefused(f"{name_of(node)} needs something to join")
-    texts = [exp.cast(part.sql, "VARCHAR") if part.kind is None else held(part).sql for part in parts]
+    texts = [cast_as(part.sql, "VARCHAR") if part.kind is None else held(part).sql for part in parts]
     grown = sum(part.times for part in parts) + len(parts)
     return _text_operand(_call("CONCAT_WS", literal(between), *texts), times=grown)
 
@@ -334,6 +336,7 @@ _BUILDERS: dict[type[exp.Expression], tuple[_Build, set[str]]] = {  # and the ar
     exp.Reverse: (_reverse, set()),
     exp.Pad: (_pad, {"expression", "fill_pattern"}),
     exp.Cast: (_cast, {"to"}),
+    exp.TryCast: (_cast, {"to"}),
     exp.Length: (_length, set()),
     exp.StrPosition: (_position, {"substr", "position", "occurrence"}),
     **{kind: (_placed(at), {"expression"}) for kind, at in PLACED.items()},
@@ -375,4 +378,4 @@ def longest(node: exp.Expression, scope: Scope) -> int | None:
 
 def cut(value: Operand) -> Operand:
     """A text that a subquery computes, cut at a public length: what grows in one could grow again in the next."""
-    return value if value.times == 1 else replace(value, sql=first(exp.paren(value.sql), MAX_CUT), times=1)
+    return value if value.times == 1 else replace(value, sql=first(paren(value.sql), MAX_CUT), times=1)

@@ -10,7 +10,8 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.policy import NullUnit, Owner, TablePolicy, fold
 from tacit.sql.expressions.names.aliases import OUTSIDE
-from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.nodes import aliased, paren, quoted_column
+from tacit.sql.expressions.names.printing import copied, text_of
 from tacit.sql.expressions.names.scope import Scope, ScopeSource, all_of, bare, conjuncts
 from tacit.sql.expressions.predicates import predicate
 from tacit.sql.relations.joining.extremes import can_be_grouped, folded
@@ -65,7 +66,7 @@ class Correlated:
     def take_apart(self) -> None:
         """Sort the conditions of WHERE. What is left of the subquery depends on nothing outside."""
         where = self.select.args.get("where")
-        plain = self.select.copy()
+        plain = copied(self.select)
         for clause in ("where", "group", "having", "order", "limit", "distinct"):
             plain.set(clause, None)
         inside = self.asker.names(plain)
@@ -73,12 +74,12 @@ class Correlated:
         for condition in [] if where is None else conjuncts(where.this):
             if not any(self._is_outer(column, inside) for column in _columns(condition)):
                 self._refuse_hidden(condition, inside)
-                kept.append(condition.copy())
+                kept.append(copied(condition))
             elif not self._tied(condition, inside) and not self._told_apart(condition, inside):
                 self.conditions.append(self._moved(condition, inside))
         self.nearest = self._nearest(inside)
         whole = all_of(kept)
-        self.select = self.select.copy()
+        self.select = copied(self.select)
         self.select.set("where", None if whole is None else exp.Where(this=whole))
 
     @property
@@ -88,8 +89,8 @@ class Correlated:
 
     def derived(self, items: Sequence[exp.Expression] = ()) -> NamedTable:
         """Its rows: what is asked of them, and whatever the conditions need."""
-        needed = [exp.alias_(column.copy(), name, quoted=True) for name, column in self.columns.items()]
-        listed = [*(item.copy() for item in items), *needed]
+        needed = [aliased(copied(column), name) for name, column in self.columns.items()]
+        listed = [*(copied(item) for item in items), *needed]
         self.select.set("expressions", listed or [exp.alias_(exp.Literal.number(1), "one")])
         return self.asker.derive(self.select, self._tied_columns(items))
 
@@ -130,7 +131,7 @@ class Correlated:
         source = ScopeSource("", {fold(self.called(name)): self.called(name) for name in columns})
         both = Scope(table, (source, *self.asker.scope.sources), self.asker.scope.parameters, types)
         inside = {self.called(name) for name in columns}
-        conditions += [exp.paren(_outside(predicate(each, both), inside=inside)) for each in self.conditions]
+        conditions += [paren(_outside(predicate(each, both), inside=inside)) for each in self.conditions]
         few = folded(kept, conditions, inner=_INNER, types=types) if part.is_private and not names else None
         rows = exp.select(*(few.columns if few else kept or [exp.Literal.number(1)])).from_(_sub(part.derived))
         if few is not None:
@@ -258,7 +259,7 @@ class Correlated:
             if owner is not None and inside.key(sides[here]) is not None:
                 name = f"key {len(self.ties)}"
                 self.ties.append((name, owner))
-                self.columns[name] = sides[here].copy()
+                self.columns[name] = copied(sides[here])
                 return True
         return False
 
@@ -277,7 +278,7 @@ class Correlated:
             if owner is not None and not self._is_outer(inner, inside) and inside.key(inner) is not None:
                 name = f"other key {len(self.unlike_keys)}"
                 self.unlike_keys.append((name, owner, kind))
-                self.columns[name] = inner.copy()
+                self.columns[name] = copied(inner)
                 return True
         return False
 
@@ -285,7 +286,7 @@ class Correlated:
         """The condition with our names for the subquery's columns."""
         if condition.find(exp.Select):
             raise QueryRefused("a subquery in a condition that looks outside is refused", hint="nest one at a time")
-        moved = exp.paren(condition.copy())
+        moved = paren(copied(condition))
         for column in list(_columns(moved)):
             if self._is_outer(column, inside):
                 continue
@@ -296,8 +297,8 @@ class Correlated:
                 )
             name = next((known for known, same in self.columns.items() if same == column), None)
             name = name or f"column {len(self.columns)}"
-            self.columns[name] = column.copy()
-            column.replace(exp.column(exp.to_identifier(self.called(name), quoted=True)))
+            self.columns[name] = copied(column)
+            column.replace(quoted_column(self.called(name)))
         return moved
 
 
@@ -322,16 +323,16 @@ def _held_to_others(conditions: Sequence[exp.Expression]) -> Iterator[exp.Column
         for side, other in zip(sides, reversed(sides), strict=True):
             alone = not any(column.table == _INNER for column in other.find_all(exp.Column))
             if isinstance(side, exp.Column) and side.table == _INNER and alone:
-                yield side.copy()
+                yield copied(side)
 
 
 def _of(column: str) -> exp.Column:
-    return exp.column(exp.to_identifier(column, quoted=True), table=exp.to_identifier(_INNER))
+    return quoted_column(column, _INNER)
 
 
 def _sub(rows: exp.Select | None) -> exp.Subquery:
     assert rows is not None  # noqa: S101 - a subquery is always derived
-    return exp.Subquery(this=rows.copy(), alias=exp.TableAlias(this=exp.to_identifier(_INNER)))
+    return exp.Subquery(this=copied(rows), alias=exp.TableAlias(this=exp.to_identifier(_INNER)))
 
 
 def _as(column: str, called: str) -> exp.Expression:

@@ -7,6 +7,8 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnType, fold
 from tacit.sql.expressions import cells
+from tacit.sql.expressions.names.nodes import paren, quoted_column
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import bare
 from tacit.sql.expressions.numeric.numerics import numeric
 from tacit.sql.expressions.operands import comparable
@@ -47,7 +49,7 @@ def _over_set(query: exp.SetOperation) -> exp.Select:
     names = [exp.to_identifier(item.alias_or_name, quoted=True) for item in first.expressions]
     listed = [exp.column(name) for name in names if name is not None]
     alias = exp.TableAlias(this=exp.to_identifier("united"))
-    return exp.select(*listed).from_(exp.Subquery(this=query.copy(), alias=alias))
+    return exp.select(*listed).from_(exp.Subquery(this=copied(query), alias=alias))
 
 
 def _exists(select: exp.Select, asker: Asker) -> exp.Expression:
@@ -93,7 +95,7 @@ def _in(node: exp.Expression, asker: Asker) -> exp.Expression:
     inner.ties.append((part.listed[0], outside))
     exists = inner.exists(part)
     missing = exp.Is(this=asker.relation.held(outside[0]), expression=exp.null())
-    return exp.paren(exp.Case(ifs=[exp.If(this=exp.Not(this=exp.paren(missing)), true=exists)]))  # NULL IN … is NULL
+    return paren(exp.Case(ifs=[exp.If(this=exp.Not(this=paren(missing)), true=exists)]))  # NULL IN … is NULL
 
 
 def _public(node: exp.Expression, inner: Correlated, part: NamedTable) -> exp.Expression:
@@ -118,13 +120,13 @@ def scalar(node: exp.Expression, asker: Asker) -> tuple[exp.Expression, ColumnTy
     select = _select(node, "a subquery")
     written = select.expressions[0].unalias() if len(select.expressions) == 1 else None
     looked_up = isinstance(written, exp.Column) and not any(select.args.get(name) for name in _CUT)
-    call = exp.Min(this=written.copy()) if looked_up and written is not None else written
+    call = exp.Min(this=copied(written)) if looked_up and written is not None else written
     if call is None or not call.find(exp.AggFunc) or select.args.get("group") or select.args.get("having"):
         raise _several()
     inner = Correlated(select, asker)
     inner.take_apart()
     plain = isinstance(call, _ONE) and not call.expressions and _is_of_a_value(call)
-    value = call.this.copy() if plain else exp.Literal.number(1)
+    value = copied(call.this) if plain else exp.Literal.number(1)
     part = inner.derived([exp.Alias(this=value, alias=exp.to_identifier("value"))])
     if looked_up and part.is_private:
         raise _several()
@@ -196,4 +198,4 @@ def _cell(inner: Correlated, part: NamedTable, column: str) -> exp.Expression:
 
 
 def _raw(inner: Correlated, column: str) -> exp.Expression:
-    return exp.column(exp.to_identifier(inner.called(column), quoted=True))
+    return quoted_column(inner.called(column))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import date, timedelta
 from fractions import Fraction
 
 from sqlglot import exp
@@ -13,11 +13,13 @@ from tacit.core import Bounds
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, ColumnType, ListDomain, Owner, RangeDomain, fold
 from tacit.policy.tables.domain import MAX_DOMAIN
-from tacit.sql.expressions.cells import extreme, steps_type
+from tacit.sql.expressions.cells import extreme, lengths_type, steps_type
+from tacit.sql.expressions.dates.date_functions import length_column, seconds_apart
 from tacit.sql.expressions.dates.date_keys import bins_of
 from tacit.sql.expressions.dates.instant_reading import is_instant
 from tacit.sql.expressions.dates.instants import Instant
 from tacit.sql.expressions.keys import key
+from tacit.sql.expressions.names.nodes import cast_as
 from tacit.sql.expressions.names.scope import Scope, Value, bare, name_of
 from tacit.sql.expressions.names.sugar import plain
 from tacit.sql.expressions.numbers import number
@@ -69,10 +71,16 @@ class Columns:
             return self._constant(name, node)
         if isinstance(node, exp.Column):
             return self._column(name, node)
+        length = seconds_apart(node, self.scope, number=self._computed, predicate=predicate)
+        if length is not None:
+            return replace(in_steps(name, length), sql_type=lengths_type(length.step))
         moment = self._moment(node) if is_instant(node, self.scope) else None
         if moment is not None and moment.unbounded is None:
             return moment_column(name, moment)
         return self._number(name, node)
+
+    def _computed(self, node: exp.Expression) -> Grid:
+        return number(node, self.scope, predicate=predicate)
 
     def _number(self, name: str, node: exp.Expression) -> DerivedColumn:
         """What is computed: a number on its grid, a text, a truth value, a date without bounds."""
@@ -83,7 +91,8 @@ class Columns:
                 return DerivedColumn(window.sql, policy, window.sql_type)
             return moment_column(name, window) if isinstance(window, Instant) else in_steps(name, window)
         read = operand(node, self.scope)
-        if read is None and not isinstance(plain(node), exp.Case) and not is_condition(node):
+        computed = read is None and not isinstance(plain(node), exp.Case) and not is_condition(node)
+        if computed or self._is_filled(node):
             return in_steps(name, number(node, self.scope, predicate=predicate))
         group_key = key(node, self.scope)
         if group_key.step is not None or group_key.kind is None:
@@ -96,6 +105,16 @@ class Columns:
         domain = ListDomain(tuple(value for value in values if value is not None)) if values else None
         sql = group_key.sql if read is None else cut(replace(read, sql=group_key.sql)).sql
         return DerivedColumn(sql, ColumnPolicy(name, type=group_key.kind, domain=domain), _SQL_TYPES[group_key.kind])
+
+    def _is_filled(self, node: exp.Expression) -> bool:
+        """Whether it is COALESCE(x, 0) of numbers that all have bounds, which are then its own."""
+        if not isinstance(bare(node), exp.Coalesce) or is_instant(node, self.scope):
+            return False
+        columns = [column for column in node.find_all(exp.Column) if self.scope.key(column) is None]
+        known = [self.scope.column(column) for column in columns]
+        return all(kind.is_numeric and declared.bounds is not None for declared, kind in known) and not any(
+            isinstance(part, (exp.Window, exp.Subquery)) for part in node.walk()
+        )
 
     def _window(self, node: exp.Window) -> Grid | Instant | NeighbourCell:
         return window(node, self.scope, self.relation)
@@ -126,8 +145,8 @@ class Columns:
         kind = kind_of(value)
         if kind is None:
             raise QueryRefused(f"{name} is NULL in every row, and so of no type", hint="leave it out")
-        domain = ListDomain((value,)) if isinstance(value, str) else None
-        sql = exp.cast(literal(value), _SQL_TYPES[kind])
+        domain = ListDomain((value,)) if isinstance(value, (str, date)) else None
+        sql = cast_as(literal(value), _SQL_TYPES[kind])
         return DerivedColumn(sql, ColumnPolicy(name, type=kind, domain=domain), _SQL_TYPES[kind])
 
     def aggregated(self, name: str, node: exp.Expression) -> DerivedColumn:
@@ -146,8 +165,10 @@ class Columns:
             return self._extreme(name, node)
         if isinstance(node.this, exp.Distinct):
             raise QueryRefused(f"DISTINCT is refused in {name_of(node)}", hint="COUNT(DISTINCT x) is allowed")
-        values = number(node.this, self.scope, predicate=predicate)
-        return in_steps(name, self._of_values(node, values))
+        length = length_column(node.this, self.scope)
+        values = self._of_values(node, length or number(node.this, self.scope, predicate=predicate))
+        column = in_steps(name, values)
+        return column if length is None else replace(column, sql_type=lengths_type(values.step))
 
     def _of_values(self, node: exp.Expression, values: Grid) -> Grid:
         """One number for all the values of a unit."""
@@ -234,8 +255,10 @@ class Columns:
         if is_instant(node.this, self.scope):
             moment = self._moment(node.this)
             return moment_column(name, replace(moment, typed=type(node)(this=moment.sql), counted=None, nullable=True))
-        values = number(node.this, self.scope, predicate=predicate)
-        return in_steps(name, replace(values, sql=type(node)(this=values.sql), nullable=True))
+        length = length_column(node.this, self.scope)
+        values = length or number(node.this, self.scope, predicate=predicate)
+        column = in_steps(name, replace(values, sql=type(node)(this=values.sql), nullable=True))
+        return column if length is None else replace(column, sql_type=lengths_type(values.step))
 
     def key_sql(self, internal: str) -> exp.Expression:
         """A key; where it names the owner, in the owner's one spelling."""

@@ -10,6 +10,8 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.policy import Owner, fold
 from tacit.policy.reading.names import is_column_name
+from tacit.sql.expressions.logic import filtering
+from tacit.sql.expressions.names.nodes import aliased, paren, quoted_column
 from tacit.sql.expressions.names.printing import copied, text_of
 from tacit.sql.expressions.names.scope import Scope, ScopeSource, bare, name_of
 from tacit.sql.expressions.names.spoken import clause_named
@@ -185,18 +187,15 @@ class Derivation:
 
     def _rows(self, grouped: list[exp.Expression] | None) -> exp.Select:
         """The subquery itself, rebuilt."""
-        listed = [exp.alias_(column.sql, column.policy.name, quoted=True) for column in self.columns]
-        keyed = [
-            exp.alias_(self._maker.key_sql(internal), key_column(name), quoted=True)
-            for name, (internal, _) in self.keys.items()
-        ]
+        listed = [aliased(column.sql, column.policy.name) for column in self.columns]
+        keyed = [aliased(self._maker.key_sql(internal), key_column(name)) for name, (internal, _) in self.keys.items()]
         owners = [] if self.relation.table.public else [self.relation.unit]
-        rows = exp.select(*(exp.alias_(owner, OWNER, quoted=True) for owner in owners), *keyed, *listed)
+        rows = exp.select(*(aliased(owner, OWNER) for owner in owners), *keyed, *listed)
         rows = rows.from_(copied(self.relation.sql), copy=False)
         for owner in owners:
             rows = rows.where(exp.Not(this=exp.Is(this=copied(owner), expression=exp.null())), copy=False)
         if self.relation.remaining is not None:
-            rows = rows.where(exp.paren(predicate(self.relation.remaining, self.scope)), copy=False)
+            rows = rows.where(paren(filtering(predicate(self.relation.remaining, self.scope))), copy=False)
         if grouped is not None:  # a constant makes no groups, and a number there would be the place of a column
             asked = [self._group_sql(node) for node in grouped if not self.scope.is_constant(bare(node))]
             rows = rows.group_by(*(copied(owner) for owner in owners), *asked, copy=False)
@@ -216,7 +215,7 @@ class Derivation:
                 name = f"having {len(self.columns)}"
                 self._add(name, node, grouped=True)
                 self.hidden.add(name)
-            node.replace(exp.column(exp.to_identifier(name, quoted=True)))
+            node.replace(quoted_column(name))
         return condition
 
     def _held(self, rows: exp.Select, having: exp.Expression | None) -> exp.Select:
@@ -227,7 +226,7 @@ class Derivation:
         source = ScopeSource(self.alias, {fold(column.policy.name): column.policy.name for column in self.columns})
         held = predicate(having, Scope(table, (source,), self.scope.parameters, types))
         names = [item.alias for item in rows.expressions if item.alias not in self.hidden]
-        listed = [exp.column(exp.to_identifier(name, quoted=True)) for name in names]
+        listed = [quoted_column(name) for name in names]
         inner = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("grouped")))
         kept = exp.select(*listed).from_(inner, copy=False).where(copied(held), copy=False)
         return apply(GRID_RULES, kept, facts=Facts(grids=grids_of(table, types)))
@@ -238,7 +237,7 @@ class Derivation:
             return self._maker.key_sql(owner[0])
         if isinstance(bare(node), exp.Window):
             raise QueryRefused("GROUP BY a window is refused", hint="nest one subquery in another")
-        return self._maker.computed("key", bare(node)).sql.copy()
+        return copied(self._maker.computed("key", bare(node)).sql)
 
 
 def _aggregates(node: exp.Expression) -> bool:

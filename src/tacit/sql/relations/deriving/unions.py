@@ -9,6 +9,8 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, ColumnType, Domain, ListDomain, fold
 from tacit.sql.expressions.cells import comparable, compared_as
+from tacit.sql.expressions.names.nodes import quoted_column
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.numeric.doubles import double
 from tacit.sql.expressions.numeric.grid import gcd
 from tacit.sql.relations.joining.parts import OWNER, NamedTable, key_column, with_columns
@@ -129,8 +131,8 @@ def _sum(one: int | None, other: int | None) -> int | None:
 
 
 def _name(name: str) -> exp.Column:
-    return exp.column(exp.to_identifier(name, quoted=True))
+    return quoted_column(name)
 
 
 def _sub(select: exp.Select, alias: str) -> exp.Subquery:
-    return exp.Subquery(this=select.copy(), alias=exp.TableAlias(this=exp.to_identifier(alias)))
+    return exp.Subquery(this=copied(select), alias=exp.TableAlias(this=exp.to_identifier(alias)))

@@ -12,6 +12,8 @@ from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, ColumnType
 from tacit.sql.expressions.dates.instant_reading import is_instant
 from tacit.sql.expressions.dates.instants import Instant
+from tacit.sql.expressions.names.nodes import quoted_column
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import Scope, bare, name_of
 from tacit.sql.expressions.names.spoken import clause_named
 from tacit.sql.expressions.numbers import number
@@ -24,14 +26,16 @@ from tacit.sql.relations.relation import Relation
 
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank)
 _NEIGHBOURS = (exp.Lag, exp.Lead)
-_ENDS = (exp.FirstValue, exp.LastValue)
+_ENDS = (exp.FirstValue, exp.LastValue, exp.NthValue)
 _BY_PLACE = (exp.RowNumber, *_NEIGHBOURS, *_ENDS)  # the others give equal rows equal numbers
 _FARTHEST = 1_000_000  # rows that LAG, LEAD and frames look back or ahead
 _TOTALS = (exp.Count, exp.Sum, exp.Min, exp.Max)
 _FINEST, _COARSEST = 10**6, 10**3  # an average is cut off at such a part of its column's step
 _ROOM = 1 << 40  # steps of an average that is cut off finely
 _FRAMES = {"PRECEDING", "FOLLOWING", "CURRENT ROW", "UNBOUNDED", "ROWS", "RANGE", "", "NONE"}
-_FORMS = "ROW_NUMBER, RANK, LAG, LEAD and FIRST_VALUE with ORDER BY; COUNT, SUM, AVG, MIN and MAX with or without"
+_FORMS = (
+    "ROW_NUMBER, RANK, LAG, LEAD, FIRST_VALUE and NTH_VALUE with ORDER BY; COUNT, SUM, AVG, MIN and MAX with or without"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +58,11 @@ class _Frame:
 
     def over(self, function: exp.Expression) -> exp.Expression:
         """The function over these rows."""
-        window = exp.Window(this=function, partition_by=[part.copy() for part in self.partition])
+        window = exp.Window(this=function, partition_by=[copied(part) for part in self.partition])
         if self.order:
-            window.set("order", exp.Order(expressions=[item.copy() for item in self.order]))
+            window.set("order", exp.Order(expressions=[copied(item) for item in self.order]))
         if self.spec is not None:
-            window.set("spec", self.spec.copy())
+            window.set("spec", copied(self.spec))
         return window
 
 
@@ -71,7 +75,8 @@ def window(node: exp.Window, scope: Scope, relation: Relation) -> Grid | Instant
     """
     frame = _frame(node, scope, relation)
     function, ordered = node.this, bool(node.args.get("order"))
-    by_place = isinstance(function, _NEIGHBOURS) or (isinstance(function, exp.FirstValue) and frame.spec is None)
+    from_first = isinstance(function, (exp.FirstValue, exp.NthValue)) and frame.spec is None
+    by_place = isinstance(function, _NEIGHBOURS) or from_first
     by_place = by_place or (isinstance(function, _ENDS) and _is_whole(frame.spec))
     if by_place and ordered:
         return _neighbour(function, scope, frame)
@@ -103,8 +108,8 @@ def _frame(node: exp.Window, scope: Scope, relation: Relation) -> _Frame:
     spec = _spec(node.args.get("spec"), ordered=bool(node.args.get("order")))
     ordered = _order(node.args.get("order"), scope)
     if isinstance(function, _BY_PLACE) or (spec is not None and str(spec.args.get("kind")).upper() == "ROWS"):
-        ordered += [_ordered(exp.column(exp.to_identifier(name, quoted=True))) for name in relation.all_columns]
-    owner = exp.column(exp.to_identifier(relation.table.unit_column or "", quoted=True))
+        ordered += [_ordered(quoted_column(name)) for name in relation.all_columns]
+    owner = quoted_column(relation.table.unit_column or "")
     return _Frame([relation.spelled(owner), *(_plain(key, scope) for key in keys)], ordered, spec)
 
 
@@ -126,7 +131,7 @@ def _spec(spec: exp.Expression | None, *, ordered: bool) -> exp.Expression | Non
             "a window with such a frame is refused",
             hint="write ORDER BY … ROWS BETWEEN 6 PRECEDING AND CURRENT ROW",
         )
-    copy = spec.copy()
+    copy = copied(spec)
     if copy.args.get("end") is None:  # ROWS 2 PRECEDING: said, for engines differ in what they leave out
         copy.set("end", "CURRENT ROW")
     return copy
@@ -142,9 +147,11 @@ def _neighbour(function: exp.Expression, scope: Scope, frame: _Frame) -> Grid | 
     """A value of another of the unit's rows."""
 
     def over(value: exp.Expression, default: exp.Expression | None = None) -> exp.Expression:
+        offset = _offset(function)
+        if isinstance(function, exp.NthValue):
+            return frame.over(exp.NthValue(this=value, offset=offset))
         if isinstance(function, _ENDS):
             return frame.over(type(function)(this=value))
-        offset = _offset(function)
         given = {"offset": offset or (exp.Literal.number(1) if default is not None else None), "default": default}
         return frame.over(
             type(function)(this=value, **{name: part for name, part in given.items() if part is not None})
@@ -181,11 +188,16 @@ def _is_carried(declared: ColumnPolicy, kind: ColumnType) -> bool:
 def _offset(function: exp.Expression) -> exp.Expression | None:
     """How many rows LAG and LEAD look back or ahead."""
     offset = function.args.get("offset")
-    if offset is None:
+    counts_from_one = isinstance(function, exp.NthValue)  # an engine would fail on 0
+    if offset is None and not counts_from_one:
         return None
-    if not (isinstance(offset, exp.Literal) and str(offset.this).isdigit() and int(offset.this) <= _FARTHEST):
+    whole = isinstance(offset, exp.Literal) and not offset.is_string and str(offset.this).isdigit()
+    if offset is None or not whole or not counts_from_one <= int(offset.this) <= _FARTHEST:
         raise QueryRefused(f"{name_of(function)} takes a whole number of rows")
-    return offset.copy()
+    if any(value for name, value in function.args.items() if name not in {"this", "offset", "default"}):
+        raise QueryRefused(f"{name_of(function)} is refused in this form", hint="it counts from the first row")
+    copy: exp.Expression = copied(offset)
+    return copy
 
 
 def _number(function: exp.Expression, scope: Scope, relation: Relation, *, frame: _Frame, ordered: bool) -> Grid:
@@ -209,8 +221,8 @@ def averaged(values: Grid, over: Callable[[exp.Expression], exp.Expression]) -> 
     """The mean of a unit's values, cut off at a part of their step; `over` says of which of its rows."""
     part = _FINEST if values.magnitude * _FINEST < _ROOM else _COARSEST
     ends = MOST_ROWS * min(values.low, 0), MOST_ROWS * max(values.high, 0)
-    total = arithmetic.widened(Whole(over(exp.Sum(this=values.sql.copy())), *ends), Width.INT128)
-    count = over(exp.Count(this=values.sql.copy()))
+    total = arithmetic.widened(Whole(over(exp.Sum(this=copied(values.sql))), *ends), Width.INT128)
+    count = over(exp.Count(this=copied(values.sql)))
     counted = exp.Anonymous(this="GREATEST", expressions=[count, integer(1)])
     # of none the sum is NULL, by whatever it is divided
     mean = arithmetic.scale(total, part, over=Whole(counted, 1, MOST_ROWS, Width.BIGINT))
@@ -264,6 +276,6 @@ def _ordered(value: exp.Expression, *, descending: bool = False) -> exp.Expressi
 def _plain(node: exp.Expression, scope: Scope) -> exp.Expression:
     owner = scope.key(bare(node))
     if owner is not None:
-        return exp.column(exp.to_identifier(owner[0], quoted=True))
+        return quoted_column(owner[0])
     value = operand(node, scope)
     return value.sql if value is not None else number(node, scope, predicate=predicate).sql

@@ -15,6 +15,8 @@ from sqlglot import exp
 
 from tacit.policy import ColumnType, fold
 from tacit.sql.expressions.cells import in_steps
+from tacit.sql.expressions.names.nodes import paren, quoted_column
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import bare
 from tacit.sql.expressions.numeric.numerics import numeric
 from tacit.sql.relations.joining.parts import unlike
@@ -60,7 +62,7 @@ def folded(
     kept = [column for column in columns if column.alias_or_name != inequality.column.name]
     groups = [_written(column) for column in kept]
     own = _written(next(column for column in columns if column.alias_or_name == inequality.column.name))
-    least, greatest = exp.Min(this=own.copy()), exp.Max(this=own.copy())
+    least, greatest = exp.Min(this=copied(own)), exp.Max(this=copied(own))
     others = [each for index, each in enumerate(conditions) if index != inequality.index]
     if inequality.operator is not exp.NEQ:
         best = greatest if inequality.operator in _ABOVE else least
@@ -68,13 +70,13 @@ def folded(
     taken = {fold(column.alias_or_name) for column in columns}
     top = unlike(f"greatest {inequality.column.name}", lambda name: fold(name) in taken)
     extremes = [_named(least, inequality.column.name), _named(greatest, top)]
-    ends = [inequality.column, exp.column(exp.to_identifier(top, quoted=True), table=exp.to_identifier(inner))]
+    ends = [inequality.column, quoted_column(top, inner)]
     return Folded([*kept, *extremes], groups, [*others, _either(ends, inequality.value)])
 
 
 def _either(ends: Sequence[exp.Expression], value: exp.Expression) -> exp.Expression:
-    one, other = (exp.NEQ(this=end.copy(), expression=value.copy()) for end in ends)
-    return exp.paren(exp.Or(this=one, expression=other))
+    one, other = (exp.NEQ(this=copied(end), expression=copied(value)) for end in ends)
+    return paren(exp.Or(this=one, expression=other))
 
 
 def _inequalities(conditions: Sequence[exp.Expression], inner: str, types: Mapping[str, str]) -> Iterator[_Inequality]:
@@ -98,7 +100,7 @@ def _written(column: exp.Expression) -> exp.Expression:
     """The column itself, whatever it is called here."""
     inside = column.this if isinstance(column, exp.Alias) else column
     assert isinstance(inside, exp.Expression)  # noqa: S101 - the stubs do not say so
-    return inside.copy()
+    return copied(inside)
 
 
 def _named(value: exp.Expression, name: str) -> exp.Expression:

@@ -17,12 +17,14 @@ from tacit.errors import QueryRefused
 from tacit.policy import fold
 from tacit.sql.emitting.dialects import emit
 from tacit.sql.expressions.names.aliases import qualified
+from tacit.sql.expressions.names.nodes import quoted_column
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import bare
 from tacit.sql.expressions.numeric import arithmetic
 from tacit.sql.expressions.numeric.arithmetic import MOST_ROWS, Whole, Width
 from tacit.sql.relations.joining.joins import Joins
 from tacit.sql.relations.joining.own_joins import Pairing
-from tacit.sql.relations.joining.parts import Named, NamedTable
+from tacit.sql.relations.joining.parts import KnownTables, Named, NamedTable
 
 MOST = 1_000_000  # rows that one row may become
 MOST_PUBLIC = 100_000_000  # rows of public tables joined with each other, which are the same for everybody
@@ -30,7 +32,7 @@ MOST_PUBLIC = 100_000_000  # rows of public tables joined with each other, which
 Factor = tuple[str, "Fan | int"]  # what a part is called, and what it multiplies by
 
 
-class CountedSchema(dict[str, Mapping[str, str]]):
+class CountedSchema(KnownTables):
     """A schema whose public tables can be counted. `count` runs a query over them that returns one number, `n`.
 
     `version` tells the state of the data: numbers that were read in another one are forgotten.
@@ -46,7 +48,7 @@ class CountedSchema(dict[str, Mapping[str, str]]):
     ) -> None:
         super().__init__(schema)
         self._dialect, self._count, self._version = dialect, count, version
-        self._known: dict[str, int] = {}
+        self._known: dict[object, int] = {}  # by the SQL that was run, or the table and its columns
         self._at: str | None = None  # the state that the numbers belong to
 
     def state(self) -> str | None:
@@ -62,7 +64,12 @@ class CountedSchema(dict[str, Mapping[str, str]]):
 
     def most(self, fan: Fan) -> int:
         """How many rows of a public table agree in these columns at most, counted over it."""
-        return self.number(fan.query())
+        if not isinstance(fan.rows, exp.Table):
+            return self.number(fan.query())
+        known, key = self._known, (fan.rows.name, fan.columns)
+        if key not in known:
+            known[key] = self.number(fan.query())
+        return known[key]
 
     def number(self, query: exp.Select) -> int:
         """The number that a query over public tables returns, read once while the data stay as they are."""
@@ -83,13 +90,13 @@ class Fan:
 
     def query(self) -> exp.Select:
         """The query for that number, as `n`."""
-        source = self.rows.copy()
+        source = copied(self.rows)
         source = source if isinstance(source, exp.Table) else exp.Subquery(this=source)
         source.set("alias", exp.TableAlias(this=exp.to_identifier("f")))
-        names = [exp.column(exp.to_identifier(name, quoted=True), table="f") for name in self.columns]
+        names = [quoted_column(name, "f") for name in self.columns]
         counted = exp.select(exp.alias_(exp.Count(this=exp.Star()), "n")).from_(source)
         for name in names:  # what is NULL is equal to nothing
-            counted = counted.where(exp.Not(this=exp.Is(this=name.copy(), expression=exp.null())))
+            counted = counted.where(exp.Not(this=exp.Is(this=copied(name), expression=exp.null())))
         counted = counted.group_by(*names) if names else counted
         most = exp.Coalesce(this=exp.Max(this=exp.column("n", table="f")), expressions=[exp.Literal.number(0)])
         whole = arithmetic.narrowed(Whole(most, 0, MOST_ROWS, Width.BIGINT), Width.BIGINT)

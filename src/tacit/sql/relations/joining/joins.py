@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import fold
+from tacit.sql.expressions.names.nodes import joined, paren, subquery
 from tacit.sql.expressions.names.scope import all_of, bare, conjuncts
 from tacit.sql.expressions.names.spoken import clause_named
 from tacit.sql.relations.joining.parts import Named
@@ -84,7 +85,7 @@ class Joins:
 
     def tree(self, rows: Callable[[Named], exp.Select]) -> exp.Select:
         """All parts joined, once they are settled."""
-        tree = exp.select().from_(_sub(rows(self.parts[0]), self.parts[0].alias), copy=False)
+        tree = exp.select().from_(subquery(rows(self.parts[0]), self.parts[0].alias), copy=False)
         later: list[exp.Expression] = []
         for step in self.steps:
             written = [each for condition in step.conditions for each in self._written(condition)]
@@ -93,8 +94,8 @@ class Joins:
             later += late  # whose a row is, where a part says so that is not joined yet: never in an outer join
             on = all_of([each for each in written if each not in late])
             named = self.parts[step.index]
-            how = step.side or ("inner" if on is not None else "cross")
-            tree = tree.join(_sub(rows(named), named.alias), on=on, join_type=how, copy=False)
+            kind = "" if step.side else "INNER" if on is not None else "CROSS"
+            tree = joined(tree, subquery(rows(named), named.alias), on=on, side=step.side, kind=kind)
         later += [each for same in self.taken for each in self._written(same)]
         return tree.where(*later, copy=False) if later else tree
 
@@ -193,7 +194,7 @@ class Joins:
                 keyed = True
                 conditions.append(same)
             else:
-                conditions.append(exp.paren(self.qualified(self.bind(condition, index + 1))))
+                conditions.append(paren(self.qualified(self.bind(condition, index + 1))))
         return conditions, keyed
 
     def _using(self, join: exp.Join, index: int) -> list[exp.Expression]:
@@ -366,7 +367,3 @@ def _path(named: Named) -> str:
         return f"{part.alias} -> {part.owner}" if key is None else f"{part.alias}.{key} -> {part.owner}"
     column = f"{part.alias}.{part.table.unit_column}"
     return column if part.table.link is None else f"{column} -> {part.owner}"
-
-
-def _sub(select: exp.Select, alias: str) -> exp.Subquery:
-    return exp.Subquery(this=select, alias=exp.TableAlias(this=exp.to_identifier(alias)))

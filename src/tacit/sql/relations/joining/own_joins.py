@@ -19,6 +19,8 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import Policy, fold
+from tacit.sql.expressions.names.nodes import aliased, quoted_column
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import bare
 from tacit.sql.relations.joining.extremes import can_be_grouped
 from tacit.sql.relations.joining.joins import Joins
@@ -77,20 +79,20 @@ def first_rows(
     equal in all of them it does not matter which stays.
     """
     names = [item.alias_or_name for item in rows.expressions]
-    shown = [exp.column(exp.to_identifier(name, quoted=True), table=exp.to_identifier(alias)) for name in names]
+    shown = [quoted_column(name, alias) for name in names]
     known = [column for column in shown if column.name not in unordered]
-    salted = [exp.Literal.string("own rows"), *(column.copy() for column in known)]
+    salted = [exp.Literal.string("own rows"), *(copied(column) for column in known)]
     hashed = exp.Anonymous(this="HASH", expressions=[exp.Anonymous(this="HASH", expressions=salted)])
     rank = exp.Window(
         this=exp.RowNumber(),
-        partition_by=[column.copy() for column in within],
-        order=exp.Order(expressions=[exp.Ordered(this=each) for each in (hashed, *(each.copy() for each in known))]),
+        partition_by=[copied(column) for column in within],
+        order=exp.Order(expressions=[exp.Ordered(this=each) for each in (hashed, *(copied(each) for each in known))]),
     )
-    numbered = exp.select(*shown, exp.alias_(rank, _RANK, quoted=True)).from_(_sub(rows, alias))
+    numbered = exp.select(*shown, aliased(rank, _RANK)).from_(_sub(rows, alias))
     if filters:
-        numbered = numbered.where(*(each.copy() for each in filters), copy=False)
-    number = exp.column(exp.to_identifier(_RANK, quoted=True), table=exp.to_identifier(alias))
-    kept = exp.select(*(each.copy() for each in shown)).from_(_sub(numbered, alias))
+        numbered = numbered.where(*(copied(each) for each in filters), copy=False)
+    number = quoted_column(_RANK, alias)
+    kept = exp.select(*(copied(each) for each in shown)).from_(_sub(numbered, alias))
     return kept.where(exp.LTE(this=number, expression=exp.Literal.number(most)))
 
 
@@ -192,7 +194,7 @@ def _equal(
         for side, other in ((bare(node.this), node.expression), (bare(node.expression), node.this)):
             of = {column.table for column in other.find_all(exp.Column)}
             if isinstance(side, exp.Column) and side.table == named.alias and of <= before:
-                yield side.copy()
+                yield copied(side)
 
 
 def _is_heeded(named: Named, index: int | None, joins: Joins) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from sqlglot import exp
 
@@ -26,6 +27,7 @@ from tacit.policy import (
 from tacit.policy.reading.names import MAX_NAME, is_column_name
 from tacit.policy.tables.two_owners import two_owners_refused
 from tacit.sql.expressions.cells import identified
+from tacit.sql.expressions.names.nodes import aliased, joined, quoted_column, table_as
 from tacit.sql.expressions.names.printing import copied, table_named
 from tacit.sql.expressions.names.scope import ScopeSource, name_of
 
@@ -73,6 +75,29 @@ def base(node: exp.Expression, policy: Policy, *, schema: Schema) -> NamedTable:
     table = policy.table(node.name)
     if table.units:
         raise two_owners_refused(table.name, table.units, what="a subquery, a view or a join over it")
+    alias = node.alias or table.name
+    if not isinstance(schema, KnownTables):
+        return _named_table(alias, table, policy, schema=schema)
+    known = schema.known(table.name, policy, lambda: _named_table(table.name, table, policy, schema=schema))
+    return known if alias == known.alias else replace(known, alias=alias)
+
+
+class KnownTables(dict[str, Mapping[str, str]]):
+    """A schema that remembers what each table of a policy is, which follows from the two of them alone."""
+
+    def __init__(self, schema: Schema) -> None:
+        super().__init__(schema)
+        self._tables: dict[str, tuple[Policy, NamedTable]] = {}
+
+    def known(self, table: str, policy: Policy, describe: Callable[[], NamedTable]) -> NamedTable:
+        """What `describe` says of a table, asked once for each policy: it is frozen, and so nobody can change it."""
+        seen = self._tables.get(table)
+        if seen is None or seen[0] is not policy:
+            seen = self._tables[table] = policy, describe()
+        return seen[1]
+
+
+def _named_table(alias: str, table: TablePolicy, policy: Policy, *, schema: Schema) -> NamedTable:
     # identifiers have one spelling, which is declared where the links end
     root = root_of(policy.tables, table)
     table = table if root is table else replace(table, unit_form=root.unit_form)
@@ -81,8 +106,9 @@ def base(node: exp.Expression, policy: Policy, *, schema: Schema) -> NamedTable:
     hops = 0 if table.public else len(lookups(policy.tables, table))
     link = fold(table.unit_column or "") if hops else None
     owner = owner_of(policy.tables, table)
-    named = node.alias or table.name
-    return NamedTable(named, table, types, _columns(table, types), keys, owner, link=link, hops=hops)
+    columns = _columns(table, types)
+    held, leading = MappingProxyType(dict(types)), MappingProxyType(keys)  # shared by questions: nobody changes them
+    return NamedTable(alias, table, held, columns, leading, owner, link=link, hops=hops)
 
 
 def _columns(table: TablePolicy, types: Mapping[str, str]) -> tuple[ColumnPolicy, ...]:
@@ -187,35 +213,30 @@ class Named:
             return self._derived_rows(self.part.derived)
         table = self.part.table
         first = table_named(table.name)
-        selected = exp.select().from_(exp.alias_(first, "t", table=True))
+        selected = exp.select().from_(table_as(first, "t"), copy=False)
         written = {fold(name): name for name in self.part.types}
         listed = [
-            exp.alias_(
-                _of("t", written.get(fold(column.name), column.name)), self.columns[fold(column.name)], quoted=True
-            )
+            aliased(_of("t", written.get(fold(column.name), column.name)), self.columns[fold(column.name)])
             for column in self.part.columns
         ]
         types = {fold(name): kind for name, kind in self.part.types.items()}
         for index, key in enumerate(sorted(self.part.keys)):
             held = identified(_of("t", written.get(key, key)), types.get(key, ""))
-            listed.append(exp.alias_(held, f" j{self.index}_{index}", quoted=True))
+            listed.append(aliased(held, f" j{self.index}_{index}"))
         if self.part.is_private and not lent:
             owner: exp.Expression = _typed("t", table, table.unit_column or "", schema)
             if not self.part.tied:
                 owner, selected = _followed(selected, policy, table=table, schema=schema)
-            listed.append(exp.alias_(owner, f" u{self.index}", quoted=True))
+            listed.append(aliased(owner, f" u{self.index}"))
             selected = selected.where(exp.Not(this=exp.Is(this=copied(owner), expression=exp.null())), copy=False)
         return selected.select(*listed, *self._marked(), copy=False)
 
     def _derived_rows(self, rows: exp.Select) -> exp.Select:
-        listed = [
-            exp.alias_(_of("t", column.name), self.columns[fold(column.name)], quoted=True)
-            for column in self.part.columns
-        ]
+        listed = [aliased(_of("t", column.name), self.columns[fold(column.name)]) for column in self.part.columns]
         for index, key in enumerate(sorted(self.part.keys)):
-            listed.append(exp.alias_(_of("t", key_column(key)), f" j{self.index}_{index}", quoted=True))
+            listed.append(aliased(_of("t", key_column(key)), f" j{self.index}_{index}"))
         if self.part.is_private:
-            listed.append(exp.alias_(_of("t", OWNER), f" u{self.index}", quoted=True))
+            listed.append(aliased(_of("t", OWNER), f" u{self.index}"))
         return exp.select(*listed, *self._marked()).from_(
             exp.Subquery(this=copied(rows), alias=exp.TableAlias(this=exp.to_identifier("t"))), copy=False
         )
@@ -242,9 +263,8 @@ def _followed(
     owner = _typed("t", table, table.unit_column or "", schema)
     for index, link in enumerate(lookups(policy.tables, table)):
         table, other = policy.table(link.table), f"l{index}"
-        joined = table_named(table.name)
         on = exp.EQ(this=owner, expression=_typed(other, table, link.key, schema))
-        selected = selected.join(exp.alias_(joined, other, table=True), on=on, copy=False)
+        selected = joined(selected, table_as(table_named(table.name), other), on=on)
         owner = _typed(other, table, table.unit_column or "", schema)
     is_text = ColumnType.from_sql(_sql_type(schema, table, table.unit_column or "")) is ColumnType.TEXT
     return spelled(owner, form, is_text=is_text), selected
@@ -273,16 +293,16 @@ def spelled(owner: exp.Expression, form: UnitForm, *, is_text: bool) -> exp.Expr
 
 
 def _of(table: str, column: str) -> exp.Column:
-    return exp.column(exp.to_identifier(column, quoted=True), table=exp.to_identifier(table))
+    return quoted_column(column, table)
 
 
 def looked_up(table: TablePolicy, columns: Sequence[str], *, policy: Policy, schema: Schema) -> exp.Select:
     """The rows of a table whose owners another table knows: the owner `u`, and the columns as v0, v1, …"""
     first = table_named(table.name)
-    owner, rows = _followed(exp.select().from_(exp.alias_(first, "t", table=True)), policy, table=table, schema=schema)
+    owner, rows = _followed(exp.select().from_(table_as(first, "t"), copy=False), policy, table=table, schema=schema)
     listed = [exp.alias_(_of("t", column), f"v{index}") for index, column in enumerate(columns)]
-    rows = rows.where(exp.Not(this=exp.Is(this=copied(owner), expression=exp.null())))
-    return rows.select(exp.alias_(owner, "u"), *listed)
+    rows = rows.where(exp.Not(this=exp.Is(this=copied(owner), expression=exp.null())), copy=False)
+    return rows.select(exp.alias_(owner, "u"), *listed, copy=False)
 
 
 def named_apart(parts: Sequence[NamedTable]) -> list[Named]:

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from tacit.policy import ColumnPolicy, ColumnType, fold
 from tacit.sql.expressions.names.aliases import qualified
+from tacit.sql.expressions.names.nodes import quoted_column
 from tacit.sql.expressions.names.printing import table_named
 from tacit.sql.expressions.numeric import doubles
 from tacit.sql.relations.joining.growth import CountedSchema
@@ -35,7 +36,7 @@ class _End:
     kind: type[exp.Expression]
 
     def query(self) -> exp.Select:
-        cell = exp.column(exp.to_identifier(self.column, quoted=True), table="f")
+        cell = quoted_column(self.column, "f")
         limit = min(self.step, Fraction(1)) * _LARGEST
         ends = {"low": doubles.beside_double(-limit), "high": doubles.beside_double(limit)}
         inside = exp.Between(this=doubles.double(cell), **ends)

@@ -17,7 +17,8 @@ from tacit.policy import ColumnPolicy, ColumnType, Owner, Policy, Schema, TableP
 from tacit.policy.tables.two_owners import IDENTIFIERS, in_words, two_owners_refused
 from tacit.sql.expressions.cells import identified
 from tacit.sql.expressions.names.aliases import qualified
-from tacit.sql.expressions.names.printing import table_named
+from tacit.sql.expressions.names.nodes import cast_as, quoted_column
+from tacit.sql.expressions.names.printing import copied, table_named
 from tacit.sql.expressions.numeric import arithmetic
 from tacit.sql.expressions.numeric.arithmetic import MOST_ROWS, Whole, Width, integer
 from tacit.sql.relations.joining.parts import OWNER, NamedTable, spelled, unlike
@@ -52,7 +53,7 @@ class PairFacts:
         rank = exp.Window(this=exp.RowNumber(), order=order)
         ranked = exp.select(_column(_DEGREE), _named(rank, _RANK)).from_(_as(degrees, "degrees"))
         degree, place = (Whole(_column(name), 1, MOST_ROWS, Width.BIGINT) for name in (_DEGREE, _RANK))
-        beyond = exp.GTE(this=arithmetic.subtract(degree, place).sql, expression=few.copy())
+        beyond = exp.GTE(this=arithmetic.subtract(degree, place).sql, expression=copied(few))
         counted = exp.select(exp.alias_(exp.Count(this=exp.Star()), DISTANCE)).from_(_as(ranked, "ranked"))
         return qualified(counted.where(beyond))
 
@@ -143,8 +144,8 @@ def _end(table: TablePolicy, unit: str, *, columns: Mapping[str, str], written: 
             hint="put a view before the table that converts them; see tacit check",
         )
     name = written.get(fold(unit), unit)
-    cell = identified(exp.column(exp.to_identifier(name, quoted=True), table="t"), columns.get(name, ""))
-    return spelled(exp.cast(cell, "VARCHAR"), table.unit_form, is_text=kinds == {ColumnType.TEXT})
+    cell = identified(quoted_column(name, "t"), columns.get(name, ""))
+    return spelled(cast_as(cell, "VARCHAR"), table.unit_form, is_text=kinds == {ColumnType.TEXT})
 
 
 def _rows(
@@ -155,29 +156,26 @@ def _rows(
     A pair is written as the length of its first, and both: so no two pairs are written alike.
     """
     source = exp.alias_(table_named(table.name), "t", table=True)
-    cells = [
-        _named(exp.column(exp.to_identifier(written.get(fold(c.name), c.name), quoted=True), table="t"), c.name)
-        for c in usable
-    ]
-    both = exp.select(_named(ends[0].copy(), _FIRST), _named(ends[1].copy(), _SECOND), *cells)
+    cells = [_named(quoted_column(written.get(fold(c.name), c.name), "t"), c.name) for c in usable]
+    both = exp.select(_named(copied(ends[0]), _FIRST), _named(copied(ends[1]), _SECOND), *cells)
     both = both.from_(source, copy=False)
     shown = [_column(column.name) for column in usable]
     first, second = _column(_FIRST), _column(_SECOND)
     swapped = exp.LT(this=second, expression=first)
     ordered = exp.select(
-        _named(exp.Case(ifs=[exp.If(this=swapped.copy(), true=second.copy())], default=first.copy()), _FIRST),
-        _named(exp.Case(ifs=[exp.If(this=swapped.copy(), true=first.copy())], default=second.copy()), _SECOND),
+        _named(exp.Case(ifs=[exp.If(this=copied(swapped), true=copied(second))], default=copied(first)), _FIRST),
+        _named(exp.Case(ifs=[exp.If(this=copied(swapped), true=copied(first))], default=copied(second)), _SECOND),
         *shown,
     ).from_(_as(both, "both"), copy=False)
     for end in (first, second):
-        ordered = ordered.where(exp.Not(this=exp.Is(this=end.copy(), expression=exp.null())), copy=False)
-    parts: list[exp.Expression] = [exp.Literal.string(":"), first.copy(), second.copy()]
-    pair: exp.Expression = exp.cast(exp.Length(this=first.copy()), "VARCHAR")
+        ordered = ordered.where(exp.Not(this=exp.Is(this=copied(end), expression=exp.null())), copy=False)
+    parts: list[exp.Expression] = [exp.Literal.string(":"), copied(first), copied(second)]
+    pair: exp.Expression = cast_as(exp.Length(this=copied(first)), "VARCHAR")
     for part in parts:
         pair = exp.DPipe(this=pair, expression=part)
-    named = exp.select(_named(pair, OWNER), first.copy(), second.copy(), *(each.copy() for each in shown))
+    named = exp.select(_named(pair, OWNER), copied(first), copied(second), *(copied(each) for each in shown))
     named = named.from_(_as(ordered, "ordered"), copy=False)
-    every = exp.select(_owner(), first.copy(), second.copy(), *(each.copy() for each in shown))
+    every = exp.select(_owner(), copied(first), copied(second), *(copied(each) for each in shown))
     return every.from_(_as(named, "named"), copy=False)
 
 
@@ -190,12 +188,12 @@ def _distinct(rows: exp.Select) -> exp.Select:
 def _ends(pairs: exp.Select) -> exp.Select:
     """Each pair beside each of its people; beside one who is both, once. `n` says how often it stands there."""
     same = exp.EQ(this=_column(_FIRST), expression=_column(_SECOND))
-    times = exp.Case(ifs=[exp.If(this=same.copy(), true=integer(1))], default=integer(2))
+    times = exp.Case(ifs=[exp.If(this=copied(same), true=integer(1))], default=integer(2))
     first = exp.select(_owner(), _named(_column(_FIRST), _PERSON), _named(times, _NEEDED)).from_(
-        _as(pairs.copy(), "pairs"), copy=False
+        _as(copied(pairs), "pairs"), copy=False
     )
     second = exp.select(_owner(), _named(_column(_SECOND), _PERSON), _named(integer(2), _NEEDED)).from_(
-        _as(pairs.copy(), "pairs"), copy=False
+        _as(copied(pairs), "pairs"), copy=False
     )
     second = second.where(exp.NEQ(this=_column(_FIRST), expression=_column(_SECOND)), copy=False)
     both = exp.Union(this=first, expression=second, distinct=False)
@@ -231,7 +229,7 @@ def _owner() -> exp.Column:
 
 
 def _column(name: str) -> exp.Column:
-    return exp.column(exp.to_identifier(name, quoted=True))
+    return quoted_column(name)
 
 
 def _named(value: exp.Expression, name: str) -> exp.Alias:

@@ -10,7 +10,8 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import fold
-from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.nodes import aliased, paren, quoted_column
+from tacit.sql.expressions.names.printing import copied, text_of
 from tacit.sql.expressions.names.scope import bare, name_of
 from tacit.sql.relations.joining.parts import unlike
 from tacit.sql.relations.rewriting.spreads import MIDDLES, SPREADS
@@ -22,7 +23,7 @@ _INNER = "inner"
 
 def settled(select: exp.Select) -> exp.Select:
     """The same rows: aggregates and windows are named before they are computed with."""
-    select = _first_of_each(_plain_aggregates(_extreme_rows(select)))
+    select = _distinct_over(_first_of_each(_plain_aggregates(_extreme_rows(select))))
     if select.args.get("qualify") is not None:
         select = _qualified(select)
     return _in_two_levels(select) or select
@@ -42,7 +43,7 @@ def _plain_aggregates(select: exp.Select) -> exp.Select:
     others = (exp.Filter, exp.CountIf, exp.LogicalOr, exp.LogicalAnd, exp.AnyValue, exp.IgnoreNulls, exp.WithinGroup)
     if not any(isinstance(node, others) for part in parts for node in own_nodes(part)):
         return select
-    copy = select.copy()
+    copy = copied(select)
     parts = [*copy.expressions, *(part for part in (copy.args.get("having"),) if part is not None)]
     for node in [each for part in parts for each in own_nodes(part) if isinstance(each, others)]:
         if not isinstance(node.parent, (exp.Filter, exp.Window, exp.IgnoreNulls)):
@@ -60,8 +61,8 @@ def _plain_aggregate(node: exp.Expr) -> exp.Expr:
     if isinstance(node, (exp.LogicalOr, exp.LogicalAnd)):
         truth = exp.Case(
             ifs=[
-                exp.If(this=node.this.copy(), true=exp.Literal.number(1)),
-                exp.If(this=exp.Not(this=exp.paren(node.this.copy())), true=exp.Literal.number(0)),
+                exp.If(this=copied(node.this), true=exp.Literal.number(1)),
+                exp.If(this=exp.Not(this=paren(copied(node.this))), true=exp.Literal.number(0)),
             ]
         )
         kind = exp.Max if isinstance(node, exp.LogicalOr) else exp.Min
@@ -69,7 +70,7 @@ def _plain_aggregate(node: exp.Expr) -> exp.Expr:
     if (
         isinstance(node, exp.IgnoreNulls) and isinstance(node.this, exp.AnyValue) and node.this.this is not None
     ):  # any will do: the least
-        return exp.Min(this=node.this.this.copy())
+        return exp.Min(this=copied(node.this.this))
     if isinstance(node, exp.WithinGroup):
         return _within_group(node)
     return node
@@ -86,16 +87,16 @@ def _within_group(node: exp.WithinGroup) -> exp.Expr:
         if not isinstance(wanted, exp.Literal) or wanted.is_string:
             return node
         wanted = exp.Literal.number(f"{1 - Decimal(str(wanted.this)):f}")
-    return exp.PercentileCont(this=ordered[0].this.copy(), expression=wanted.copy())
+    return exp.PercentileCont(this=copied(ordered[0].this), expression=copied(wanted))
 
 
 def _where(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
-    return exp.Case(ifs=[exp.If(this=condition.copy(), true=value.copy())])
+    return exp.Case(ifs=[exp.If(this=copied(condition), true=copied(value))])
 
 
 def _filtered(call: exp.Expr, condition: exp.Expr) -> exp.Expr:
     """An aggregate of the rows for which a condition holds."""
-    copy = call.copy()
+    copy = copied(call)
     for node in [copy] if isinstance(copy, AGGREGATES) else list(copy.find_all(*AGGREGATES)):
         inner = node.this
         if isinstance(inner, exp.Distinct) and len(inner.expressions) == 1:
@@ -145,24 +146,24 @@ def _extreme_rows(select: exp.Select) -> exp.Select:
     calls = [node for item in select.expressions for node in own_nodes(item) if isinstance(node, _BY_ANOTHER)]
     if not calls or group is None or source is None or select.args.get("joins") or select.args.get("having"):
         return select
-    copy = select.copy()
+    copy = copied(select)
     items = [(item.alias_or_name, item.unalias()) for item in copy.expressions]
-    keys = [_meant(node, items).copy() for node in copy.args["group"].expressions]
+    keys = [copied(_meant(node, items)) for node in copy.args["group"].expressions]
     level = _Level(set())
     for node in [each for item in copy.expressions for each in own_nodes(item) if isinstance(each, _BY_ANOTHER)]:
         value, by = node.this, node.expression
         if by is None:
             raise QueryRefused(f"{name_of(node)} needs two values", hint="write ARG_MAX(what, by which)")
         missing = exp.Or(this=_missing(value), expression=_missing(by))
-        order = [exp.Ordered(this=missing), exp.Ordered(this=by.copy(), desc=isinstance(node, exp.ArgMax))]
-        window = exp.Window(this=exp.FirstValue(this=value.copy()), partition_by=[key.copy() for key in keys])
+        order = [exp.Ordered(this=missing), exp.Ordered(this=copied(by), desc=isinstance(node, exp.ArgMax))]
+        window = exp.Window(this=exp.FirstValue(this=copied(value)), partition_by=[copied(key) for key in keys])
         window.set("order", exp.Order(expressions=order))
-        chosen = _where(exp.Not(this=exp.paren(_missing(by))), level.name(window))
+        chosen = _where(exp.Not(this=paren(_missing(by))), level.name(window))
         node.replace(exp.Min(this=chosen))
-    rows = exp.Select(expressions=[exp.Star(), *level.items.values()], from_=copy.args["from_"].copy())
+    rows = exp.Select(expressions=[exp.Star(), *level.items.values()], from_=copied(copy.args["from_"]))
     for name in ("where", "with_"):
         if copy.args.get(name) is not None:
-            rows.set(name, copy.args[name].copy())
+            rows.set(name, copied(copy.args[name]))
             copy.set(name, None)
     alias = exp.TableAlias(this=exp.to_identifier(source.this.alias_or_name or _INNER))
     copy.set("from_", exp.From(this=exp.Subquery(this=rows, alias=alias)))
@@ -170,7 +171,7 @@ def _extreme_rows(select: exp.Select) -> exp.Select:
 
 
 def _missing(node: exp.Expr) -> exp.Expr:
-    return exp.Is(this=node.copy(), expression=exp.null())
+    return exp.Is(this=copied(node), expression=exp.null())
 
 
 def _first_of_each(select: exp.Select) -> exp.Select:
@@ -181,14 +182,34 @@ def _first_of_each(select: exp.Select) -> exp.Select:
         return select
     keys = on.expressions if isinstance(on, exp.Tuple) else [on]
     order = select.args.get("order")
-    copy = select.copy()
+    copy = copied(select)
     copy.set("distinct", None)
     copy.set("order", None)
-    window = exp.Window(this=exp.RowNumber(), partition_by=[key.copy() for key in keys])
+    window = exp.Window(this=exp.RowNumber(), partition_by=[copied(key) for key in keys])
     if order is not None:
-        window.set("order", order.copy())
+        window.set("order", copied(order))
     copy.set("qualify", exp.Qualify(this=exp.EQ(this=window, expression=exp.Literal.number(1))))
     return copy
+
+
+def _distinct_over(select: exp.Select) -> exp.Select:
+    """SELECT DISTINCT with windows: those are named inside, and what is the same twice is left out around them."""
+    distinct = select.args.get("distinct")
+    windows = any(isinstance(node, exp.Window) for item in select.expressions for node in own_nodes(item))
+    windows = windows and not any(isinstance(bare(item), exp.Star) for item in select.expressions)
+    if distinct is None or distinct.args.get("on") is not None or not windows or select.args.get("group") is not None:
+        return select
+    copy = select.copy()
+    copy.set("distinct", None)
+    names = [item.alias_or_name or text_of(item, comments=False) for item in copy.expressions]
+    items = [
+        item if item.alias else exp.alias_(item, name, quoted=True)
+        for item, name in zip(copy.expressions, names, strict=True)
+    ]
+    copy.set("expressions", [item.copy() for item in items])
+    outer = over(copy, [exp.column(exp.to_identifier(name, quoted=True)) for name in names])
+    outer.set("distinct", exp.Distinct())
+    return outer
 
 
 # ── levels ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -207,12 +228,12 @@ class _Level:
         if text not in self.items:
             name = unlike(wanted or text, lambda tried: fold(tried) in self.taken)
             self.taken.add(fold(name))
-            self.items[text] = exp.alias_(node.copy(), name, quoted=True)
-        return exp.column(exp.to_identifier(self.items[text].alias, quoted=True))
+            self.items[text] = aliased(copied(node), name)
+        return quoted_column(self.items[text].alias)
 
     def replaced(self, tree: exp.Expr, known: Collection[str], kinds: tuple[type[exp.Expr], ...]) -> exp.Expr:
         """The expression, over the columns of the inner select."""
-        whole = exp.Paren(this=tree.copy())
+        whole = exp.Paren(this=copied(tree))
         waiting: list[exp.Expr] = [whole.this]
         while waiting:
             node = waiting.pop()
@@ -241,11 +262,11 @@ def _in_two_levels(select: exp.Select) -> exp.Select | None:
     for key in keys:
         level.name(key, named.get(text_of(key, comments=False)) or key.alias_or_name)
     known = set(level.items)
-    listed = [exp.alias_(level.replaced(node, known, AGGREGATES), name, quoted=True) for name, node in items]
-    inner = select.copy()
+    listed = [aliased(level.replaced(node, known, AGGREGATES), name) for name, node in items]
+    inner = copied(select)
     inner.set("expressions", list(level.items.values()))
     if keys:
-        inner.set("group", exp.Group(expressions=[key.copy() for key in keys]))
+        inner.set("group", exp.Group(expressions=[copied(key) for key in keys]))
     return over(inner, listed)
 
 
@@ -254,8 +275,8 @@ def _meant(node: exp.Expr, items: Sequence[tuple[str, exp.Expr]]) -> exp.Expr:
     if isinstance(node, exp.Literal) and str(node.this).isdigit() and 1 <= int(node.this) <= len(items):
         return items[int(node.this) - 1][1]
     if isinstance(node, exp.Column) and not node.table:
-        aliased = next((item for name, item in items if fold(name) == fold(node.name)), None)
-        return node if aliased is None or isinstance(aliased, exp.Column) else aliased
+        meant = next((item for name, item in items if fold(name) == fold(node.name)), None)
+        return node if meant is None or isinstance(meant, exp.Column) else meant
     return node
 
 
@@ -268,7 +289,7 @@ def has_aggregate(node: exp.Expr) -> bool:
 
 def _qualified(select: exp.Select) -> exp.Select:
     """QUALIFY: its windows are named inside, and its condition stands around them."""
-    copy = select.copy()
+    copy = copied(select)
     condition = copy.args["qualify"].this
     copy.set("qualify", None)
     level = _Level({fold(item.alias_or_name) for item in copy.expressions})
@@ -283,7 +304,7 @@ def _qualified(select: exp.Select) -> exp.Select:
         hidden = [exp.to_identifier(item.alias, quoted=True) for item in level.items.values()]
         listed: list[exp.Expr] = [exp.Star(except_=hidden)]
     else:
-        listed = [exp.column(exp.to_identifier(name, quoted=True)) for name in names]
+        listed = [quoted_column(name) for name in names]
     copy.set("expressions", [*copy.expressions, *level.items.values()])
     return over(copy, listed).where(whole, copy=False)
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from tacit.sql.expressions.names.printing import text_of
+from tacit.sql.expressions.names.printing import copied, text_of
 from tacit.sql.expressions.names.scope import bare, conjuncts
 
 _FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
@@ -32,7 +32,7 @@ def guarded(select: exp.Select) -> exp.Select:
     """`a / b` where WHERE, FILTER or the branch of a CASE says that b is not zero, as `a / NULLIF(b, 0)`."""
     if select.find(exp.Div) is None or not any(_nonzero(node) for node in select.find_all(*_FLIPPED, exp.Between)):
         return select
-    copy = select.copy()
+    copy = copied(select)
     where = copy.args.get("where")
     if where is not None:
         parts = [*copy.expressions, *(copy.args[name] for name in ("group", "having", "order") if copy.args.get(name))]
@@ -57,7 +57,7 @@ def _divide_safely(parts: Sequence[exp.Expr], conditions: Sequence[exp.Expr]) ->
     for part in parts:
         for node in list(part.walk(prune=lambda each: isinstance(each, exp.Query))):
             if isinstance(node, exp.Div) and _text(node.expression) in known:
-                divisor = exp.Nullif(this=bare(node.expression).copy(), expression=exp.Literal.number(0))
+                divisor = exp.Nullif(this=copied(bare(node.expression)), expression=exp.Literal.number(0))
                 node.set("expression", divisor)
 
 

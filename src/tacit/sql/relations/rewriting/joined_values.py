@@ -5,6 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tacit.policy import fold
+from tacit.sql.expressions.names.nodes import aliased
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import all_of, bare, conjuncts
 from tacit.sql.relations.joining.parts import unlike
 from tacit.sql.relations.rewriting.forms import has_aggregate, own_nodes
@@ -14,7 +16,7 @@ def joined_values(select: exp.Select) -> exp.Select:
     """(SELECT MIN(b.x) FROM b WHERE b.key = a.key) in the select list: joined, grouped by what it is tied by."""
     if not any(_is_value(node) for item in select.expressions for node in item.walk()):
         return select
-    copy = select.copy()
+    copy = copied(select)
     for index, node in enumerate([each for item in copy.expressions for each in item.walk() if _is_value(each)]):
         alias = unlike(f"value {index + 1}", _aliases(copy).__contains__)
         joined = _grouped_value(node.this, alias)
@@ -53,14 +55,14 @@ def _grouped_value(inner: exp.Select, alias: str) -> tuple[exp.Subquery, exp.Exp
     if tied is None:
         return None
     kept, ties = tied
-    rows = inner.copy()
+    rows = copied(inner)
     whole = all_of(kept)
     rows.set("where", None if whole is None else exp.Where(this=whole))
-    keys = [exp.alias_(inside.copy(), f"tie {index}", quoted=True) for index, (inside, _) in enumerate(ties)]
-    rows.set("expressions", [*keys, exp.alias_(item.copy(), "value", quoted=True)])
-    rows.set("group", exp.Group(expressions=[inside.copy() for inside, _ in ties]))
+    keys = [aliased(copied(inside), f"tie {index}") for index, (inside, _) in enumerate(ties)]
+    rows.set("expressions", [*keys, aliased(copied(item), "value")])
+    rows.set("group", exp.Group(expressions=[copied(inside) for inside, _ in ties]))
     on: list[exp.Expression] = [
-        exp.EQ(this=_of_quoted(alias, f"tie {index}"), expression=outside.copy())
+        exp.EQ(this=_of_quoted(alias, f"tie {index}"), expression=copied(outside))
         for index, (_, outside) in enumerate(ties)
     ]
     value: exp.Expr = _of_quoted(alias, "value")
@@ -89,7 +91,7 @@ def tied_by(inner: exp.Select) -> tuple[list[exp.Expression], Ties] | None:
         ]
         sides = [bare(condition.this), bare(condition.expression)] if isinstance(condition, exp.EQ) else []
         if not outer:
-            kept.append(condition.copy())
+            kept.append(copied(condition))
         elif len(outer) == 1 and outer[0] in sides and all(isinstance(side, exp.Column) for side in sides):
             inside = sides[1] if sides[0] is outer[0] else sides[0]
             ties.append((inside, outer[0]))

@@ -6,6 +6,8 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import fold
+from tacit.sql.expressions.names.nodes import aliased, quoted_column
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import all_of
 from tacit.sql.relations.rewriting.forms import has_aggregate
 from tacit.sql.relations.rewriting.joined_values import tied_by
@@ -18,7 +20,7 @@ def joined_laterals(select: exp.Select) -> exp.Select:
     """The same rows: what is aggregated is grouped by what it is tied by, the first so many of each are counted off."""
     if not any(isinstance(join.this, exp.Lateral) for join in select.args.get("joins") or ()):
         return select
-    copy = select.copy()
+    copy = copied(select)
     for join in copy.args["joins"]:
         lateral = join.this
         held = lateral.this if isinstance(lateral, exp.Lateral) else None
@@ -34,23 +36,23 @@ def _join(select: exp.Select, join: exp.Join, inner: exp.Select, *, outer: bool)
     if tied is None or not always or join.args.get("using"):
         raise QueryRefused("LATERAL is refused where more than equalities tie it to the row before it", hint=_HINT)
     kept, ties = tied
-    rows = inner.copy()
+    rows = copied(inner)
     whole = all_of(kept)
     rows.set("where", None if whole is None else exp.Where(this=whole))
-    keys = [inside.copy() for inside, _ in ties]
+    keys = [copied(inside) for inside, _ in ties]
     alone = any(has_aggregate(item) for item in inner.expressions) and inner.args.get("group") is None
     if alone:  # one row, whether there is any inside or not
         rows.set("group", exp.Group(expressions=keys))
         _zero_where_none(select, alias, inner)
     else:
         _first_of_each(rows, keys)
-    listed = [exp.alias_(key.copy(), f"{alias} {index}", quoted=True) for index, key in enumerate(keys)]
+    listed = [aliased(copied(key), f"{alias} {index}") for index, key in enumerate(keys)]
     rows.set("expressions", [*rows.expressions, *listed])
     named = exp.TableAlias(this=exp.to_identifier(alias, quoted=True))
     same: list[exp.Expression] = [
         exp.EQ(
-            this=exp.column(exp.to_identifier(f"{alias} {index}", quoted=True), table=exp.to_identifier(alias)),
-            expression=outside.copy(),
+            this=quoted_column(f"{alias} {index}", alias),
+            expression=copied(outside),
         )
         for index, (_, outside) in enumerate(ties)
     ]
@@ -67,10 +69,10 @@ def _first_of_each(rows: exp.Select, keys: list[exp.Expression]) -> None:
         raise QueryRefused("LATERAL is refused with these clauses", hint=_HINT)
     if limit is None:
         return
-    window = exp.Window(this=exp.RowNumber(), partition_by=[key.copy() for key in keys])
+    window = exp.Window(this=exp.RowNumber(), partition_by=[copied(key) for key in keys])
     if order is not None:
-        window.set("order", order.copy())
-    rows.set("qualify", exp.Qualify(this=exp.LTE(this=window, expression=limit.expression.copy())))
+        window.set("order", copied(order))
+    rows.set("qualify", exp.Qualify(this=exp.LTE(this=window, expression=copied(limit.expression))))
     rows.set("limit", None)
     rows.set("order", None)
 
@@ -83,4 +85,4 @@ def _zero_where_none(select: exp.Select, alias: str, inner: exp.Select) -> None:
     for column in [each for each in select.find_all(exp.Column) if id(each) not in within]:
         ours = not column.table or fold(column.table) == fold(alias)
         if ours and fold(column.name) in counted:
-            column.replace(exp.Coalesce(this=column.copy(), expressions=[exp.Literal.number(0)]))
+            column.replace(exp.Coalesce(this=copied(column), expressions=[exp.Literal.number(0)]))

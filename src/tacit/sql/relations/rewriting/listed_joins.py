@@ -9,6 +9,8 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import fold
+from tacit.sql.expressions.names.nodes import aliased
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import bare, conjuncts
 
 _HINT = (
@@ -24,30 +26,31 @@ class _List:
     columns: Mapping[str, Sequence[exp.Expr]]
     key: str
     outside: exp.Expr
+    shared: bool = False  # by USING: its bare name is a column of both
 
     def wanted(self, name: str) -> exp.Expr:
         """A column of the list for a row outside; NULL where the list does not have it."""
         branches = [
-            exp.If(this=exp.EQ(this=self.outside.copy(), expression=key.copy()), true=value.copy())
+            exp.If(this=exp.EQ(this=copied(self.outside), expression=copied(key)), true=copied(value))
             for key, value in zip(self.columns[self.key], self.columns[name], strict=True)
         ]
         return exp.Case(ifs=branches)
 
     def is_met(self) -> exp.Expr:
-        return exp.In(this=self.outside.copy(), expressions=[key.copy() for key in self.columns[self.key]])
+        return exp.In(this=copied(self.outside), expressions=[copied(key) for key in self.columns[self.key]])
 
 
 def without_lists(select: exp.Select) -> exp.Select:
     """The same rows without the list: a CASE for each of its columns, and a condition for those it leaves out."""
     named = _named_lists(select)
-    if not any(_is_list(join.this) or _is_named(join.this, named) for join in select.args.get("joins") or ()):
+    if not any(is_list(join.this) or _is_named(join.this, named) for join in select.args.get("joins") or ()):
         return select
-    copy = select.copy()
+    copy = copied(select)
     for join in copy.args["joins"]:
         if _is_named(join.this, named):
             join.set("this", _written_down(join.this, named[fold(join.this.name)]))
     for join in list(copy.args["joins"]):
-        if _is_list(join.this):
+        if is_list(join.this):
             _put_in(copy, join)
     return copy
 
@@ -75,18 +78,19 @@ def _is_named(node: exp.Expr, named: Mapping[str, exp.CTE]) -> bool:
 def _written_down(table: exp.Expr, cte: exp.CTE) -> exp.Expr:
     values = _values_of(cte.this)
     assert values is not None  # noqa: S101 - it was found to be one
-    columns = [column.copy() for column in cte.args["alias"].columns]
+    columns = [copied(column) for column in cte.args["alias"].columns]
     alias = exp.TableAlias(this=exp.to_identifier(table.alias_or_name), columns=columns)
-    return exp.Values(expressions=[row.copy() for row in values.expressions], alias=alias)
+    return exp.Values(expressions=[copied(row) for row in values.expressions], alias=alias)
 
 
-def _is_list(node: exp.Expr) -> bool:
+def is_list(node: exp.Expr) -> bool:
+    """Whether this is a list of VALUES after FROM or JOIN."""
     return isinstance(node, exp.Values) or (isinstance(node, exp.Subquery) and isinstance(node.this, exp.Values))
 
 
 def _put_in(select: exp.Select, join: exp.Join) -> None:
     side = str(join.args.get("side") or "").upper()
-    listed = _list_of(join)
+    listed = list_of(join)
     if listed is None or side not in {"", "LEFT"} or (select.find(exp.Star) and _is_starred(select)):
         raise QueryRefused("a list of VALUES is refused in this join: it may have several partners", hint=_HINT)
     joins = [each for each in select.args["joins"] if each is not join]
@@ -94,7 +98,7 @@ def _put_in(select: exp.Select, join: exp.Join) -> None:
     for column in list(select.find_all(exp.Column)):
         name = fold(column.name)
         if name in listed.columns and _is_theirs(column, listed):
-            inner = listed.outside.copy() if name == listed.key and not side else listed.wanted(name)
+            inner = copied(listed.outside) if name == listed.key and not side else listed.wanted(name)
             column.replace(_named_as(column, inner))
     if not side:
         select.where(listed.is_met(), copy=False)
@@ -102,11 +106,11 @@ def _put_in(select: exp.Select, join: exp.Join) -> None:
 
 def _named_as(column: exp.Column, inner: exp.Expr) -> exp.Expr:
     """What stands in the select list by itself keeps its name."""
-    return exp.alias_(inner, column.name, quoted=True) if isinstance(column.parent, exp.Select) else inner
+    return aliased(inner, column.name) if isinstance(column.parent, exp.Select) else inner
 
 
 def _is_theirs(column: exp.Column, listed: _List) -> bool:
-    return fold(column.table) == listed.alias if column.table else fold(column.name) != listed.key
+    return fold(column.table) == listed.alias if column.table else fold(column.name) != listed.key or not listed.shared
 
 
 def _is_starred(select: exp.Select) -> bool:
@@ -116,7 +120,7 @@ def _is_starred(select: exp.Select) -> bool:
     )
 
 
-def _list_of(join: exp.Join) -> _List | None:
+def list_of(join: exp.Join) -> _List | None:
     """The list, where its values are constants, and one column of it, without repeats, is tied by one equality."""
     node = join.this
     values = node if isinstance(node, exp.Values) else node.this
@@ -135,7 +139,7 @@ def _list_of(join: exp.Join) -> _List | None:
     tie = _tie(join, fold(alias.name), names)
     if tie is None or _has_repeats(columns[tie[0]]):
         return None
-    return _List(fold(alias.name), columns, *tie)
+    return _List(fold(alias.name), columns, *tie, shared=bool(join.args.get("using")))
 
 
 def _has_repeats(keys: Sequence[exp.Expr]) -> bool:
@@ -152,7 +156,7 @@ def _tie(join: exp.Join, alias: str, names: Sequence[str]) -> tuple[str, exp.Exp
         return None
     sides = [bare(conditions[0].this), bare(conditions[0].expression)]
     for inside, outside in (sides, sides[::-1]):
-        ours = isinstance(inside, exp.Column) and fold(inside.table) == alias and fold(inside.name) in names
+        ours = isinstance(inside, exp.Column) and fold(inside.table) in {alias, ""} and fold(inside.name) in names
         if ours and not any(fold(column.table) == alias for column in outside.find_all(exp.Column)):
             return fold(inside.name), outside
     return None

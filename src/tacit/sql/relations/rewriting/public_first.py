@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from tacit.policy import Policy, fold
+from tacit.sql.expressions.names.printing import copied
 
 _LOOKS_AT_NULL = (
     exp.Is,
@@ -42,9 +43,9 @@ def without_empty_rows(select: exp.Select, policy: Policy) -> exp.Select:
         {fold(table.alias_or_name) for table, is_public in zip(tables, known, strict=True) if is_public is which}
         for which in (True, False)
     )
-    if not (_groups_are(public, select) and _adds_nothing(private, select)):
+    if not (groups_are(public, select) and adds_nothing(private, select)):
         return select
-    copy = select.copy()
+    copy = copied(select)
     copy.args["joins"][first - 1].set("side", None)
     return copy
 
@@ -61,7 +62,7 @@ def _is_public(table: exp.Expr, policy: Policy) -> bool | None:
     return None if table_policy is None else table_policy.public
 
 
-def _groups_are(public: set[str], select: exp.Select) -> bool:
+def groups_are(public: set[str], select: exp.Select) -> bool:
     """Whether each group is a column of a public table, which lists all its values."""
     group = select.args.get("group")
     if group is None or any(value for name, value in group.args.items() if name != "expressions"):
@@ -82,7 +83,7 @@ def _groups_are(public: set[str], select: exp.Select) -> bool:
     return True
 
 
-def _adds_nothing(private: set[str], select: exp.Select) -> bool:
+def adds_nothing(private: set[str], select: exp.Select) -> bool:
     """Whether a row without people changes no aggregate, and every condition on people leaves it out."""
     calls = [node for node in select.find_all(exp.AggFunc) if node.find_ancestor(exp.Select) is select]
     if not calls or any(select.find(kind) for kind in (exp.Window, exp.Exists, exp.In)):

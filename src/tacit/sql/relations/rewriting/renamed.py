@@ -10,6 +10,8 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.policy import fold
 from tacit.policy.reading.names import is_column_name
+from tacit.sql.expressions.names.nodes import quoted_column
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.relations.joining.parts import OWNER, NamedTable, key_column, with_columns
 
 
@@ -25,7 +27,7 @@ def renamed(part: NamedTable, names: Sequence[str]) -> NamedTable:
     listed: list[exp.Expression] = [_named(OWNER, OWNER)] if part.is_private else []
     listed += [_named(key_column(old), key_column(new[old])) for old in part.keys]
     listed += [_named(column.name, new[fold(column.name)]) for column in part.columns]
-    rows = exp.Subquery(this=part.derived.copy(), alias=exp.TableAlias(this=exp.to_identifier("t")))
+    rows = exp.Subquery(this=copied(part.derived), alias=exp.TableAlias(this=exp.to_identifier("t")))
     return replace(
         part,
         table=with_columns(part.table, columns),
@@ -39,5 +41,5 @@ def renamed(part: NamedTable, names: Sequence[str]) -> NamedTable:
 
 
 def _named(old: str, new: str) -> exp.Expression:
-    column = exp.column(exp.to_identifier(old, quoted=True))
+    column = quoted_column(old)
     return exp.Alias(this=column, alias=exp.to_identifier(new, quoted=True))

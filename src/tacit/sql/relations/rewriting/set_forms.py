@@ -7,12 +7,14 @@ from collections.abc import Collection, Sequence
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
+from tacit.sql.expressions.names.nodes import quoted_column
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.relations.rewriting.forms import over
 
 
 def distinct_union(union: exp.Union) -> exp.Select:
     """UNION: each row of UNION ALL once."""
-    copy = union.copy()
+    copy = copied(union)
     copy.set("distinct", False)
     select = over(copy, [exp.Star()])  # type: ignore[arg-type]  # a union is a query as well
     select.set("distinct", exp.Distinct())
@@ -39,11 +41,11 @@ def membership(
 
 
 def _of(table: str, name: str) -> exp.Column:
-    return exp.column(exp.to_identifier(name, quoted=True), table=exp.to_identifier(table))
+    return quoted_column(name, table)
 
 
 def _sub(query: exp.Expr, alias: str) -> exp.Subquery:
     inner = query
     while isinstance(inner, exp.Subquery):
         inner = inner.this
-    return exp.Subquery(this=inner.copy(), alias=exp.TableAlias(this=exp.to_identifier(alias)))
+    return exp.Subquery(this=copied(inner), alias=exp.TableAlias(this=exp.to_identifier(alias)))

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from tacit.core import decimal_text
 from tacit.errors import QueryRefused
+from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import name_of
 from tacit.sql.expressions.numeric import arithmetic, doubles
 from tacit.sql.expressions.numeric.arithmetic import MOST_ROWS, Whole, Width, integer
@@ -37,7 +38,7 @@ def spread(node: exp.Expression, values: Grid) -> Grid:
     """
     centred, step = _centred(values)
     half = max(abs(centred.low), abs(centred.high))
-    counted = exp.Count(this=centred.sql.copy())
+    counted = exp.Count(this=copied(centred.sql))
     count = Whole(counted, 0, MOST_ROWS, Width.BIGINT)
     total = _summed(centred, MOST_ROWS * half)
     squares = _summed(arithmetic.multiply(arithmetic.widened(centred, Width.INT128), centred), MOST_ROWS * half**2)
@@ -49,7 +50,7 @@ def spread(node: exp.Expression, values: Grid) -> Grid:
         deviation, most = doubles.root(deviation), width / 2 if fewest == 1 else width * _TWO_AT_THE_ENDS
     else:
         most, step = width**2 / (4 if fewest == 1 else 2), step**2
-    there = exp.GTE(this=counted.copy(), expression=integer(fewest))
+    there = exp.GTE(this=copied(counted), expression=integer(fewest))
     rounded = _rounded(
         doubles.counted_out(deviation, step), most=most, there=there, what="the spread of a unit's own values"
     )
@@ -70,7 +71,7 @@ def middle(node: exp.Expression, values: Grid, share: Fraction) -> Grid:
     part = 2 if share * 2 == int(share * 2) else 1000
     ends = values.low * part, values.high * part
     steps = doubles.nearest_step(doubles.double(quantile), Fraction(1, part), ends=ends)
-    there = exp.GTE(this=exp.Count(this=values.sql.copy()), expression=integer(1))
+    there = exp.GTE(this=exp.Count(this=copied(values.sql)), expression=integer(1))
     sql = arithmetic.held(Whole(steps, *ends, Width.BIGINT), *ends).sql
     sql = exp.Case(ifs=[exp.If(this=there, true=sql)])
     return Grid(sql, values.step / part, *ends, nullable=True, width=Width.BIGINT, notes=values.notes)
@@ -90,13 +91,13 @@ def _centred(values: Grid) -> tuple[Whole, Fraction]:
 def _summed(values: Whole, most: int) -> Whole:
     """A sum of so much at most, in the one type that holds it on every engine."""
     low = 0 if values.low >= 0 else -most
-    return arithmetic.widened(Whole(exp.Sum(this=values.sql.copy()), low, most), Width.INT128)
+    return arithmetic.widened(Whole(exp.Sum(this=copied(values.sql)), low, most), Width.INT128)
 
 
 def _at_least_one(count: Whole, less: int) -> exp.Expression:
     """How many there are, less none or one: a number by which any engine divides."""
     fewer = arithmetic.shift(count, -less)
-    return exp.Anonymous(this="GREATEST", expressions=[fewer.sql.copy(), integer(1)])
+    return exp.Anonymous(this="GREATEST", expressions=[copied(fewer.sql), integer(1)])
 
 
 def _rounded(value: exp.Expression, *, most: Fraction, there: exp.Expression, what: str) -> Grid:

@@ -50,6 +50,10 @@ class Catalogues:
                     await before[1].stop()
             return self._held[1] if self._held is not None else None
 
+    def forgo(self) -> None:
+        """Go on without a twin."""
+        self._wanted = False
+
     def _fits(self, catalogue: Catalogue, beside: Twin | None) -> bool:
         return self._held is not None and self._held[0] == catalogue and self._held[1] is not beside
 

@@ -37,7 +37,7 @@ _MOST_SECONDS = 60.0  # until it answers: the machine may have much else to do
 _MOST_MEMORY = 1 << 19  # kilobytes of address space of each of its processes
 # it ends when our end of its input does, however we end, and leaves nothing on the disk
 _KEEPER = f'ulimit -v {_MOST_MEMORY}; "$@" <&- & cat >/dev/null; kill -QUIT $!; wait; cd /; rm -rf -- "$0"'
-_HINT = "pip install tacit[twin], or go without: connecting, tables and columns work then, and little else"
+_HINT = "the curator's log says why; PostgreSQL needs a user that has a name, and a folder for temporary files"
 
 
 class Twin:
