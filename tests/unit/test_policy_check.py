@@ -194,3 +194,54 @@ def test_a_domain_of_another_type_is_an_error(own, public):
 def test_a_domain_that_no_cell_must_be_converted_for_is_none(own, public):
     schema = {**with_column("city", own), "cities": {"Name": public}}
     assert [finding for finding in check_policy(parse_policy(TEXT), schema) if finding.level is Severity.ERROR] == []
+
+
+STAYS = """\
+[dataset]
+name = "clinic"
+source = "clinic.duckdb"
+[budget]
+epsilon = 10
+delta = 1e-6
+[analysts.ana]
+epsilon = 4
+[tables.stays]
+unit = "Patient_id"
+max_groups = 1
+max_rows = 1
+[tables.tests]
+unit = "patient_id"
+max_groups = 1
+max_rows = 1
+[tables.patients]
+unit = "patient_id"
+max_groups = 1
+max_rows = 1
+[tables.trips]
+units = ["patient_id", "driver_id"]
+max_rows = 1
+max_partners = 2
+"""
+PEOPLE = {
+    "stays": {"patient_id": "BIGINT"},
+    "tests": {"patient_id": "BIGINT"},
+    "patients": {"patient_id": "BIGINT"},
+    "trips": {"patient_id": "BIGINT", "driver_id": "BIGINT"},
+}
+
+
+def test_units_of_one_name_that_nobody_links_are_said_with_the_line_that_links_them():
+    found = [each for each in check_policy(parse_policy(STAYS), PEOPLE) if "is called as" in each.reason]
+    assert [each.path for each in found] == [("tables", "stays", "unit"), ("tables", "tests", "unit")]
+    assert "joins are refused" in found[0].reason
+    text = STAYS
+    for each in found:  # the hint, followed
+        header, line = each.hint.removeprefix("if they are the same people: ").split(" ", 1)
+        before, after = text.split(f"{header}\n")
+        text = f"{before}{header}\n{line}\n" + after.split("\n", 1)[1]
+    linked = parse_policy(text)
+    assert [str(linked.table(name).link) for name in ("stays", "tests")] == [
+        "Patient_id -> patients.patient_id",
+        "patient_id -> patients.patient_id",
+    ]
+    assert not [each for each in check_policy(linked, PEOPLE) if "is called as" in each.reason]

@@ -171,3 +171,16 @@ def test_an_editor_that_changes_more_than_was_asked_is_caught(monkeypatch):
 def test_a_text_that_is_no_toml_cannot_be_amended():
     with pytest.raises(PolicyError, match="not TOML"):
         amend_policy("a = ", [])
+
+
+def test_a_draft_proposes_the_tables_that_a_column_names():
+    schema = {
+        "stays": {"patient_id": "BIGINT", "ward_id": "INTEGER", "id": "BIGINT", "idle": "INTEGER"},
+        "patients": {"patient_id": "BIGINT"},
+        "ward": {"ID": "INTEGER"},
+        "an odd name": {"patient_id": "BIGINT"},
+    }
+    lines = draft_policy(schema, name="clinic", source="clinic.duckdb").splitlines()
+    proposed = [line.partition("   #")[0] for line in lines if line.startswith("# unit =")]
+    assert proposed[:2] == ['# unit = "patient_id -> patients.patient_id"', '# unit = "ward_id -> ward.ID"']
+    assert len(proposed) == 3  # and the oddly named one's own

@@ -14,6 +14,7 @@ from tacit.policy.resolve import as_typed, spelling
 from tacit.policy.second_owner import SecondOwner, second_owners
 from tacit.policy.tables.column import ColumnPolicy
 from tacit.policy.tables.domain import TableDomain
+from tacit.policy.tables.owners import Owner, namesakes
 from tacit.policy.tables.table import TablePolicy, UnitForm
 from tacit.policy.tables.two_owners import IDENTIFIERS
 
@@ -57,6 +58,7 @@ def check_policy(policy: Policy, schema: Schema) -> list[Finding]:
     for table in policy.tables:
         findings += _table(policy, table, schema)
     findings += [two_owners(each) for each in second_owners(policy, schema) if each.alike]
+    findings += [_namesake(*each) for each in namesakes(policy.tables)]
     placed = [_placed(finding, policy) for finding in findings]
     return sorted(placed, key=lambda finding: list(Severity).index(finding.level))
 
@@ -66,6 +68,12 @@ def two_owners(second: SecondOwner) -> Finding:
     why = f"looks like a key of {second.unit_table}.{second.unit_column}: whom it names is not hidden in this table"
     hint = "see `Rows with two owners` in docs/how-to/write-a-policy.md"
     return Finding(Severity.WARNING, ("tables", second.table, "columns", second.column), why, hint)
+
+
+def _namesake(table: TablePolicy, owner: Owner, other: Owner) -> Finding:
+    why = f"is called as the unit of {other.table}: as long as nobody says that they are the same, joins are refused"
+    hint = f"if they are the same people: {owner.linked_to(other)}"
+    return Finding(Severity.WARNING, ("tables", table.name, "unit"), why, hint)
 
 
 def _placed(finding: Finding, policy: Policy) -> Finding:

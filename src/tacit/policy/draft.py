@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from tacit.errors import PolicyError
 from tacit.policy.load import BLANK
-from tacit.policy.reading.names import is_column_name, table_name
+from tacit.policy.reading.names import fold, is_column_name, table_name
 from tacit.policy.reading.types import ColumnType, Schema
 from tacit.policy.sources.text_format import TextFormat
 from tacit.policy.write import header, toml_key, toml_value
@@ -35,7 +36,7 @@ epsilon = {blank}
 _TABLE = """\
 # Whose presence is hidden? The column that says whose row it is; or "row", if each row is another person;
 # or take the line out and write public = true, if there is nobody in the table to hide.
-unit = {blank}
+{links}unit = {blank}
 # If the unit is a column, say how much of one person counts, or measure it with: tacit calibrate
 # max_groups = 10        # groups one person may touch
 # max_rows = 20          # rows of one person counted in one group
@@ -46,6 +47,7 @@ _COLUMNS = """\
 # Bounds and domains are public: take them from what is known of the world, never by looking at the rows,
 # or measure them privately with: tacit calibrate
 """
+_IDENTIFIER = re.compile(r"_?id$")
 _ADVICE = {
     ColumnType.INTEGER: "to sum or average it: { lower = 0, upper = 100, step = 1 }",
     ColumnType.NUMBER: "to sum or average it: { lower = 0, upper = 100, step = 0.01 }",
@@ -83,14 +85,27 @@ def draft_policy(
         _BUDGET.format(blank=blank),
     ]
     return "\n".join([*top, ""]) + "\n".join(
-        _table(table, columns, blank, form=formats.get(table)) for table, columns in schema.items()
+        _table(table, columns, blank, form=formats.get(table), links=list(_links(table, schema)))
+        for table, columns in schema.items()
     )
 
 
-def _table(table: str, columns: Mapping[str, str], blank: str, *, form: TextFormat | None) -> str:
+def _links(table: str, schema: Schema) -> Iterator[str]:
+    """The tables that a column may name, by its own name: patient_id of stays, where there are patients."""
+    for column in schema[table]:
+        stem = _IDENTIFIER.sub("", fold(column))
+        homes = [other for other in schema if fold(other) in {stem, f"{stem}s", f"{stem}es"} and other != table]
+        for home in homes if stem != fold(column) else []:
+            key = next((each for each in schema[home] if fold(each) in {fold(column), "id"}), None)
+            if key is not None and all(name.isidentifier() for name in (column, home, key)):
+                yield f"{column} -> {home}.{key}"
+
+
+def _table(table: str, columns: Mapping[str, str], blank: str, *, form: TextFormat | None, links: Sequence[str]) -> str:
     path = ("tables", table_name(table, (table,)))
     read = "" if form is None or not form.plain() else f"format = {toml_value(form.plain())}\n"
-    lines = [header(path), _TABLE.format(blank=blank) + read + header((*path, "columns"))]
+    linked = "".join(f"# unit = {toml_value(link)}   # if that table says whose the row is\n" for link in links)
+    lines = [header(path), _TABLE.format(blank=blank, links=linked) + read + header((*path, "columns"))]
     lines.append(_COLUMNS.format().rstrip("\n"))
     entries = [(_entry(column, sql, form), sql) for column, sql in columns.items() if is_column_name(column)]
     width = max((len(entry) for entry, _ in entries), default=0)

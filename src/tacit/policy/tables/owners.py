@@ -12,6 +12,7 @@ from tacit.policy.tables.link import Link
 from tacit.policy.tables.table import ROW, NullUnit, TablePolicy, UnitForm
 
 Tables = Sequence[TablePolicy]
+_STEM = 4  # letters that a table and its units begin with alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,17 @@ class Owner:
 
     def __str__(self) -> str:
         return f"{self.table}.{self.column}"
+
+    @property
+    def is_at_home(self) -> bool:
+        """Whether the table goes by the name of its units, as patients does whose unit is patient_id."""
+        stem = fold(self.column).partition("_")[0]
+        return len(stem) >= _STEM and fold(self.table).startswith(stem)
+
+    def linked_to(self, other: Owner) -> str:
+        """The line of a policy that says that both are the same people: the table that is about them is linked to."""
+        guest, home = (other, self) if self.is_at_home and not other.is_at_home else (self, other)
+        return f'[tables.{guest.table}] unit = "{guest.column} -> {home}"'
 
 
 def root_of(tables: Tables, table: TablePolicy) -> TablePolicy:
@@ -83,6 +95,20 @@ def lookups(tables: Tables, table: TablePolicy) -> tuple[Link, ...]:
             links.append(Link(table.link.column, target.name, table.link.key))
         table = target
     return tuple(links)
+
+
+def namesakes(tables: Tables) -> Iterator[tuple[TablePolicy, Owner, Owner]]:
+    """The tables whose unit is called as that of another, which nobody said is the same: with both their owners.
+
+    The other is the one that is about those units, or else the first in the policy.
+    """
+    homes: dict[str, Owner] = {}
+    one_owner = [table for table in tables if not table.public and not table.units and table.link is None]
+    own = [(table, Owner(table.name, table.unit_column)) for table in one_owner if table.unit_column is not None]
+    for table, owner in sorted(own, key=lambda each: not each[1].is_at_home):
+        home = homes.setdefault(fold(owner.column), owner)
+        if home is not owner:
+            yield table, owner, home
 
 
 def _named(tables: Tables, name: str) -> TablePolicy:

@@ -16,6 +16,7 @@ from tacit.sql.expressions.names.scope import Scope, ScopeSource, all_of, bare, 
 from tacit.sql.expressions.predicates import predicate
 from tacit.sql.relations.joining.extremes import can_be_grouped, folded
 from tacit.sql.relations.joining.growth import Fan, fan
+from tacit.sql.relations.joining.joins import same_people
 from tacit.sql.relations.joining.own_joins import MOST_OWN, first_rows, left_out
 from tacit.sql.relations.joining.parts import OWNER, NamedTable, key_column, unlike
 from tacit.sql.relations.relation import Relation
@@ -199,7 +200,8 @@ class Correlated:
         """The owners are compared too, whatever the keys promise."""
         relation = self.asker.relation
         if part.owner != relation.owner or relation.owner is None:
-            raise QueryRefused("the subquery's rows belong to other units than those outside", hint=NEAREST)
+            hint = same_people(part.owner, relation.owner, otherwise=NEAREST)
+            raise QueryRefused("the subquery's rows belong to other units than those outside", hint=hint)
         same: list[exp.Expression] = []
         for name, (outside, identity) in self.ties:
             if part.keys.get(fold(name)) != identity:

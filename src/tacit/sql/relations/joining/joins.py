@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
-from tacit.policy import fold
+from tacit.policy import Owner, fold
 from tacit.sql.expressions.names.nodes import joined, paren, subquery
 from tacit.sql.expressions.names.scope import all_of, bare, conjuncts
 from tacit.sql.expressions.names.spoken import clause_named
@@ -323,12 +323,17 @@ class Joins:
             lacking = one.part.alias if not one.part.keys else other.part.alias
             hint = f"list a key in the subquery {lacking}, and compare it with the same key"
         else:
-            owner = one.part.owner  # never None here: both parts are private
-            link = "" if owner is None else f'[tables.{owner.table}] unit = "{owner.column} -> {other.part.owner}"'
-            hint = f"if both are the same people, say so in the policy: {link}"
+            hint = same_people(one.part.owner, other.part.owner)
         return QueryRefused(
             f"a joined row would belong to two units: to {_path(one)}, and to {_path(other)}", hint=hint
         )
+
+
+def same_people(one: Owner | None, other: Owner | None, *, otherwise: str = "ask about one of them at a time") -> str:
+    """What to do where two units may be the same, which only the owner of the policy knows; rows are never the same."""
+    if one is None or other is None:
+        return otherwise
+    return f"if both are the same people, say so in the policy: {one.linked_to(other)}"
 
 
 def _shared(one: Named, other: Named) -> str:
