@@ -22,7 +22,8 @@ from tacit.policy import ColumnPolicy, TablePolicy
 from tacit.sql import bind, parse
 from tacit.sql.emitting import dialects
 from tacit.sql.emitting.dialects import emit
-from tacit.sql.expressions.dates import instant_numbers
+from tacit.sql.expressions.dates import instant_numbers, instants
+from tacit.sql.expressions.numeric import grid
 from tacit.sql.expressions.names.aliases import qualified
 
 ROWS = 250
@@ -198,10 +199,16 @@ def test_a_rewrite_that_is_forgotten_is_noticed(forgotten, name, monkeypatch):
         engine.close()
 
 
-def test_a_month_that_ends_early_is_noticed(here, monkeypatch):
-    """The planted bug: AGE that lets the last day of a short month complete a month."""
+def _ended_early(months: int, earlier: instants.Instant, later: instants.Instant) -> grid.Grid:
+    return instant_numbers.towards_zero(instant_numbers._whole_months(earlier, later), months)
+
+
+@pytest.mark.parametrize(
+    ("name", "planted"), [("_periods_of_age", _ended_early), ("_LONGEST", 30)], ids=["early", "months of thirty days"]
+)
+def test_a_month_that_ends_early_is_noticed(here, monkeypatch, name, planted):
+    """The planted bugs: AGE that lets the last day of a short month complete a month, or takes the 31st for the 1st."""
     script, rows, engine = here
     asked = next(each for each in NUMBERS if each.text.startswith("DATE_PART('month', AGE(a"))
-    plain = instant_numbers._whole_months
-    monkeypatch.setattr(instant_numbers, "_whole_months", lambda one, other, at_end: plain(one, other, at_end=True))
+    monkeypatch.setattr(instant_numbers, name, planted)
     assert computed(asked, script, engine) != [asked.of(row) for row in rows]

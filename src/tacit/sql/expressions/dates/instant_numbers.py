@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 
@@ -59,7 +60,7 @@ _NAMES = {
 }
 MONTH = 30 * DAY  # of an INTERVAL, where engines compare two
 _SECONDS = {"HOUR": 3_600, "MINUTE": 60, "SECOND": 1}
-_ONE, _NONE = g.constant(Fraction(1)), g.constant(Fraction(0))
+_LONGEST = 31  # days of a month
 _THURSDAY, _SUNDAY = 3, 4  # days of 1970-01-01 after the Monday before, and after the Sunday
 PERIODS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "DECADE", "CENTURY")
 
@@ -137,7 +138,7 @@ def _week(instant: Instant) -> g.Grid:
     and of the first weeks that its calendar has it cannot.
     """
     days = _taken("DOY", thursday(instant), 1, 366)
-    return g.add(quotient(g.add(days, g.constant(Fraction(-1))), 7), _ONE)
+    return g.add(quotient(g.add(days, g.constant(Fraction(-1))), 7), g.constant(Fraction(1)))
 
 
 def _year_and_week(instant: Instant) -> g.Grid:
@@ -215,20 +216,12 @@ def _months(instant: Instant) -> g.Grid:
     """Months since the year 0, from 0 on in each year."""
     first, last = (end.year * 12 + end.month - 1 for end in instant.bounded().ends)
     months = g.add(_scaled(_year(instant), 12), _taken("MONTH", instant, 1, 12))
-    zero_based = g.add(months, g.constant(Fraction(-1)))
-    return g.Grid(
-        zero_based.sql, zero_based.step, first, last, zero_based.nullable, zero_based.public, zero_based.width
-    )
+    return replace(g.add(months, g.constant(Fraction(-1))), low=first, high=last)
 
 
 def towards_zero(grid: g.Grid, divisor: int) -> g.Grid:
     """A quotient without its remainder, whatever the sign."""
-    if grid.low >= 0:
-        return quotient(grid, divisor)
-    if grid.high <= 0:
-        return g.negate(quotient(g.negate(grid), divisor))
-    up = g.negate(quotient(g.negate(grid), divisor))
-    return g.choose([(_is_negative(grid), up)], quotient(grid, divisor))
+    return g.truncate(g.divide(grid, g.constant(Fraction(divisor))))
 
 
 def _is_negative(grid: g.Grid) -> exp.Expression:
@@ -246,19 +239,41 @@ def whole_periods(unit: str, earlier: Instant, later: Instant) -> g.Grid:
     if unit not in {"MONTH", "QUARTER", "YEAR", "DECADE", "CENTURY"}:
         raise _no_period(unit)
     width = {"MONTH": 1, "QUARTER": 3, "YEAR": 12, "DECADE": 120, "CENTURY": 1_200}[unit]
-    return towards_zero(_whole_months(one, other, at_end=True), width)
+    return towards_zero(_whole_months(one, other), width)
 
 
 def age(unit: str, later: Instant, earlier: Instant) -> g.Grid:
     """EXTRACT(YEAR | MONTH FROM AGE(later, earlier)): by the calendar, a month ending on the same day only."""
-    months = _whole_months(earlier.bounded(), later.bounded(), at_end=False)
     if unit == "YEAR":
-        return towards_zero(months, 12)
+        return _periods_of_age(12, earlier, later)
     if unit == "MONTH":
-        return g.add(months, g.negate(_scaled(towards_zero(months, 12), 12)))
+        return g.remainder(_periods_of_age(1, earlier, later), Fraction(12))
     raise QueryRefused(
         f"{unit[:20]} of AGE is refused", hint="YEAR and MONTH are allowed; DATE_DIFF('day', a, b) counts days"
     )
+
+
+def _periods_of_age(months: int, earlier: Instant, later: Instant) -> g.Grid:
+    """The whole periods of so many months between two moments, with a sign.
+
+    Counted where every month has thirty-one days: there, as by the calendar, one is whole if and only if day and time
+    of the later moment are not before those of the earlier one.
+    """
+    one, other = earlier.bounded(), later.bounded()
+    by_day = one.kind is other.kind is ColumnType.DATE
+    between = g.add(_in_even_months(other, by_day=by_day), g.negate(_in_even_months(one, by_day=by_day)))
+    return towards_zero(between, months * _LONGEST * (1 if by_day else DAY))
+
+
+def _in_even_months(instant: Instant, *, by_day: bool) -> g.Grid:
+    """Days, or seconds, since the year 0 of a calendar whose months all have thirty-one days."""
+    first, last = ((end.year * 12 + end.month - 1) * _LONGEST + end.day - 1 for end in instant.ends)
+    days = g.add(_scaled(_months(instant), _LONGEST), _taken("DAY", instant, 1, _LONGEST))
+    days = replace(g.add(days, g.constant(Fraction(-1))), low=first, high=last)
+    if by_day:
+        return days
+    seconds = _scaled(days, DAY)
+    return seconds if instant.kind is ColumnType.DATE else g.add(seconds, remainder(instant.grid, DAY))
 
 
 def age_seconds(later: Instant, earlier: Instant) -> g.Grid:
@@ -275,7 +290,7 @@ def age_seconds(later: Instant, earlier: Instant) -> g.Grid:
 
 def _age_forward(earlier: Instant, later: Instant) -> g.Grid:
     """Months, and the rest of a month that is not complete: as long as the one in which the earlier moment is."""
-    months = _whole_months(earlier, later, at_end=False)
+    months = _periods_of_age(1, earlier, later)
     rest = g.add(_within_month(later), g.negate(_within_month(earlier)))
     next_month = moved(truncated(as_day(earlier), "MONTH"), Span(months=1, seconds=-DAY))
     length = _scaled(_taken("DAY", next_month, 28, 31), DAY)
@@ -283,30 +298,28 @@ def _age_forward(earlier: Instant, later: Instant) -> g.Grid:
     return g.add(_scaled(months, MONTH), g.choose([(short, g.add(rest, length))], rest))
 
 
-def _whole_months(earlier: Instant, later: Instant, *, at_end: bool) -> g.Grid:
-    """The whole months between two moments, with a sign; `at_end`, the last day of a month completes any."""
+def _whole_months(earlier: Instant, later: Instant) -> g.Grid:
+    """The whole months between two moments, with a sign; the last day of a month completes any."""
     crossed = g.add(_months(later), g.negate(_months(earlier)))
-    short = _incomplete(earlier, later, at_end=at_end)
+    short = _incomplete(earlier, later)
     if crossed.low > 0:
-        return g.add(crossed, g.negate(g.choose([(short, _ONE)], _NONE)))
-    long = _incomplete(later, earlier, at_end=at_end)
+        return g.add(crossed, g.negate(g.choose([(short, g.constant(Fraction(1)))], g.constant(Fraction(0)))))
+    long = _incomplete(later, earlier)
     positive = exp.GT(this=arithmetic.operand(crossed.sql), expression=arithmetic.integer(0))
     down = exp.And(this=positive, expression=paren(short))
     up = exp.And(this=_is_negative(crossed), expression=paren(long))
-    whole = g.add(crossed, g.choose([(down, g.negate(_ONE)), (up, _ONE)], _NONE))
-    return g.Grid(
-        whole.sql, whole.step, min(crossed.low, 0), max(crossed.high, 0), whole.nullable, whole.public, whole.width
+    whole = g.add(
+        crossed, g.choose([(down, g.constant(Fraction(-1))), (up, g.constant(Fraction(1)))], g.constant(Fraction(0)))
     )
+    return replace(whole, low=min(crossed.low, 0), high=max(crossed.high, 0))
 
 
-def _incomplete(earlier: Instant, later: Instant, *, at_end: bool) -> exp.Expression:
+def _incomplete(earlier: Instant, later: Instant) -> exp.Expression:
     """Whether the last month between two moments, the second in a later month, is not complete."""
     one, other = _within_month(earlier), _within_month(later)
     if one.step != other.step:
         raise ArithmeticError("days are held against days")
-    short: exp.Expression = exp.GT(this=arithmetic.operand(one.sql), expression=arithmetic.operand(other.sql))
-    if not at_end:
-        return short
+    short = exp.GT(this=arithmetic.operand(one.sql), expression=arithmetic.operand(other.sql))
     first = _taken("DAY", as_day(moved_by(as_day(later), g.constant(Fraction(1)))), 1, 31)
     before = exp.GT(this=arithmetic.operand(first.sql), expression=arithmetic.integer(1))
     if later.kind is ColumnType.DATE and earlier.kind is ColumnType.DATE:

@@ -15,7 +15,7 @@ from functools import lru_cache
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
-from tacit.sql.expressions.names.nodes import paren
+from tacit.sql.expressions.names.nodes import loose, paren
 from tacit.sql.expressions.names.printing import copied
 
 
@@ -169,12 +169,12 @@ def _towards_zero(above: int, below: int) -> int:
 
 def or_null(number: Whole) -> Whole:
     """The number, or NULL where it is zero."""
-    return replace(number, sql=exp.Nullif(this=copied(number.sql), expression=integer(0)))
+    return replace(number, sql=exp.Nullif(this=loose(number.sql), expression=integer(0)))
 
 
 def held(number: Whole, low: int, high: int) -> Whole:
     """The number, or the nearer of two ends; of NULL it makes one of them, so that its caller looks for that."""
-    below = exp.Anonymous(this="LEAST", expressions=[copied(number.sql), integer(high)])
+    below = exp.Anonymous(this="LEAST", expressions=[loose(number.sql), integer(high)])
     sql = exp.Anonymous(this="GREATEST", expressions=[below, integer(low)])
     return Whole(sql, low, high, max(number.width, width_of(low, high)))
 
@@ -209,7 +209,7 @@ def absolute(number: Whole) -> Whole:
     wide = widened(number, width_of(number.low, number.high))
     sizes = abs(number.low), abs(number.high)
     least = 0 if number.low <= 0 <= number.high else min(sizes)
-    return replace(wide, sql=exp.Abs(this=copied(wide.sql)), low=least, high=max(sizes))
+    return replace(wide, sql=exp.Abs(this=loose(wide.sql)), low=least, high=max(sizes))
 
 
 def saturated(total: exp.Expression) -> exp.Expression:
@@ -256,8 +256,8 @@ def truth(condition: exp.Expression) -> exp.Expression:
 
 
 def operand(sql: exp.Expression) -> exp.Expression:
-    """A copy that may stand on either side of an operator."""
-    return exp.paren(copied(sql), copy=False) if isinstance(sql, (exp.Binary, exp.Neg)) else copied(sql)
+    """What may stand on either side of an operator: the tree itself, or a copy of one that stands somewhere."""
+    return paren(sql) if isinstance(sql, (exp.Binary, exp.Neg)) else loose(sql)
 
 
 # ── dates ────────────────────────────────────────────────────────────────────────────────────────────────────────────

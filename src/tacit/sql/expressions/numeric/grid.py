@@ -12,8 +12,7 @@ from sqlglot import exp
 
 from tacit.core import Bounds, decimal_text
 from tacit.errors import QueryRefused
-from tacit.sql.expressions.names.nodes import quoted_column
-from tacit.sql.expressions.names.printing import copied
+from tacit.sql.expressions.names.nodes import loose, quoted_column
 from tacit.sql.expressions.numeric import arithmetic
 from tacit.sql.expressions.numeric.arithmetic import Whole, Width
 
@@ -320,7 +319,7 @@ def first_of(parts: Sequence[Grid]) -> Grid:
     """COALESCE(…): the first that is not NULL."""
     step = _shared_step(parts)
     rescaled = [_counted_in(part, step) for part in parts]
-    first, *others = (copied(part.sql) for part in rescaled)
+    first, *others = (loose(part.sql) for part in rescaled)
     sql = exp.Coalesce(this=first, expressions=others)
     return replace(_either(sql, rescaled), nullable=all(part.nullable for part in parts))
 
@@ -330,7 +329,7 @@ def extreme(parts: Sequence[Grid], *, least: bool) -> Grid:
     step = _shared_step(parts)
     rescaled = [_counted_in(part, step) for part in parts]
     width = max(part.width for part in rescaled)
-    values = [copied(arithmetic.widened(part.whole, width).sql) for part in rescaled]
+    values = [loose(arithmetic.widened(part.whole, width).sql) for part in rescaled]
     kind = exp.Least if least else exp.Greatest
     sql = kind(this=values[0], expressions=values[1:], ignore_nulls=True)
     always = [part for part in rescaled if not part.nullable]
@@ -368,9 +367,9 @@ def choose(branches: list[tuple[exp.Expression, Grid | None]], default: Grid | N
     zero_free = [_counted_in(grid, step) for grid in grids]
     rescaled = iter(zero_free)
     ifs = [
-        exp.If(this=copied(when), true=exp.null() if grid is None else copied(next(rescaled).sql))
+        exp.If(this=loose(when), true=exp.null() if grid is None else loose(next(rescaled).sql))
         for when, grid in branches
     ]
-    sql = exp.Case(ifs=ifs, default=exp.null() if default is None else copied(next(rescaled).sql))
+    sql = exp.Case(ifs=ifs, default=exp.null() if default is None else loose(next(rescaled).sql))
     nullable = default is None or any(grid is None or grid.nullable for _, grid in branches) or default.nullable
     return replace(_either(sql, zero_free), nullable=nullable)

@@ -200,7 +200,7 @@ class Derivation:
             asked = [self._group_sql(node) for node in grouped if not self.scope.is_constant(bare(node))]
             rows = rows.group_by(*(copied(owner) for owner in owners), *asked, copy=False)
         facts = Facts(grids=grids_of(self.relation.table, self.relation.sql_types))
-        return apply(GRID_RULES, rows, facts=facts)
+        return apply(GRID_RULES, copied(rows), facts=facts)  # in place, and others may hold what it is made of
 
     def _having(self, nodes: list[tuple[str, exp.Expression]]) -> exp.Expression | None:
         """HAVING, with every aggregate in it replaced by a column of this subquery."""
