@@ -103,6 +103,7 @@ class _Tried:
     def __init__(self, scope: Scope, wanted: str, sign: Callable[[exp.Expression], str]) -> None:
         self._scope, self._wanted, self._sign = scope, wanted, sign
         self._known: dict[int, tuple[exp.Expression, bool]] = {}  # with each node, so that an id stays one node's
+        self._constants: dict[int, tuple[exp.Expression, object]] = {}  # likewise: there may be thousands of values
 
     def concerns(self, condition: exp.Expression) -> bool:
         """Whether the key stands in a condition, and no subquery does."""
@@ -158,12 +159,19 @@ class _Tried:
         node = bare(node)
         if self._is_key(node):
             return value
-        if self._scope.is_constant(node):
-            return self._scope.value(node)
+        if id(node) not in self._constants:
+            self._constants[id(node)] = node, self._constant(node)
+        constant = self._constants[id(node)][1]
+        if constant is not None:
+            return constant
         taken = part_of(node)
         if taken is not None and taken[0] in _PARTS and self._is_key(taken[1]) and isinstance(value, date):
             return _PARTS[taken[0]](value)
         return None
+
+    def _constant(self, node: exp.Expression) -> object:
+        """What a node says that is the same for all values; of a text that is a moment, the moment beside it."""
+        return self._scope.value(node) if self._scope.is_constant(node) else None
 
     def _like(self, condition: exp.Like, value: object) -> Truth:
         pattern = self._side(condition.expression, value)

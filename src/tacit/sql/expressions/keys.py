@@ -17,7 +17,7 @@ from tacit.policy.reading.types import EPOCH
 from tacit.sql.expressions.cells import in_steps, is_length
 from tacit.sql.expressions.dates.date_bins import BinOf, bin_of
 from tacit.sql.expressions.dates.date_functions import no_number, part_of
-from tacit.sql.expressions.dates.date_keys import bins_of
+from tacit.sql.expressions.dates.date_keys import bins_of, moments
 from tacit.sql.expressions.dates.date_texts import formatted, is_text, text_of_date
 from tacit.sql.expressions.dates.instant_reading import is_instant
 from tacit.sql.expressions.dates.instants import Instant, of_column, truncated
@@ -238,11 +238,11 @@ def _range_key(node: exp.Column, declared: ColumnPolicy, kind: ColumnType, *, sc
         cells = grid_of(declared, kind, scope)
         key = _grid_key(cells)
         return Key(key.sql, key.kind, key.values, step=key.step, keep=keep)
-    values = tuple(_raw(declared.bounds.lower + i * declared.bounds.step, kind) for i in range(declared.bounds.cells))
     if declared.bounds.step != 1:
         raise QueryRefused(
             f"GROUP BY {declared.name} needs a step of one", hint="GROUP BY DATE_TRUNC('month', …) makes wider bins"
         )
+    values = tuple(moments(kind, int(declared.bounds.lower), int(declared.bounds.upper), apart=1))
     return Key(cell(declared, kind, scope).sql, kind, values, keep=keep)
 
 

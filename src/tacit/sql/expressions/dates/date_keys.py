@@ -22,7 +22,7 @@ def bins_of(instant: Instant, *, most: int) -> tuple[date, ...] | None:
     else:
         if (instant.high - instant.low) // instant.bins >= most:
             return None
-        bins = _moments(instant, instant.bins)
+        bins = moments(instant.kind, instant.low, instant.high, apart=instant.bins)
     return tuple(bins) if len(bins) <= most else None
 
 
@@ -38,8 +38,8 @@ def _months(instant: Instant, width: int, *, most: int) -> Iterator[date]:
             yield datetime(year, month + 1, 1)  # noqa: DTZ001 - zoneless, as columns are
 
 
-def _moments(instant: Instant, width: int) -> list[date]:
-    """Every moment `width` units after the one before, all at once: there may be tens of thousands."""
-    unit = "datetime64[D]" if instant.kind is ColumnType.DATE else "datetime64[s]"
-    moments: list[date] = np.arange(instant.low, instant.high + 1, width).astype(unit).tolist()
-    return moments
+def moments(kind: ColumnType, low: int, high: int, *, apart: int) -> list[date]:
+    """Every moment so many days or seconds after the one before, all at once: there may be tens of thousands."""
+    unit = "datetime64[D]" if kind is ColumnType.DATE else "datetime64[s]"
+    listed: list[date] = np.arange(low, high + 1, apart).astype(unit).tolist()
+    return listed
