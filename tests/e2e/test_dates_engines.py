@@ -23,8 +23,8 @@ from tacit.sql import bind, parse
 from tacit.sql.emitting import dialects
 from tacit.sql.emitting.dialects import emit
 from tacit.sql.expressions.dates import instant_numbers, instants
-from tacit.sql.expressions.numeric import grid
 from tacit.sql.expressions.names.aliases import qualified
+from tacit.sql.expressions.numeric import grid
 
 ROWS = 250
 TRICKY = [

@@ -6,7 +6,7 @@ SELECT u, k0, m0 FROM pairs
 SELECT
   u,
   k0,
-  CAST(m0 AS BIGINT) * w AS m0
+  m0 * w AS m0
 FROM (
   WITH spread AS MATERIALIZED (
     SELECT
@@ -19,21 +19,19 @@ FROM (
     spread.u,
     spread.k0,
     spread.m0,
-    COALESCE(heavy.w, 1024) AS w
+    shares.w
   FROM spread
-  LEFT JOIN (
+  JOIN (
     SELECT
       u,
       CAST(FLOOR(1024 * (
-        SQRT(CAST(10 AS DOUBLE) / CAST(COUNT(*) AS DOUBLE))
+        SQRT(CAST(10 AS DOUBLE) / CAST(GREATEST(COUNT(*), 10) AS DOUBLE))
       )) AS INT) AS w
     FROM spread
     GROUP BY
       u
-    HAVING
-      COUNT(*) > 10
-  ) AS heavy
-    ON spread.u = heavy.u
+      ) AS shares
+    ON spread.u = shares.u
 ) AS weighed
 
 -- case: in proportion, for Laplace noise
@@ -44,7 +42,7 @@ SELECT u, k0, m0, m1 FROM pairs
 SELECT
   u,
   k0,
-  CAST(m0 AS BIGINT) * w AS m0,
+  m0 * w AS m0,
   m1 * w AS m1
 FROM (
   WITH spread AS MATERIALIZED (
@@ -60,21 +58,19 @@ FROM (
     spread.k0,
     spread.m0,
     spread.m1,
-    COALESCE(heavy.w, 1024) AS w
+    shares.w
   FROM spread
-  LEFT JOIN (
+  JOIN (
     SELECT
       u,
       CAST(FLOOR(1024 * (
-        CAST(10 AS DOUBLE) / CAST(COUNT(*) AS DOUBLE)
+        CAST(10 AS DOUBLE) / CAST(GREATEST(COUNT(*), 10) AS DOUBLE)
       )) AS INT) AS w
     FROM spread
     GROUP BY
       u
-    HAVING
-      COUNT(*) > 10
-  ) AS heavy
-    ON spread.u = heavy.u
+      ) AS shares
+    ON spread.u = shares.u
 ) AS weighed
 
 -- case: where keys are private a unit in too many groups is left out
@@ -85,7 +81,7 @@ SELECT u, k0, m0 FROM pairs
 SELECT
   u,
   k0,
-  CAST(m0 AS BIGINT) * w AS m0,
+  m0 * w AS m0,
   w AS m1
 FROM (
   WITH spread AS MATERIALIZED (
@@ -99,25 +95,23 @@ FROM (
     spread.u,
     spread.k0,
     spread.m0,
-    COALESCE(heavy.w, 1024) AS w
+    shares.w
   FROM spread
-  LEFT JOIN (
+  JOIN (
     SELECT
       u,
       CASE
         WHEN COUNT(*) > 1000
         THEN 0
         ELSE CAST(FLOOR(1024 * (
-          CAST(10 AS DOUBLE) / CAST(COUNT(*) AS DOUBLE)
+          CAST(10 AS DOUBLE) / CAST(GREATEST(COUNT(*), 10) AS DOUBLE)
         )) AS INT)
       END AS w
     FROM spread
     GROUP BY
       u
-    HAVING
-      COUNT(*) > 10
-  ) AS heavy
-    ON spread.u = heavy.u
+      ) AS shares
+    ON spread.u = shares.u
 ) AS weighed
 
 -- case: the unit of all rows without one is a unit like any other
@@ -128,7 +122,7 @@ SELECT u, k0, m0 FROM pairs
 SELECT
   u,
   k0,
-  CAST(m0 AS BIGINT) * w AS m0
+  m0 * w AS m0
 FROM (
   WITH spread AS MATERIALIZED (
     SELECT
@@ -141,21 +135,19 @@ FROM (
     spread.u,
     spread.k0,
     spread.m0,
-    COALESCE(heavy.w, 1024) AS w
+    shares.w
   FROM spread
-  LEFT JOIN (
+  JOIN (
     SELECT
       u,
       CAST(FLOOR(1024 * (
-        CAST(10 AS DOUBLE) / CAST(COUNT(*) AS DOUBLE)
+        CAST(10 AS DOUBLE) / CAST(GREATEST(COUNT(*), 10) AS DOUBLE)
       )) AS INT) AS w
     FROM spread
     GROUP BY
       u
-    HAVING
-      COUNT(*) > 10
-  ) AS heavy
-    ON spread.u IS NOT DISTINCT FROM heavy.u
+      ) AS shares
+    ON spread.u IS NOT DISTINCT FROM shares.u
 ) AS weighed
 
 -- case: sampled units are not weighed
@@ -177,7 +169,7 @@ SELECT u, k0, m0 FROM pairs
 SELECT
   u,
   k0,
-  CAST(m0 AS BIGINT) * w AS m0
+  m0 * w AS m0
 FROM (
   WITH spread AS MATERIALIZED (
     SELECT
@@ -190,21 +182,19 @@ FROM (
     spread.u,
     spread.k0,
     spread.m0,
-    COALESCE(heavy.w, 1024) AS w
+    shares.w
   FROM spread
-  LEFT JOIN (
+  JOIN (
     SELECT
       u,
       CAST(FLOOR(1024 * (
-        CAST(7 AS DOUBLE) / CAST(SUM(m0) AS DOUBLE)
+        CAST(7 AS DOUBLE) / CAST(GREATEST(SUM(m0), 7) AS DOUBLE)
       )) AS INT) AS w
     FROM spread
     GROUP BY
       u
-    HAVING
-      SUM(m0) > 7
-  ) AS heavy
-    ON spread.u = heavy.u
+      ) AS shares
+    ON spread.u = shares.u
 ) AS weighed
 
 -- case: a count times its weight has the bits that its cap asks for
@@ -216,7 +206,7 @@ SELECT
   u,
   k0,
   CAST(m0 AS INT128) * w AS m0,
-  CAST(m1 AS BIGINT) * w AS m1
+  m1 * w AS m1
 FROM (
   WITH spread AS MATERIALIZED (
     SELECT
@@ -231,19 +221,17 @@ FROM (
     spread.k0,
     spread.m0,
     spread.m1,
-    COALESCE(heavy.w, 1024) AS w
+    shares.w
   FROM spread
-  LEFT JOIN (
+  JOIN (
     SELECT
       u,
       CAST(FLOOR(1024 * (
-        CAST(10 AS DOUBLE) / CAST(COUNT(*) AS DOUBLE)
+        CAST(10 AS DOUBLE) / CAST(GREATEST(COUNT(*), 10) AS DOUBLE)
       )) AS INT) AS w
     FROM spread
     GROUP BY
       u
-    HAVING
-      COUNT(*) > 10
-  ) AS heavy
-    ON spread.u = heavy.u
+      ) AS shares
+    ON spread.u = shares.u
 ) AS weighed

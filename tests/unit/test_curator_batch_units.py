@@ -212,8 +212,8 @@ def test_no_unit_moves_a_shared_histogram_by_more_than_is_claimed():
 
 def _by_roots(patch):
     """Weights by the root of how many groups a unit touches, as fits another norm."""
-    by_rows = weighing._heavy
-    patch.setattr(weighing, "_heavy", lambda facts: by_rows(replace(facts, spread=Spread.WEIGH_L2)))
+    by_rows = weighing._shares
+    patch.setattr(weighing, "_shares", lambda facts: by_rows(replace(facts, spread=Spread.WEIGH_L2)))
 
 
 def _a_hundredth_less(patch):

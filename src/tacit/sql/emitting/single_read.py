@@ -13,10 +13,10 @@ _TOUCHED = f"{RESERVED}touched"
 def weighed_in_one_reading(node: exp.Expression) -> exp.Expression:
     """Count a unit's groups, or add up its rows, beside its rows rather than in a second reading.
 
-    Before:   WITH spread AS MATERIALIZED (…) SELECT …, COALESCE(heavy.w, 1024) AS w FROM spread LEFT JOIN (SELECT u, …
-              COUNT(*) … AS w FROM spread GROUP BY u HAVING COUNT(*) > 10) AS heavy ON spread.u = heavy.u
-    After:    SELECT …, CASE WHEN spread.touched > 10 THEN … spread.touched … ELSE 1024 END AS w FROM (SELECT heavy.u,
-              …, COUNT(*) OVER (PARTITION BY heavy.u) AS touched FROM (…) AS heavy) AS spread
+    Before:   WITH spread AS MATERIALIZED (…) SELECT …, shares.w FROM spread JOIN (SELECT u, … COUNT(*) … AS w FROM
+              spread GROUP BY u) AS shares ON spread.u = shares.u
+    After:    SELECT …, … spread.touched … AS w FROM (SELECT shares.u, …, COUNT(*) OVER (PARTITION BY shares.u) AS
+              touched FROM (…) AS shares) AS spread
     Ensures:  the weights are those of the very rows that they weigh, also where files change while they are read.
     """
     kept = node.args.get("with_")
@@ -24,17 +24,13 @@ def weighed_in_one_reading(node: exp.Expression) -> exp.Expression:
         return node
     (pairs,) = kept.expressions
     (join,) = node.args["joins"]
-    heavy = join.this.this
-    unit, weight = heavy.expressions
-    outer, inner = (select.args["from_"].this.alias for select in (node, heavy))
-    last = node.expressions[-1]
-    full = last.this.expressions[0]
-    over, share = (_beside(part, outer) for part in (heavy.args["having"].this, weight.this))
-    aggregate = heavy.args["having"].this.find(exp.Count, exp.Sum)
-    last.set("this", exp.Case(ifs=[exp.If(this=over, true=share)], default=full))
-    touched = exp.Window(this=copied(aggregate), partition_by=[copied(unit)])
+    shares = join.this.this
+    unit, weight = shares.expressions
+    outer, inner = (select.args["from_"].this.alias for select in (node, shares))
+    touched = exp.Window(this=copied(weight.find(exp.Count, exp.Sum)), partition_by=[copied(unit)])
     carried = [exp.column(item.alias_or_name, table=inner) for item in pairs.this.expressions]
     rows = exp.select(*carried, exp.alias_(touched, _TOUCHED)).from_(_as(pairs.this, inner))
+    node.expressions[-1].replace(exp.alias_(_beside(weight.this, outer), weight.alias))
     node.set("with_", None)
     node.set("joins", None)
     node.set("from_", exp.From(this=_as(rows, outer)))

@@ -8,22 +8,23 @@ from tacit.sql.expressions.measures import Counted
 from tacit.sql.expressions.names.nodes import joined
 from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.numeric import arithmetic, doubles
-from tacit.sql.expressions.numeric.arithmetic import Whole, Width, integer
+from tacit.sql.expressions.numeric.arithmetic import MOST_ROWS, Whole, Width, integer
 from tacit.sql.rules.add_per_unit import contribution
 from tacit.sql.rules.facts import Facts, MeasureFacts, Spread, called, name, nested, selected
 from tacit.sql.rules.own_rows import OWNER
 
-PAIRS, HEAVY, WEIGHT = "spread", "heavy", "w"
+PAIRS, SHARES, WEIGHT = "spread", "shares", "w"
+_ADDED_UP = (1 << 62) // MOST_ROWS  # what stays below this may be added up in 64 bits, however many rows there are
 
 
 def weigh_groups(tree: exp.Select, facts: Facts) -> exp.Select:
     """Multiply what a unit brings to each of its groups by a whole number that fits its norm.
 
     Before:   SELECT u, k0, m0 FROM … AS pairs
-    After:    SELECT u, k0, CAST(m0 AS BIGINT) * w AS m0 FROM (WITH spread AS MATERIALIZED (SELECT u, k0, m0 FROM …
-              AS pairs) SELECT spread.u, spread.k0, spread.m0, COALESCE(heavy.w, 1024) AS w FROM spread LEFT JOIN
-              (SELECT u, CAST(FLOOR(1024 * SQRT(CAST(10 AS DOUBLE) / COUNT(*))) AS INT) AS w FROM spread GROUP BY u
-              HAVING COUNT(*) > 10) AS heavy ON spread.u = heavy.u) AS weighed
+    After:    SELECT u, k0, m0 * w AS m0 FROM (WITH spread AS MATERIALIZED (SELECT u, k0, m0 FROM …
+              AS pairs) SELECT spread.u, spread.k0, spread.m0, shares.w FROM spread JOIN (SELECT u,
+              CAST(FLOOR(1024 * SQRT(CAST(10 AS DOUBLE) / GREATEST(COUNT(*), 10))) AS INT) AS w FROM spread GROUP BY u)
+              AS shares ON spread.u = shares.u) AS weighed
     Ensures:  the weights of a unit add up to at most weight · max_groups (L1), or their squares to at most
               weight² · max_groups (L2); or, where rows are weighed, what it brings to all its groups adds up to at most
               weight · max_rows: ⌊weight · max_rows / rows⌋ · rows is no more than that. Nothing is dropped, but for
@@ -35,9 +36,8 @@ def weigh_groups(tree: exp.Select, facts: Facts) -> exp.Select:
     if not facts.weighs:
         return tree
     carried = [item.alias_or_name for item in tree.expressions]
-    full = exp.Coalesce(this=_of(HEAVY, WEIGHT), expressions=[integer(facts.weight)])
-    rows = selected([*(_of(PAIRS, column) for column in carried), called(full, WEIGHT)], _pairs())
-    rows = joined(rows, nested(_heavy(facts), HEAVY), on=_same_unit(facts), side="LEFT")
+    columns = [*(_of(PAIRS, column) for column in carried), _of(SHARES, WEIGHT)]
+    rows = joined(selected(columns, _pairs()), nested(_shares(facts), SHARES), on=_same_unit(facts))
     rows = rows.with_(PAIRS, as_=tree, materialized=True, copy=False)
     weighed = [called(_weighed(measure, facts), measure.name) for measure in facts.measures]
     return selected([*map(name, (OWNER, *facts.keys)), *weighed], nested(rows, "weighed"))
@@ -47,29 +47,31 @@ def _weighed(measure: MeasureFacts, facts: Facts) -> exp.Expression:
     weight = Whole(name(WEIGHT), 0, facts.weight)
     if measure.is_presence:
         return weight.sql
-    brought = arithmetic.widened(contribution(measure, facts), Width.BIGINT)  # PostgreSQL adds up 32 bits in 64
+    brought = contribution(measure, facts)
+    if max(abs(brought.low), abs(brought.high)) * facts.weight > _ADDED_UP:
+        brought = arithmetic.widened(brought, Width.BIGINT)  # engines add up 32 bits in 64
     return arithmetic.multiply(brought, weight).sql
 
 
 def _same_unit(facts: Facts) -> exp.Expression:
     """Equality will do where no unit is NULL."""
     same = exp.NullSafeEQ if facts.unit is not None and facts.unit.null_is_one else exp.EQ
-    return same(this=_of(PAIRS, OWNER), expression=_of(HEAVY, OWNER))
+    return same(this=_of(PAIRS, OWNER), expression=_of(SHARES, OWNER))
 
 
-def _heavy(facts: Facts) -> exp.Select:
-    """The units that touch more groups, or have more rows, than they may, and what each contribution counts."""
+def _shares(facts: Facts) -> exp.Select:
+    """What each contribution of a unit counts: in full where it is in no more groups, or has no more rows, than it may."""
     touched: exp.Expression = exp.Count(this=exp.Star())
     most, root = facts.max_groups, facts.spread is Spread.WEIGH_L2
     if facts.spread is Spread.WEIGH_ROWS:
         touched, most = exp.Sum(this=name(_counted_rows(facts).name)), facts.max_rows
-    weight = doubles.share_of(facts.weight, most, of=copied(touched), root=root)
+    least = exp.Anonymous(this="GREATEST", expressions=[copied(touched), integer(most)])
+    weight = doubles.share_of(facts.weight, most, of=least, root=root)
     if facts.most_groups is not None:
-        many = exp.GT(this=copied(touched), expression=integer(facts.most_groups))
+        many = exp.GT(this=touched, expression=integer(facts.most_groups))
         weight = exp.Case(ifs=[exp.If(this=many, true=integer(0))], default=weight)
-    over = exp.GT(this=touched, expression=integer(most))
     units = selected([name(OWNER), called(weight, WEIGHT)], _pairs())
-    return units.group_by(name(OWNER), copy=False).having(over, copy=False)
+    return units.group_by(name(OWNER), copy=False)
 
 
 def _pairs() -> exp.Table:

@@ -101,7 +101,7 @@ def decimal_steps(value: exp.Expression, step: Fraction, *, ends: tuple[int, int
 
 
 def share_of(weight: int, part: int, *, of: exp.Expression, root: bool) -> exp.Expression:
-    """⌊weight · part / of⌋ as an INT, or of the root of part / of, for a count `of` that is greater than part."""
+    """⌊weight · part / of⌋ as an INT, or of the root of part / of, for a count `of` that is no less than part."""
     if width_of(weight) > Width.INT:
         raise ArithmeticError("a weight is an INT")
     share: exp.Expression = exp.Div(this=double(integer(part)), expression=double(of))
