@@ -60,7 +60,7 @@ def _same_unit(facts: Facts) -> exp.Expression:
 
 
 def _shares(facts: Facts) -> exp.Select:
-    """What each contribution of a unit counts: in full where it is in no more groups, or has no more rows, than it may."""
+    """What each contribution of a unit counts: in full where it has no more groups, or rows, than it may have."""
     touched: exp.Expression = exp.Count(this=exp.Star())
     most, root = facts.max_groups, facts.spread is Spread.WEIGH_L2
     if facts.spread is Spread.WEIGH_ROWS:
