@@ -227,6 +227,19 @@ def test_the_last_telling_alone_is_kept(tmp_path):
     assert sharper.cost.epsilon > found.cost.epsilon
 
 
+def test_what_was_told_is_shown_again_by_its_entry(tmp_path):
+    """As any answer is (`tacit.curator.given`): the last telling, and each before it, which was paid as well."""
+    curator = counted(tmp_path, 3_000)
+    found = curator.ask(FIVE, session=ANA)
+    settled = [entry for entry in reversed(curator.log("ana", limit=1000)) if entry.act == "settle"]
+    assert settled[-1].hash == found.receipt.entry
+    assert len(settled) > 1
+    shown = [curator.given(entry.hash, session=ANA) for entry in settled]
+    assert (shown[-1].rows, shown[-1].errors, shown[-1].cost) == (found.rows, found.errors, Loss(0))
+    errors = [each.errors[0][0] for each in shown]
+    assert errors == sorted(errors, reverse=True)
+
+
 def test_what_is_refused_in_the_end_is_kept_at_the_price_that_was_paid(tmp_path):
     curator = counted(tmp_path, 20, max_epsilon=Fraction(1, 10))
     with pytest.raises(QueryRefused, match="no epsilon that may be spent") as caught:
@@ -329,60 +342,65 @@ def test_the_same_noise_is_told_with_less_and_less_of_it(tmp_path):
 @pytest.mark.parametrize("most", [None, Fraction(1, 3), Fraction(0)])
 def test_every_step_leads_to_a_higher_price_that_may_be_paid_or_to_the_end(tmp_path, share, most):
     job = counted(tmp_path, 10).prepare(FIVE, session=ANA)
-    for index, leaps in itertools.product(range(len(job.tellings.prices)), range(5)):
+    for index in range(len(job.tellings.prices)):
         with contextlib.suppress(QueryRefused):
-            after = following(job.tellings, TellingStep(index, leaps, most), share=share)
+            after = following(job.tellings, TellingStep(index, most), share=share)
             assert after is None or index < after.index < len(job.tellings.prices)
             assert after is None or share > Fraction(1, 20)
             assert after is None or most is None or job.tellings.prices[after.index] <= most
 
 
-THOUSANDTHS = tuple(Fraction(price, 1000) for price in range(1, 1001))
-LOOKS = [  # the bound, the price, the leaps so far, the share: the price of the next telling and the leaps, or the end
-    ("0.05", "0.010", 0, 0.0499, None),
-    ("0.05", "0.010", 0, 0.051, ("0.011", 0)),  # the next one at least
-    ("0.05", "0.010", 0, 0.1, ("0.018", 0)),  # nine tenths of what a clear answer needs
-    ("0.05", "0.002", 0, 1.0, ("0.013", 0)),  # 0.002 / 0.05 / (1 + 2)
-    ("0.05", "0.010", 0, 1.0, ("0.050", 0)),  # at most what a pilot would cost, while it is not clear
-    ("0.05", "0.049", 0, 1.0, ("0.050", 0)),
-    ("0.2", "0.100", 0, 0.4, ("0.142", 1)),  # a leap: 0.1 / 0.2 / (2.5 + 1)
-    ("0.05", "0.100", 0, 0.4, ("0.299", 1)),  # at most three times as dear
-    ("0.05", "0.050", 2, 0.4, ("0.149", 3)),
-    ("0.05", "0.050", 0, float("inf"), ("0.149", 1)),  # it looks like 0, and noise alone may have made it so
-    ("0.05", "0.100", 3, 0.4, None),  # no more of them
-    ("0.05", "0.150", 0, 0.6, ("0.450", 1)),  # 1.8 if it is as large as it looks; it may be larger
-    ("0.05", "0.400", 0, 0.6, "refused"),  # 2.2 at least
-    ("0.05", "0.010", 0, 6.0, ("0.050", 0)),  # nobody knows yet
-    ("0.001", "0.010", 0, 6.0, "refused"),  # 4.6 at least
-    ("0.05", "0.900", 0, 0.06, "refused"),  # 1.08
-    ("0.05", "0.900", 0, 0.058, ("0.939", 0)),  # 1.044 is near enough to be tried
-    ("0.05", "1.000", 0, 0.0505, "refused"),  # there is none after the last
-    ("0.5", "0.100", 0, 0.3, None),  # a wide bound, beyond what a pilot would cost
-    ("0.5", "0.010", 0, 0.31, ("0.015", 0)),  # below it, an eighth: 0.01 / 0.125 / (3.2 + 2)
-    ("0.5", "0.010", 0, 0.125, None),
+THOUSANDTHS = tuple(Fraction(price, 1000) for price in range(1, 3001))
+LOOKS = [  # the bound, the price, the share: the price of the next telling, or the end
+    ("0.05", "0.010", 0.0499, None),
+    ("0.05", "0.010", 0.051, "0.011"),  # the next one at least
+    ("0.05", "0.010", 0.1, "0.018"),  # nine tenths of what a clear answer needs
+    ("0.05", "0.002", 1.0, "0.013"),  # 0.002 / 0.05 / (1 + 2)
+    ("0.05", "0.010", 1.0, "0.050"),  # at most what a pilot would cost, while it is not clear
+    ("0.05", "0.049", 1.0, "0.050"),
+    ("0.2", "0.100", 0.4, "0.200"),  # on to where it is enough, if it is as large as it looks
+    ("0.2", "0.100", 0.201, "0.101"),  # so close to the line in small steps
+    ("0.2", "0.100", 0.199, None),
+    ("0.05", "0.100", 0.4, "0.300"),  # at most three times as dear
+    ("0.05", "0.050", float("inf"), "0.150"),  # it looks like 0, and noise alone may have made it so
+    ("0.05", "0.600", 0.4, "1.350"),  # in all, at most 27 times as dear as a pilot
+    ("0.05", "1.349", 0.13, "1.350"),
+    ("0.05", "1.350", 0.4, None),
+    ("0.05", "1.350", 0.07, "1.701"),  # of an answer that is clear there is no such end
+    ("0.05", "0.800", 0.6, "refused"),  # 4.4 at least
+    ("0.05", "0.010", 6.0, "0.050"),  # nobody knows yet
+    ("0.001", "0.010", 6.0, "refused"),  # 4.6 at least
+    ("0.05", "2.900", 0.06, "refused"),  # 3.48
+    ("0.05", "2.650", 0.058, "2.766"),  # 3.074 is near enough to be tried
+    ("0.05", "3.000", 0.0505, "refused"),  # there is none after the last
+    ("0.4", "0.050", 0.39, None),  # the first for what a pilot would cost
+    ("0.4", "0.050", 0.41, "0.051"),
+    ("0.4", "0.100", 0.39, "0.130"),  # beyond it, to three tenths
+    ("0.4", "0.100", 0.3, None),
+    ("0.5", "0.050", 50.0, None),  # a wide bound is not told on for: noise alone would meet it in the end
+    ("0.5", "0.010", 0.31, "0.015"),  # below that, an eighth: 0.01 / 0.125 / (3.2 + 2)
+    ("0.5", "0.010", 0.125, None),
 ]
 
 
-@pytest.mark.parametrize(("bound", "price", "leaps", "share", "expected"), LOOKS)
-def test_what_is_told_next(bound, price, leaps, share, expected):
+@pytest.mark.parametrize(("bound", "price", "share", "expected"), LOOKS)
+def test_what_is_told_next(bound, price, share, expected):
     told = Tellings(THOUSANDTHS, WithinError(Fraction(bound), relative=True), at=lambda price: None)
-    step = TellingStep(THOUSANDTHS.index(Fraction(price)), leaps)
+    step = TellingStep(THOUSANDTHS.index(Fraction(price)))
     if expected == "refused":
         with pytest.raises(QueryRefused, match="no epsilon that may be spent"):
             following(told, step, share=share)
         return
     after = following(told, step, share=share)
-    assert expected == (None if after is None else (f"{float(THOUSANDTHS[after.index]):.3f}", after.leaps))
+    assert expected == (None if after is None else f"{float(THOUSANDTHS[after.index]):.3f}")
 
 
 def test_what_is_left_holds_as_the_last_price_does():
     told = Tellings(THOUSANDTHS, WithinError(Fraction(1, 20), relative=True), at=lambda price: None)
     with pytest.raises(QueryRefused):
-        following(told, TellingStep(149, 0, Fraction(1, 5)), share=0.1)  # 0.3 is needed
-    assert following(told, TellingStep(149, 0, Fraction(1, 5)), share=0.069) == TellingStep(185, 0, Fraction(1, 5))
-    assert following(told, TellingStep(149, 0, Fraction(18, 100)), share=0.0625) == TellingStep(
-        167, 0, Fraction(18, 100)
-    )
+        following(told, TellingStep(149, Fraction(1, 5)), share=0.1)  # 0.3 is needed
+    assert following(told, TellingStep(149, Fraction(1, 5)), share=0.069) == TellingStep(185, Fraction(1, 5))
+    assert following(told, TellingStep(149, Fraction(18, 100)), share=0.0625) == TellingStep(167, Fraction(18, 100))
 
 
 def test_a_finer_telling_is_never_read_anew(tmp_path):
@@ -398,4 +416,4 @@ def test_an_answer_that_noise_makes_look_like_nothing_is_told_again(tmp_path):
     """Of an average at its lower end the error is no share of it; refused there, two asks of five were paid in vain."""
     curator = clinic(dataset={"budget": BudgetPolicy(10**4)}, unit="row", max_groups=1, max_rows=1).curator(tmp_path)
     costs = [curator.ask("DP-SELECT WITHIN 20% FRESH AVG(amount) FROM visits", session=ANA).cost for _ in range(40)]
-    assert max(cost.epsilon for cost in costs) <= Fraction(27, 20)  # three leaps, each three times as dear, from 1/20
+    assert max(cost.epsilon for cost in costs) <= Fraction(27, 20)  # 27 times what a pilot would

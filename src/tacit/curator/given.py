@@ -20,7 +20,7 @@ def settled_entries(ledger: Ledger, settled: str, *, dataset: str, analyst: str)
     entries = ledger.entries(limit=LOOKED_THROUGH, dataset=dataset, analyst=analyst)
     settlement = next((entry for entry in entries if entry.hash == settled and entry.act == "settle"), None)
     charged = next((entry for entry in entries if settlement is not None and entry.seq == settlement.charge), None)
-    return None if settlement is None or charged is None or charged.kind != "query" else (charged, settlement)
+    return None if settlement is None or charged is None or not charged.is_question else (charged, settlement)
 
 
 def stored(job: Job, ledger: Ledger, *, charged: Entry, settled: Entry) -> Answered:

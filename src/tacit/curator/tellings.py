@@ -4,8 +4,10 @@ The tellings are those of a gradual release: each is the next one with further n
 last one does (`tacit.accounting.refined_charge` has the proof). Which price comes next depends on what was told alone;
 it is charged before it is told. Two pilots and an answer of their own noise would cost their sum.
 
-What is told decides when it is enough, and so leans, by as much as noise can move the decision, towards too early: of
-bounds up to an eighth of the answer ± keeps its confidence to within a point (`tests/statistical/test_tellings.py`).
+What is told decides when it is enough, and so leans, by as much as noise can move the decision, towards too early. So
+whoever stops near a line goes on from below it in small steps, by nearly the same noise, which errs as it did before;
+every look with noise of its own may err anew. Where an answer is large, ± keeps its confidence to within a point, and
+everywhere to within half of what may fail at that confidence (`tests/statistical/test_tellings.py`).
 """
 
 from __future__ import annotations
@@ -36,18 +38,19 @@ _NEARLY = Fraction(
     21, 20
 )  # of what may be spent: by so much what is needed may be misjudged, and the last price is tried
 _BEYOND = 2  # of its own errors, by so much an answer that is not clear may be larger than it looks
-_LEAPS = 3  # tellings of an answer that is not clear, once pilots would have ended
-_LEAP = 3  # by how much the price rises with each of them at the most: of an answer that is 0 nothing is ever clear
+_LEAP = 3  # from where pilots would have ended, by how much the price of an answer that is not clear rises at a time
+_END = 27  # and by how much in all: of an answer that is 0 nothing is ever clear
+_SURE = Fraction(3, 10)  # of an answer, the error down to which one that is not clear is told on
+_WIDE = Fraction(2, 5)  # of an answer: a bound beyond it is not told on for, as noise alone would meet it now and then
 _MOST_ENTRIES = 1_000_000  # of a log that is looked through for a request that is sent again
 _WHOLE = WithinError(Fraction(1), relative=True)
 
 
 @dataclass(frozen=True, slots=True)
 class TellingStep:
-    """Which price is told, how often the size of the answer was guessed to get there, and the most that may be paid."""
+    """Which price is told, and the most that may be paid."""
 
     index: int = 0
-    leaps: int = 0
     most: Fraction | None = None
 
 
@@ -152,28 +155,42 @@ def following(tellings: Tellings, step: TellingStep, *, share: float) -> Telling
 
     `share` is the largest error of this telling, as a share of its answer. Errors fall as prices rise. While it is not
     clear how large an answer is, it may be as large as it looks and twice its error: that says at least how much more
-    is needed. From what a pilot would cost on, a few leaps are allowed, none of them far.
+    is needed. From what a pilot would cost on, what is not clear is told until its error looks small enough, or its
+    price has risen as far as it may; where the bound is wide, not at all.
 
     Raises QueryRefused: no price that may be paid reaches the accuracy.
     """
     price, last, bound = tellings.prices[step.index], tellings.prices[-1], tellings.wanted.bound
-    most, leaps = min(PILOT, last / 5), step.leaps
-    if share <= (_enough(tellings) if price < most else bound):
+    most, is_clear = min(PILOT, last / 5), share <= CLEAR
+    aim = _aim(tellings, step, most=most)
+    if share <= aim or (not is_clear and price >= most and _goes_no_further(tellings, step, most=most)):
         return None
-    needed = float(price / bound) * share if share <= CLEAR else float(price / bound) / (1 / share + _BEYOND)
-    if share <= CLEAR:
+    needed = float(price / bound) * share if is_clear else float(price / bound) / (1 / share + _BEYOND)
+    if is_clear:
         wanted = needed * _BACK
     elif price < most:
-        wanted = min(float(price / _enough(tellings)) / (1 / share + _BEYOND), float(most))
-    elif leaps == _LEAPS:
-        return None
+        wanted = min(float(price / aim) / (1 / share + _BEYOND), float(most))
     else:
-        wanted, leaps = min(float(price / bound) / (1 / share + 1), float(price * _LEAP)), leaps + 1
+        wanted = min(float(price) * min(_LEAP, share / float(aim)), float(most * _END))
     spendable = last if step.most is None else min(last, step.most)
     index = max(step.index + 1, bisect_right(tellings.prices, min(wanted, float(spendable))) - 1)
     if needed > spendable * _NEARLY or index == len(tellings.prices) or tellings.prices[index] > spendable:
         raise _refused(price)
-    return TellingStep(index, leaps, step.most)
+    return TellingStep(index, step.most)
+
+
+def _aim(tellings: Tellings, step: TellingStep, *, most: Fraction) -> Fraction:
+    """At which share of the answer the error of a telling is small enough, where pilots would have ended at `most`."""
+    if tellings.prices[step.index] < most:
+        return _enough(tellings)
+    is_first = step.index == 0 or tellings.prices[step.index - 1] < most
+    return tellings.wanted.bound if is_first else min(tellings.wanted.bound, _SURE)
+
+
+def _goes_no_further(tellings: Tellings, step: TellingStep, *, most: Fraction) -> bool:
+    """Whether an answer that is not clear for what a pilot would have cost is told no finer."""
+    dearer = tellings.prices[step.index + 1 : step.index + 2]
+    return tellings.wanted.bound > _WIDE or any(price > most * _END for price in dearer)
 
 
 def _refused(price: Fraction) -> QueryRefused:

@@ -267,6 +267,11 @@ class Entry:
     hash: str
     outcome: Act | None  # of a charge: how it ended, None while it is open
 
+    @property
+    def is_question(self) -> bool:
+        """Whether a question was charged, or one more telling of it: its answer can be shown again."""
+        return self.act == "charge" and self.kind in {"query", "telling"}
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:

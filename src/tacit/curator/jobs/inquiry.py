@@ -50,7 +50,7 @@ def inquiry(queries: Sequence[Query], policy: Policy, *, loss: Loss | None, word
 
 def asked_again(entry: Entry) -> tuple[list[tuple[str, Parameters]], Session]:
     """The questions that an entry keeps, with their values, and in whose name they were asked."""
-    if entry.act != "charge" or entry.kind not in {"query", "telling"} or entry.asked is None or entry.analyst is None:
+    if not entry.is_question or entry.asked is None or entry.analyst is None:
         raise QueryRefused("the entry keeps no question that could be asked again")
     values = map(read_parameters, entry.asked.parameters)
     return list(zip(entry.asked.questions, values, strict=True)), Session(entry.analyst)

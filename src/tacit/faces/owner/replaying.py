@@ -38,7 +38,7 @@ def replay(policy: Policy, entries: Sequence[Entry]) -> ReplayReport:
 
 
 def _untold(entry: Entry, policy: Policy) -> str | None:
-    if entry.kind not in {"query", "telling"}:
+    if not entry.is_question:
         return f"a {entry.kind} is no question"
     if entry.asked is None:
         return "charged before the ledger kept questions"

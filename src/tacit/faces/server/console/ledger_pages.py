@@ -117,7 +117,7 @@ def log_lines(entries: Sequence[Entry]) -> list[LogLine]:
         if entry.act in {"settle", "fail"}:
             continue
         number, when, act, who, price, ended, _, question = entry_row(entry)
-        settled = ends.get(entry.seq, "") if entry.kind == "query" else ""
+        settled = ends.get(entry.seq, "") if entry.is_question else ""
         lines.append(LogLine(entry, number, when, act, who, price, ended, question, settled))
     return lines
 
