@@ -10,6 +10,7 @@ import pytest
 
 from conformance.sql_clinic import clinic, row_clinic
 from conformance.sql_world import policy_of, world
+from support.sources import Seeded
 from tacit.core import Loss
 from tacit.curator import Explanation, Release, Session
 from tacit.curator.within import PILOT
@@ -22,10 +23,10 @@ ALL_PILOTS = Fraction(1, 10_000) + PILOT * (Fraction(1, 64) + Fraction(1, 8) + 1
 
 @pytest.fixture
 def curator(tmp_path):
-    return row_clinic().curator(tmp_path)
+    return row_clinic().curator(tmp_path, source=Seeded(1))
 
 
-def renewing(epsilon=10):
+def renewing(epsilon=1000):
     """An analyst whose budget comes back: there pilots find a price, and no tellings (`test_curator_tellings`)."""
     return AnalystPolicy("ana", epsilon, window="30d")
 
@@ -33,7 +34,7 @@ def renewing(epsilon=10):
 @pytest.fixture
 def piloted(tmp_path):
     made = row_clinic()
-    return replace(made, policy=replace(made.policy, analysts=(renewing(),))).curator(tmp_path)
+    return replace(made, policy=replace(made.policy, analysts=(renewing(),))).curator(tmp_path, source=Seeded(1))
 
 
 @pytest.mark.parametrize("bound", ["3", "10", "100", "1000"])
@@ -66,7 +67,7 @@ def test_an_explanation_of_within_names_the_price_and_costs_nothing(curator):
 def test_a_bound_that_no_allowed_epsilon_reaches_is_refused_free(tmp_path):
     budget = BudgetPolicy(10, max_epsilon=Fraction(1, 10))
     policy = policy_of([TablePolicy("t", "row")], budget=budget, analysts=[AnalystPolicy("ana", 10)])
-    curator = world(policy, "CREATE TABLE t AS FROM range(50) AS r(x)").curator(tmp_path)
+    curator = world(policy, "CREATE TABLE t AS FROM range(50) AS r(x)").curator(tmp_path, source=Seeded(1))
     with pytest.raises(QueryRefused, match="no epsilon"):
         curator.ask("DP-SELECT WITHIN 2 COUNT(*) FROM t", session=ANA)
     assert curator.balance("ana").total.spent.epsilon == 0
@@ -101,7 +102,7 @@ def test_a_pilot_that_is_good_enough_is_the_answer(piloted):
 def test_the_larger_the_answer_the_cheaper_its_pilots(tmp_path, rows, most):
     """Pilots grow until the answer's size is clear; of 20,000 rows the second is, but with probability e⁻⁵."""
     policy = policy_of([TablePolicy("t", "row")], budget=BudgetPolicy(10), analysts=[renewing()])
-    curator = world(policy, f"CREATE TABLE t AS FROM range({rows}) AS r(x)").curator(tmp_path)
+    curator = world(policy, f"CREATE TABLE t AS FROM range({rows}) AS r(x)").curator(tmp_path, source=Seeded(1))
     found = curator.ask("DP-SELECT WITHIN 10% COUNT(*) FROM t", session=ANA)
     assert found.cost.epsilon <= Fraction(most)
     assert found.errors[0][0] <= 0.13 * rows
@@ -114,7 +115,7 @@ def limited(tmp_path, most, *, rows=50, analyst=None):
         budget=BudgetPolicy(10, max_epsilon=most),
         analysts=[analyst or AnalystPolicy("ana", 10)],
     )
-    return world(policy, f"CREATE TABLE t AS FROM range({rows}) AS r(x)").curator(tmp_path)
+    return world(policy, f"CREATE TABLE t AS FROM range({rows}) AS r(x)").curator(tmp_path, source=Seeded(1))
 
 
 @pytest.mark.parametrize("analyst", [AnalystPolicy("ana", 10), renewing()], ids=["told", "piloted"])
@@ -145,14 +146,14 @@ def test_the_price_and_the_answer_together_cost_no_more_than_one_question_may(tm
 
 def test_pilots_and_the_answer_are_debits_of_which_the_last_may_fail(tmp_path):
     policy = policy_of([TablePolicy("t", "row")], budget=BudgetPolicy(100), analysts=[renewing(Fraction(6, 100))])
-    curator = world(policy, "CREATE TABLE t AS FROM range(50) AS r(x)").curator(tmp_path)
+    curator = world(policy, "CREATE TABLE t AS FROM range(50) AS r(x)").curator(tmp_path, source=Seeded(1))
     with pytest.raises(BudgetExceeded):
         curator.ask("DP-SELECT WITHIN 1% COUNT(*) FROM t", session=ANA)
     assert curator.balance("ana").total.spent.epsilon == ALL_PILOTS  # what was read is paid for
 
 
 def test_private_keys_take_their_delta_from_the_question_or_the_session(tmp_path):
-    curator = clinic().curator(tmp_path)
+    curator = clinic().curator(tmp_path, source=Seeded(1))
     text = "city, COUNT(*) FROM visits GROUP BY city"
     with pytest.raises(QueryRefused, match="need a delta"):
         curator.ask(f"DP-SELECT WITHIN 100 {text}", session=ANA)
@@ -165,7 +166,7 @@ def test_a_pilot_costs_a_quarter_of_what_the_accuracy_would_at_the_stated_size(t
     policy = policy_of(
         [TablePolicy("t", "row", rows=10_000)], budget=BudgetPolicy(10), analysts=[AnalystPolicy("ana", 10)]
     )
-    curator = world(policy, "CREATE TABLE t AS FROM range(50) AS r(x)").curator(tmp_path)
+    curator = world(policy, "CREATE TABLE t AS FROM range(50) AS r(x)").curator(tmp_path, source=Seeded(1))
     pilot = curator.explain("DP-SELECT WITHIN 3% COUNT(*) FROM t", session=ANA).loss.epsilon
     whole = curator.explain("DP-SELECT WITHIN 300 COUNT(*) FROM t", session=ANA).loss.epsilon  # three per cent
     assert Fraction(24, 100) * whole < pilot < Fraction(26, 100) * whole + Fraction(1, 1000)
