@@ -172,6 +172,7 @@ def test_a_request_that_is_sent_again_is_told_the_same_and_is_free(tmp_path, fre
     again = curator.ask(text, session=ANA, request_id="r")
     assert curator.balance("ana").total.spent == spent
     assert (again.rows, again.errors, again.cost) == (first.rows, first.errors, Loss(0))
+    assert (first.reused, again.reused) == (None, "the same request" if fresh else "the same question")
     with pytest.raises(RequestConflict):
         curator.ask("DP-SELECT 1 COUNT(*) FROM t", session=ANA, request_id="r")
     assert curator.balance("ana").total.spent == spent
@@ -216,14 +217,31 @@ def test_every_output_of_every_group_is_as_accurate_as_wanted(tmp_path):
         assert all(error <= 0.05 * value for value, error in zip(row[1:], errors[1:], strict=True))
 
 
+def test_the_output_with_the_largest_share_of_error_decides(tmp_path):
+    """Of 3,000 the error is 5% long before it is of 300."""
+    found = counted(tmp_path, 3_000).ask("DP-SELECT WITHIN 5% COUNT(*), COUNT(*) - 2700 FROM t", session=ANA)
+    assert all(error <= 0.05 * value for value, error in zip(found.rows[0], found.errors[0], strict=True))
+
+
+def test_an_answer_says_whether_it_is_as_accurate_as_wanted(tmp_path):
+    (tmp_path / "few").mkdir()
+    (tmp_path / "many").mkdir()
+    few = counted(tmp_path / "few", 1).ask(FIVE, session=ANA)
+    many = counted(tmp_path / "many", 3_000).ask(FIVE, session=ANA)
+    said = [any("is not reached" in note for note in found.notes) for found in (few, many)]
+    assert (said, few.cost.epsilon > 1) == ([True, False], True)
+
+
 def test_the_last_telling_alone_is_kept(tmp_path):
     curator = counted(tmp_path, 3_000)
     found = curator.ask(FIVE, session=ANA)
     for epsilon in ("0.00001", "0.001", "0.01"):
         kept = curator.ask(f"DP-SELECT {epsilon} COUNT(*) FROM t", session=ANA)
         assert (kept.rows, kept.errors, kept.cost) == (found.rows, found.errors, Loss(0))
+    spent = curator.balance("ana")
     again = curator.ask("DP-SELECT WITHIN 10% COUNT(*) FROM t", session=ANA, request_id="k")
     assert (again.rows, again.cost) == (found.rows, Loss(0))
+    assert curator.balance("ana") == spent  # in zCDP, too: what stands for the request's id is free
     with pytest.raises(RequestConflict):
         curator.ask("DP-SELECT 1 COUNT(*) FROM t", session=ANA, request_id="k")
     sharper = curator.ask("DP-SELECT WITHIN 1% COUNT(*) FROM t", session=ANA)
@@ -376,6 +394,7 @@ LOOKS = [  # the bound, the price, the share: the price of the next telling, or 
     ("0.05", "2.900", 0.06, "refused"),  # 3.48
     ("0.05", "2.650", 0.058, "2.766"),  # 3.074 is near enough to be tried
     ("0.05", "3.000", 0.0505, "refused"),  # there is none after the last
+    ("0.05", "3.000", 0.4, "refused"),
     ("0.4", "0.050", 0.39, None),  # the first for what a pilot would cost
     ("0.4", "0.050", 0.41, "0.051"),
     ("0.4", "0.100", 0.39, "0.130"),  # beyond it, to three tenths
