@@ -436,6 +436,8 @@ def test_a_finer_telling_is_never_read_anew(tmp_path):
 
 def test_an_answer_that_noise_makes_look_like_nothing_is_told_again(tmp_path):
     """Of an average at its lower end the error is no share of it; refused there, two asks of five were paid in vain."""
-    curator = clinic(dataset={"budget": BudgetPolicy(10**4)}, unit="row", max_groups=1, max_rows=1).curator(tmp_path, source=Seeded(1))
+    curator = clinic(dataset={"budget": BudgetPolicy(10**4)}, unit="row", max_groups=1, max_rows=1).curator(
+        tmp_path, source=Seeded(1)
+    )
     costs = [curator.ask("DP-SELECT WITHIN 20% FRESH AVG(amount) FROM visits", session=ANA).cost for _ in range(40)]
     assert max(cost.epsilon for cost in costs) <= Fraction(27, 20)  # 27 times what a pilot would

@@ -28,7 +28,7 @@ from tacit.curator.measuring.noisy import Noisy
 from tacit.curator.reading import read_tellings
 from tacit.curator.reusing.reuse import data_version
 from tacit.curator.unexpected import bare_error, noted, planning
-from tacit.curator.within import CLEAR, PILOT, least_price, shortfall
+from tacit.curator.within import CLEAR, PILOT, UNKNOWN, least_price, shortfall
 from tacit.errors import EngineError, QueryRefused, TacitError
 from tacit.sql import WithinError
 from tacit.sql.binding import post
@@ -141,12 +141,13 @@ def _enough(tellings: Tellings) -> Fraction:
 
 
 def worst_share(job: Job, members: Sequence[Member]) -> float:
-    """The largest error of a telling, as a share of its answer."""
+    """The largest error of a telling, as a share of its answer; infinite where that is NULL, or no error is known."""
     (member,) = members
     measured = measured_columns(member.plan, possible(member.plan, member.noisy))
     asked = [out for out in outputs_of(job, 0) if out.value is not None and post.refs(out.value)]
     return max(
-        (shortfall(out, measured.band(out.value), _WHOLE) for out in asked if out.value is not None), default=0.0
+        (shortfall(measured.band(out.value), _WHOLE, missing=UNKNOWN) for out in asked if out.value is not None),
+        default=0.0,
     )
 
 

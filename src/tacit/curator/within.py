@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit.core import Loss
 from tacit.curator.answer import possible, shown_values
-from tacit.curator.explaining.expected import expected, outputs_of
+from tacit.curator.explaining.expected import expected, outputs_of, widths
 from tacit.curator.jobs.job import Job, Tellings
 from tacit.curator.jobs.members import Member
 from tacit.curator.jobs.pieces import Lone
@@ -31,7 +31,7 @@ _FIRST, _RATIO = Fraction(1, 10**6), Fraction(11, 10)  # where tellings begin, a
 _MOST_TOLD = 10_000  # numbers of an answer that is told in steps: each is drawn for every price
 _STEPS = 40
 _DIGITS = 3  # of the epsilon that is found, rounded up
-_UNKNOWN = float("inf")
+UNKNOWN = float("inf")
 
 Priced = Callable[[Fraction], Job]
 
@@ -76,6 +76,7 @@ def piloted(policy: Policy, *, wanted: WithinError, priced: Priced, prices: Sequ
     Each is a job of its own, charged before it reads; which comes next depends on what was released.
     """
     pilot = priced(prices[0])
+    refuse_choices(pilot)
 
     def following(members: Sequence[Member], cost: Fraction) -> Job:
         whole = paid + cost
@@ -140,9 +141,9 @@ def _is_clear(pilot: Job, members: Sequence[Member]) -> bool:
     """Whether a pilot tells how large its answers are.
 
     That its error is within a wide bound would not do: noise alone is as large as half of its own error one time in
-    five, and eight times as large never.
+    five, and eight times as large never. What is NULL may be so by noise alone.
     """
-    return _excess(pilot, WithinError(CLEAR, relative=True), members) <= 1
+    return _excess(pilot, WithinError(CLEAR, relative=True), members, missing=UNKNOWN) <= 1
 
 
 def least_price(
@@ -163,6 +164,7 @@ def least_price(
     if high <= 0:
         check_limit(paid + _FINEST, policy)
     best = priced(high)
+    refuse_choices(best)
     excess = _excess(best, wanted, pilot)
     if excess > 1:
         raise QueryRefused("no epsilon that may be spent reaches this accuracy", hint="ask for a wider bound")
@@ -183,7 +185,19 @@ def least_price(
     return best
 
 
-def _excess(job: Job, wanted: WithinError, pilot: Sequence[Member] | None) -> float:
+def refuse_choices(job: Job) -> None:
+    """Refuse what has no half-width at any price, before anything is charged: what is chosen, and not added up."""
+    for question, index in enumerate(job.answering):
+        served = job.members[index]
+        reaches = widths(served, served.plan.confidence)
+        for out in outputs_of(job, question):
+            if out.value is not None and not all(np.isfinite(reaches[ref]) for ref in post.refs(out.value)):
+                raise QueryRefused(
+                    f"WITHIN is refused for {out.name}: its error is not a half-width", hint="give an epsilon"
+                )
+
+
+def _excess(job: Job, wanted: WithinError, pilot: Sequence[Member] | None, *, missing: float = 0.0) -> float:
     """How many times larger than the bound the largest of its errors is."""
     worst = 0.0
     for question, index in enumerate(job.answering):
@@ -193,19 +207,21 @@ def _excess(job: Job, wanted: WithinError, pilot: Sequence[Member] | None) -> fl
         measured = expected(served, values)
         for out in outputs_of(job, question):
             if out.value is not None and post.refs(out.value):
-                worst = max(worst, shortfall(out, measured.band(out.value), wanted))
+                worst = max(worst, shortfall(measured.band(out.value), wanted, missing=missing))
     return worst
 
 
-def shortfall(out: Output, band: post.Band, wanted: WithinError) -> float:
-    """How many times larger than the bound the largest error of one output is."""
-    known = ~np.isnan(band.value)  # a group that is empty has no average, and no error either
+def shortfall(band: post.Band, wanted: WithinError, *, missing: float) -> float:
+    """How many times larger than the bound the largest error of one output is; without end where none is known yet.
+
+    A group that is empty has no average, and no error either: for it, and for what noise makes look like it, `missing`.
+    """
+    known = ~np.isnan(band.value)
     error = np.broadcast_to(band.error, band.value.shape)[known]
-    if not np.all(np.isfinite(error)):
-        raise QueryRefused(f"WITHIN is refused for {out.name}: its error is not a half-width", hint="give an epsilon")
+    error = np.where(np.isfinite(error), error, np.inf)
     allowed = float(wanted.bound) * (np.abs(band.value[known]) if wanted.relative else np.ones_like(error))
-    ratios = np.divide(error, allowed, out=np.where(error > 0, _UNKNOWN, 0.0), where=allowed > 0)
-    return float(np.max(ratios, initial=0.0))
+    ratios = np.divide(error, allowed, out=np.where(error > 0, UNKNOWN, 0.0), where=allowed > 0)
+    return float(np.max(ratios, initial=0.0 if np.all(known) else missing))
 
 
 def _rounded_up(value: Fraction) -> Fraction:
