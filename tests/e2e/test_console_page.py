@@ -105,8 +105,14 @@ SOUND = """() => {
     .filter((one) => one.checkVisibility())
     .filter((one) => !(one.labels?.length || one.getAttribute('aria-label') || one.innerText?.trim()));
   const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
-  return {nameless: nameless.map((one) => one.outerHTML), wide, headings: document.querySelectorAll('h1').length};
+  const out = [...document.querySelectorAll('.card *, .accounts')].filter((one) => one.checkVisibility())
+    .filter((one) => !one.closest('svg, pre, textarea, .visually-hidden, thead, .answer .scroll'))
+    .filter((one) => one.getBoundingClientRect().right > one.closest('.card').getBoundingClientRect().right + 1);
+  return {nameless: nameless.map((one) => one.outerHTML), wide, headings: document.querySelectorAll('h1').length,
+          out: out.map((one) => one.outerHTML.slice(0, 80))};
 }"""
+LONG_NAME = """for (const one of document.querySelectorAll('.accounts tbody th'))
+  one.textContent = 'analyst ' + 'name-'.repeat(12)"""
 SHIFT = """new Promise((done) => {
   const sum = (list) => list.getEntries().filter((one) => !one.hadRecentInput).reduce((all, one) => all + one.value, 0);
   new PerformanceObserver((list) => done(sum(list))).observe({type: 'layout-shift', buffered: true});
@@ -124,10 +130,14 @@ def test_small_screens_scroll_one_way_every_control_has_a_name_and_hostile_cells
         page.goto("/ask")
         price_of(page)
         assert page.evaluate(SHIFT) < 0.1, "nothing jumps when the price comes"
-        sql = "DP-SELECT 1 city AS the_city_of_the_visit_in_letters, COUNT(*) AS n FROM towns GROUP BY city"
+        alias = "how_many_visits_there_were_as_far_as_anybody_may_know_of_them"
+        sql = f"DP-SELECT 1 city AS the_city_in_letters, COUNT(*) * 123456 AS {alias} FROM towns GROUP BY city"
         page.fill("#sql", sql)
+        page.wait_for_selector(f"#price[aria-busy=false] dt:has-text('{alias}')")
+        assert "e+" not in page.locator("#price").inner_text(), "numbers are written out"
         page.click("#go")
         page.wait_for_selector(".answer")
+        page.evaluate("document.querySelector('.notes').innerHTML += '<li>' + 'name_of_a_column_'.repeat(6) + '</li>'")
         page.click("summary:has-text('Table')")
         cells = page.locator(".answer tbody td:first-child").all_inner_texts()
         assert "<script>alert(1)</script>" in cells
@@ -135,10 +145,11 @@ def test_small_screens_scroll_one_way_every_control_has_a_name_and_hostile_cells
         for path in (None, "/budget", "/data", "/log"):
             if path is not None:
                 page.goto(path)
+                page.evaluate(LONG_NAME)
             for viewport, scheme in SCREENS:
                 page.set_viewport_size(viewport)
                 page.emulate_media(color_scheme=scheme)
-                assert page.evaluate(SOUND) == {"nameless": [], "wide": 0, "headings": 1}, (path, viewport)
+                assert page.evaluate(SOUND) == {"nameless": [], "wide": 0, "headings": 1, "out": []}, (path, viewport)
         colours = [page.evaluate(BACKGROUND)]
         page.click("#theme")
         colours.append(page.evaluate(BACKGROUND))

@@ -27,6 +27,8 @@ from tacit.sql.parsing.query import Query
 from tacit.sql.parsing.several_at_once import one_by_one
 from tacit.sql.parsing.today import dated
 from tacit.sql.parsing.tokens import Cursor, without_brackets, without_raw_marks, without_response
+from tacit.sql.parsing.units import with_units
+from tacit.sql.parsing.zones import without_zones
 
 MAX_CHARACTERS = 100_000
 MAX_TOKENS = 8_000
@@ -61,8 +63,9 @@ def parse(text: str, parameters: Parameters = ()) -> Query:
         raise QueryRefused(error.message, hint=error.hint) from None
     if tag.parameters_used and any(token.token_type is TokenType.PLACEHOLDER for token in clause):
         raise QueryRefused("? stands in WITH and in the price: which comes first?", hint="name them, as in :name")
-    select = dated(_select(cursor.rest_as_select(tag.parameters_used, clause=clause), text), datetime.now(UTC))
-    select = with_lists(select, named)
+    words = with_units(cursor.rest_as_select(tag.parameters_used, clause=clause), named)
+    select = dated(_select(words, text), datetime.now(UTC))
+    select = with_lists(without_zones(select), named)
     return Query(
         select=select,
         price=tag.price,

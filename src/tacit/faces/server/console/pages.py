@@ -78,6 +78,7 @@ class PageMaker:
             "exact": decimal_text,
             "share": _share,
             "whole": _whole,
+            "about": _about,
         }
         self._templates.globals["static"] = lambda name: f"/static/{name}?v={static[name].mark}"
 
@@ -108,6 +109,11 @@ def _when(at: float) -> str:
 def _whole(amount: object) -> str:
     """An amount whose name and number no line end parts."""
     return str(amount).replace(" = ", "\u00a0=\u00a0")
+
+
+def _about(number: float) -> str:
+    """A number to four digits, written out: 11,980, and not 1.198e+04."""
+    return f"{float(f'{number:.4g}'):,.0f}" if 1e4 <= abs(number) < 1e15 else f"{number:,.4g}"
 
 
 def _share(value: float) -> str:

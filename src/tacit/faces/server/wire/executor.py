@@ -11,7 +11,7 @@ from tacit.errors import QueryRefused, QuerySyntaxError
 from tacit.faces.server.wire.language.lexer import Lexed, Lexeme, Token
 from tacit.faces.server.wire.language.probes import is_probe
 from tacit.faces.server.wire.language.routing import Route, relations, route
-from tacit.faces.server.wire.language.texts import parameter_columns, parameter_types
+from tacit.faces.server.wire.language.texts import parameter_columns, parameter_types, unit_parameters
 from tacit.faces.server.wire.outcome import NO_DATA, Outcome, row_description
 from tacit.faces.server.wire.portals import (
     NOTHING_BOUND,
@@ -130,17 +130,22 @@ class Executor:
             prepared.types = prepared.foreign.types
         return prepared.foreign
 
-    async def described(self, prepared: PreparedStatement, results: tuple[int, ...] = ()) -> bytes:
-        """RowDescription or NoData of a statement that has not run. Costs nothing, whoever answers it."""
+    async def described(
+        self, prepared: PreparedStatement, results: tuple[int, ...] = (), *, bound: Bound | None = None
+    ) -> bytes:
+        """RowDescription or NoData of a statement that has not run. Costs nothing, whoever answers it.
+
+        Where no values are `bound` to its parameters yet, others of their types stand for them.
+        """
         if prepared.route is Route.CATALOGUE:
             return (await self.foreign(prepared)).description
         if prepared.route is None:
             return await self._command_described(prepared, results)
         if prepared.columns is None:
             try:
-                prepared.columns = await self.questions.columns(
-                    prepared.statement, samples(prepared.types, self._public_texts(prepared.statement))
-                )
+                values = samples(prepared.types, self._public_texts(prepared.statement))
+                values = values if bound is None else bound.decoded(prepared.types)
+                prepared.columns = await self.questions.columns(prepared.statement, values)
             except QueryRefused:
                 if not is_probe(prepared.statement):
                     raise
@@ -181,13 +186,14 @@ class Executor:
         return {fold(column.name): column.type for table in tables for column in table.columns}
 
     def _public_texts(self, statement: Lexed) -> dict[int, str]:
-        """A public value of the column that each parameter is held against, where it has a list of them."""
+        """A public value of the column that each parameter is held against, where it has a list of them; or a unit."""
         named = {each.name for each in relations(statement)}
         tables = [table for table in self.questions.hub.policy.tables if fold(table.name) in named]
         domains = {fold(column.name): column.domain for table in tables for column in table.columns}
         lists = {name: domain.values for name, domain in domains.items() if isinstance(domain, ListDomain)}
         columns = parameter_columns(statement)
-        return {index: str(lists[name][0]) for index, name in columns.items() if lists.get(name)}
+        units = dict.fromkeys(unit_parameters(statement), "day")
+        return {index: str(lists[name][0]) for index, name in columns.items() if lists.get(name)} | units
 
 
 def _first(statement: Lexed) -> str:

@@ -80,7 +80,8 @@ async def _describe(executor: Executor, outbox: Outbox, body: bytes) -> None:
     if portal.outcome is not None:
         outbox.raw(portal.outcome.described(portal.bound.results))
         return
-    outbox.raw(await _told(portal.prepared.statement, executor.described(portal.prepared, portal.bound.results)))
+    columns = executor.described(portal.prepared, portal.bound.results, bound=portal.bound)
+    outbox.raw(await _told(portal.prepared.statement, columns))
 
 
 async def _execute(executor: Executor, outbox: Outbox, body: bytes) -> None:

@@ -132,26 +132,30 @@ _SAMPLES: dict[int, object] = {
     oids.DATE: date(2000, 1, 1),
     oids.TIMESTAMP: datetime(2000, 1, 1),  # noqa: DTZ001 - zoneless, as columns are
     oids.TIMESTAMPTZ: datetime(2000, 1, 1),  # noqa: DTZ001
-    **dict.fromkeys((oids.INT2, oids.INT4, oids.INT8, oids.FLOAT4, oids.FLOAT8, oids.NUMERIC, oids.OID), 1),
 }
+_WHOLE = {oids.INT2, oids.INT4, oids.INT8, oids.OID}
+_FRACTIONS = {oids.FLOAT4, oids.FLOAT8, oids.NUMERIC}
 
 
 def samples(types: Sequence[int], texts: Mapping[int, str]) -> list[object]:
     """A value of each type: what stands in for parameters when columns are asked for before values are known.
 
     `texts` has, by index, a value of the public domain of the column that a parameter is held against: a text of no
-    domain would be refused there.
+    domain would be refused there. No two numbers are the same, for ends between which nothing lies are refused; and
+    a fraction may be a share.
     """
     return [
-        [_sample(oids.ELEMENTS[oid], texts.get(index, ""))]
+        [_sample(oids.ELEMENTS[oid], index, texts.get(index, ""))]
         if oid in oids.ELEMENTS
-        else _sample(oid, texts.get(index, ""))
+        else _sample(oid, index, texts.get(index, ""))
         for index, oid in enumerate(types)
     ]
 
 
-def _sample(oid: int, text: str) -> object:
-    return _SAMPLES.get(oid, text)
+def _sample(oid: int, index: int, text: str) -> object:
+    if oid in _WHOLE:
+        return index + 1
+    return 1 / (index + 1) if oid in _FRACTIONS else _SAMPLES.get(oid, text)
 
 
 def with_statement(prepared: PreparedStatement, statement: Lexed) -> PreparedStatement:

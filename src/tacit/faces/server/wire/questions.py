@@ -60,7 +60,7 @@ class Questions:
 
     async def columns(self, statement: Lexed, values: Parameters) -> tuple[WireColumn, ...]:
         """The columns of its answer: free, and without looking at a row."""
-        text = question_of(statement)
+        text = question_of(statement, database=self.hub.catalogue.dataset)
         if says_explain(text):
             return PLAN_COLUMN
         explained = await self.hub.explain(self._nominal(), text, values)
@@ -70,7 +70,7 @@ class Questions:
         self, statement: Lexed, values: Parameters, *, announced: tuple[WireColumn, ...] | None = None
     ) -> Outcome:
         """Its answer, in the types that were announced."""
-        text = question_of(statement)
+        text = question_of(statement, database=self.hub.catalogue.dataset)
         if says_explain(text):
             explained = await self.hub.explain(self._session(), text, values)
             return Outcome("EXPLAIN", PLAN_COLUMN, [[line] for line in str(explained).splitlines()])

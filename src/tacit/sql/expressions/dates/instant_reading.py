@@ -329,7 +329,7 @@ def _times_interval(node: exp.Expression) -> exp.Expression:
 
 def _unit_of(node: object) -> str:
     """What a unit of time is called: DAY, 'day', or a name that the parser took for a column."""
-    if not isinstance(node, exp.Expression):
+    if not isinstance(node, exp.Expression) or isinstance(node, exp.Placeholder):  # the name of a parameter is no unit
         return ""
     return str(node.name or node.key)
 

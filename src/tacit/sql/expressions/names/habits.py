@@ -42,6 +42,7 @@ _STARTS = {  # 0 is 1900-01-01 where a date is written as a number
 }
 _CUT_TO = {"MON": "MONTH", "Q": "QUARTER", "IW": "WEEK", "YYYY": "YEAR", "Y": "YEAR"}
 _PICTURED = (("YYYY", "%Y"), ("MM", "%m"), ("DD", "%d"))
+_TIMED = (*_PICTURED, ("HH24", "%H"), ("MI", "%M"), ("SS", "%S"), ("US", "%f"))
 _DOTNET = {"yyyy": "%Y", "yy": "%y", "MMMM": "%B", "MMM": "%b", "MM": "%m", "dddd": "%A", "ddd": "%a", "dd": "%d"}
 _DOTNET |= {"HH": "%H", "mm": "%M", "ss": "%S"}
 
@@ -109,7 +110,7 @@ def _difference(arguments: Arguments) -> exp.Expr:
         later, earlier, unit = *arguments, "DAY"
     elif len(arguments) == 3 and unit_named(arguments[2]) and not isinstance(arguments[0], (exp.Literal, exp.Var)):
         later, earlier, unit = arguments[0], arguments[1], unit_named(arguments[2])
-    elif len(arguments) == 3:
+    elif len(arguments) == 3 and not isinstance(arguments[0], exp.Placeholder):  # the name of a parameter is no unit
         earlier, later, unit = arguments[1], arguments[2], unit_named(arguments[0]) or str(arguments[0].name)
     else:
         return _call("DATEDIFF", arguments)
@@ -137,6 +138,8 @@ def _truncated(arguments: Arguments) -> exp.Expr:
     if isinstance(moment, exp.Column) and unit_named(moment) and not isinstance(unit, exp.Literal):
         unit, moment = moment, unit
     elif isinstance(moment, exp.Func) and str(moment.name).upper() == "WEEK":  # WEEK(MONDAY)
+        return _call("DATE_TRUNC", arguments)
+    if isinstance(unit, exp.Placeholder):  # its name is no unit
         return _call("DATE_TRUNC", arguments)
     written = unit_named(unit) or str(unit.name).upper()
     word = exp.Literal.string("WEEK" if written == "ISOWEEK" else written)
@@ -210,6 +213,20 @@ def _to_date(arguments: Arguments) -> exp.Expr:
         return exp.cast(arguments[0], "DATE")
     day = _read_day(*arguments, letters=True) if len(arguments) == 2 else None
     return day or _call("TO_DATE", arguments)
+
+
+def _to_timestamp(arguments: Arguments) -> exp.Expr:
+    """TO_TIMESTAMP('2023-01-31 12:00:00', 'YYYY-MM-DD HH24:MI:SS') of PostgreSQL; of one argument it counts seconds."""
+    if len(arguments) != 2 or not all(isinstance(each, exp.Literal) and each.is_string for each in arguments):
+        return exp.UnixToTime(this=arguments[0]) if len(arguments) == 1 else _call("TO_TIMESTAMP", arguments)
+    text, picture = (str(each.this) for each in arguments)
+    for letters, sign in _TIMED:
+        picture = picture.replace(letters, sign)
+    try:
+        moment = datetime.strptime(text, picture)  # noqa: DTZ007 - zoneless, as columns are
+    except ValueError:
+        return _call("TO_TIMESTAMP", arguments)
+    return exp.cast(exp.Literal.string(moment.isoformat(sep=" ")), "TIMESTAMPTZ")
 
 
 def _parsed_day(arguments: Arguments, *, name: str, picture: int) -> exp.Expr:
@@ -309,6 +326,7 @@ HABITS: dict[str, Build] = {
     },
     "EOMONTH": _last_day,
     "TO_DATE": _to_date,
+    "TO_TIMESTAMP": _to_timestamp,
     "PARSE_DATE": lambda arguments: _parsed_day(arguments, name="PARSE_DATE", picture=0),
     "STR_TO_DATE": lambda arguments: _parsed_day(arguments, name="STR_TO_DATE", picture=1),
     **dict.fromkeys(("TRUNC", "TRUNCATE"), _cut),

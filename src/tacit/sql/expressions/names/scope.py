@@ -18,6 +18,7 @@ from tacit.sql.expressions.calendar import is_moved, moved
 from tacit.sql.expressions.names.nodes import paren, quoted_column
 from tacit.sql.expressions.names.spoken import name_of as name_of  # noqa: PLC0414 - for who reads a scope
 
+_DAY_LENGTH = len("2026-01-31")
 _TIMESTAMPS = (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ)
 _MAX_LISTED = 200  # characters of a list of columns
 MAX_REPEATED = 50  # parts of an expression that is written out for every comparison with it
@@ -291,8 +292,8 @@ def _date_of(parts: list[Value]) -> date:
 def _typed_literal(node: exp.Cast) -> Value:
     text, kind = str(node.this.this), node.to.this
     try:
-        if kind is exp.DType.DATE:
-            return date.fromisoformat(text)
+        if kind is exp.DType.DATE:  # of a moment, its day: so PostgreSQL reads it, and Grafana writes it
+            return date.fromisoformat(text) if len(text) == _DAY_LENGTH else datetime.fromisoformat(text).date()
         if kind in _TIMESTAMPS:
             return _zoneless(datetime.fromisoformat(text))
     except (ValueError, OverflowError):

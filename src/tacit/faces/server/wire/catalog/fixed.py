@@ -13,6 +13,7 @@ from tacit.faces.server.wire.catalog.schema import VERSION_TEXT
 from tacit.faces.server.wire.faults import WireFault
 from tacit.faces.server.wire.language.lexer import Lexed, Lexeme, Token
 from tacit.faces.server.wire.language.probes import is_probe, table_of
+from tacit.faces.server.wire.language.routing import unknown_table
 from tacit.faces.server.wire.outcome import Outcome
 from tacit.faces.server.wire.portals import NOTHING_BOUND, Bound, Foreign, samples
 from tacit.faces.server.wire.settings import Settings
@@ -27,7 +28,7 @@ _OIDS = {
     "date": oids.DATE,
     "timestamp": oids.TIMESTAMP,
 }
-HINT = "pip install tacit[twin] answers everything that clients ask of the catalogue"
+HINT = "the curator can have all of them answered: pip install 'tacit[twin]' where the server runs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,10 @@ class FixedCatalogue:
             or self._empty_table(statement)
         )
         if answer is None:
+            unknown = unknown_table(statement)
+            if unknown is not None and not any(fold(table.name) == unknown for table in self.catalogue):
+                known = ", ".join(table.name for table in self.catalogue)
+                raise WireFault("42P01", f'relation "{unknown[:60]}" does not exist', hint=f"there is {known[:500]}")
             raise QueryRefused("this server answers few questions about its catalogue", hint=HINT)
         return answer
 

@@ -25,9 +25,14 @@ _ANSWERED = (
         f"'{VERSION}' WHEN 'server_version_num' THEN '{VERSION_NUMBER}' ELSE pg_catalog.tacit_setting($1) END $$"
     ),
     *(
-        f"has_{what}_privilege({arguments}) RETURNS boolean LANGUAGE sql STABLE AS $$ SELECT true $$"
-        for what in ("table", "any_column", "schema")
-        for arguments in ("oid, text", "text, text")
+        f"has_{what}_privilege({who}{arguments}, text) RETURNS boolean LANGUAGE sql STABLE "
+        f"AS $$ SELECT ${f'{who}{arguments},'.count(',') + 1} ~* 'select|usage|references' $$"
+        for who in ("", "name, ", "oid, ")
+        for what, of in {
+            **dict.fromkeys(("table", "any_column", "schema"), ("oid", "text")),
+            "column": ("text, text", "text, smallint", "oid, text", "oid, smallint"),
+        }.items()
+        for arguments in of
     ),
 )
 # what clients set by a function; anything else would lift the limits of the role, or look as if it had been set here

@@ -44,8 +44,10 @@ def table_of(statement: Lexed) -> tuple[str, tuple[str, ...] | None] | None:
     columns = _columns(listed)
     if columns is None or any(token.says("(", "join", ",") for token in rest):
         return None
-    name = rest[2] if len(rest) > 2 and rest[1].says(".") else rest[0]
-    return name.value, columns or None
+    last = 0
+    while last + 2 < len(rest) and rest[last + 1].says(".") and rest[last + 2].is_name:
+        last += 2
+    return rest[last].value, columns or None
 
 
 def _columns(tokens: Sequence[Token]) -> tuple[str, ...] | None:

@@ -13,6 +13,7 @@ _ENDS_FROM = {"where", "group", "having", "order", "limit", "offset", "fetch", "
 _ENDS_FROM |= {"for", "returning", "select", "on", "using", "set", "values"}
 _JOINS = {"from", "join"}
 _SKIPPED = {"only", "lateral"}
+_BEGINS_A_QUERY = {"select", "with", "from", "table", "values", "dp", "("}
 
 
 class Route(Enum):
@@ -46,6 +47,16 @@ def route(statement: Lexed, names: Collection[str]) -> Route:
     return Route.CURATOR if len(data) == len(relations_named) else Route.MIXED
 
 
+def unknown_table(statement: Lexed) -> str | None:
+    """A table that a statement names, and that is neither the policy's nor one of PostgreSQL's own."""
+    shadows = {name.name for name in _named_subqueries(statement)}
+    for each in relations(statement):
+        own = each.schema in {"", "public"} and not each.name.startswith("pg_")
+        if own and (each.schema or each.name not in shadows):
+            return each.name
+    return None
+
+
 def is_priced(statement: Lexed) -> bool:
     """Whether it says DP-SELECT."""
     tokens = statement.tokens
@@ -72,6 +83,7 @@ def relations(statement: Lexed) -> list[NamedRelation]:
 
 def _relations(tokens: tuple[Token, ...]) -> Iterator[NamedRelation]:
     expecting, listing = [False], [False]  # for each depth of parentheses: is a table next, may a comma bring one
+    calls = [False]  # for each: is it the arguments of a function
     index = 0
     while index < len(tokens):
         token = tokens[index]
@@ -79,9 +91,13 @@ def _relations(tokens: tuple[Token, ...]) -> Iterator[NamedRelation]:
         if token.says("("):
             expecting.append(expecting[-1])
             listing.append(expecting[-1])
+            calls.append(_opens_a_call(tokens, index - 1))
         elif token.says(")"):
             expecting, listing = expecting[:-1] or [False], listing[:-1] or [False]
+            calls = calls[:-1] or [False]
             expecting[-1] = False
+        elif token.says("from") and (calls[-1] or _is_distinct_from(tokens, index - 1)):
+            continue
         elif token.says(*_JOINS) or (token.says("table") and index == 1):
             expecting[-1] = listing[-1] = True
         elif token.says(","):
@@ -94,6 +110,17 @@ def _relations(tokens: tuple[Token, ...]) -> Iterator[NamedRelation]:
             expecting[-1] = False
             if relation is not None:
                 yield relation
+
+
+def _opens_a_call(tokens: tuple[Token, ...], index: int) -> bool:
+    """Whether a parenthesis holds what a function is given: EXTRACT(MONTH FROM day), SUBSTRING(ward FROM 1)."""
+    following = tokens[index + 1] if index + 1 < len(tokens) else tokens[index]
+    return index > 0 and tokens[index - 1].is_name and not following.says(*_BEGINS_A_QUERY)
+
+
+def _is_distinct_from(tokens: tuple[Token, ...], index: int) -> bool:
+    """Whether a FROM is the last word of IS DISTINCT FROM."""
+    return index > 1 and tokens[index - 1].says("distinct") and tokens[index - 2].says("is", "not")
 
 
 def _relation(tokens: tuple[Token, ...], index: int) -> tuple[NamedRelation | None, int]:

@@ -6,33 +6,53 @@ from collections.abc import Mapping, Sequence
 
 from tacit.faces.server.wire.language.lexer import Lexed, Lexeme, Token
 from tacit.faces.server.wire.values import oids
+from tacit.policy.reading.names import fold
+from tacit.sql.parsing.units import TAKES_A_UNIT
 
 _TEXTS = {oids.TEXT, oids.VARCHAR, oids.BPCHAR, oids.TEXT_ARRAY, oids.VARCHAR_ARRAY, oids.BPCHAR_ARRAY}
 _COMPARES = ("=", "<", ">", "<=", ">=", "<>", "!=", "like", "ilike")
+_COMPUTES = ("+", "-", "*", "/", "%")
+_ARGUMENTS = {  # what functions take, by their name and the argument's place
+    **dict.fromkeys((("percentile_cont", 0), ("percentile_disc", 0), ("quantile", 1), ("power", 1)), oids.FLOAT8),
+    **dict.fromkeys((("width_bucket", 1), ("width_bucket", 2), ("log", 0)), oids.FLOAT8),
+    **{(name, 1): oids.INT4 for name in ("round", "trunc", "left", "right", "lag", "lead", "nth_value", "mod")},
+    **{(name, place): oids.INT4 for name in ("substr", "substring", "lpad", "rpad") for place in (1, 2)},
+    **{("make_date", place): oids.INT4 for place in range(3)},
+    ("width_bucket", 3): oids.INT4,
+    ("ntile", 0): oids.INT4,
+    ("lpad", 2): oids.TEXT,
+    ("rpad", 2): oids.TEXT,
+}
 _LONGER = {"precision", "varying", "without", "with", "time", "zone"}  # words that go on a type's name
 
 
-def question_of(statement: Lexed, *, schema: str = "public") -> str:
+def question_of(statement: Lexed, *, database: str = "", schema: str = "public") -> str:
     """The statement's text, each character where it was, so that positions in messages stay right.
 
-    Escape strings and dollar quotes are plain strings, `public.` is left out, and so is a cast of a parameter to the
-    type it is sent in, or of a string to text.
+    Escape strings and dollar quotes are plain strings, `public.` is left out, with the name of the database before it,
+    and so is a cast of a parameter to the type it is sent in, or of a string to text.
     """
-    return statement.once(("question", schema), lambda: _rewritten(statement, schema))
+    return statement.once(("question", database, schema), lambda: _rewritten(statement, database, schema))
 
 
-def _rewritten(statement: Lexed, schema: str) -> str:
+def _rewritten(statement: Lexed, database: str, schema: str) -> str:
     written = list(" " * statement.start + statement.text)
     tokens = statement.tokens
     for index, token in enumerate(tokens):
         if token.kind is Lexeme.STRING:
             _put(written, token, "'" + token.value.replace("'", "''") + "'")
         elif token.is_name and token.value == schema and _is_sign(tokens, index + 1, "."):
-            _blank(written, token.start, tokens[index + 1].end)
+            whole = index > 1 and _is_sign(tokens, index - 1, ".") and _names(tokens[index - 2], database)
+            _blank(written, tokens[index - 2 if whole else index].start, tokens[index + 1].end)
         cast = cast_after(tokens, index)
         if cast is not None and _is_idle(token, cast[0]):
             _blank(written, tokens[index + 1].start, cast[1])
     return "".join(written)
+
+
+def _names(token: Token, database: str) -> bool:
+    """Whether a word is the database's name."""
+    return token.is_name and fold(token.value) == fold(database)
 
 
 def _is_idle(token: Token, oid: int) -> bool:
@@ -111,9 +131,42 @@ def _compared(tokens: Sequence[Token], index: int, columns: Mapping[str, str]) -
         return oids.INT8
     if before.says("select") and index > 2 and tokens[index - 2].says("-"):  # DP-SELECT $1
         return oids.FLOAT8
+    known = _given(tokens, index) or _computed(tokens, index, columns)
+    if known:
+        return known
     beside = _beside(tokens, index)
     oid = 0 if beside is None else _column(beside, columns)
     return oids.ARRAYS.get(oid, oid) if _is_list(tokens, index) else oid
+
+
+def _given(tokens: Sequence[Token], index: int) -> int:
+    """The type that a function takes in a parameter's place: of ROUND the second is a whole number; 0 if not known."""
+    before = tokens[index - 1] if index else tokens[index]
+    after = tokens[index + 1] if index + 1 < len(tokens) else before
+    if not before.says("(", ",") or not after.says(",", ")"):  # it is part of an argument
+        return 0
+    place, depth = 0, 0
+    for at in range(index - 1, 0, -1):
+        depth += tokens[at].says(")") - tokens[at].says("(")
+        if depth < 0:
+            return _ARGUMENTS.get((tokens[at - 1].value.lower(), place), 0)
+        place += depth == 0 and tokens[at].says(",")
+    return 0
+
+
+def _computed(tokens: Sequence[Token], index: int, columns: Mapping[str, str]) -> int:
+    """The type of the number that a parameter is added to, or taken times; 0 if it is not known to be one."""
+    if index > 1 and tokens[index - 1].says(*_COMPUTES):
+        beside = tokens[index - 2]
+    elif index + 2 < len(tokens) and tokens[index + 1].says(*_COMPUTES):
+        last = index + 4 if _is_sign(tokens, index + 3, ".") and index + 4 < len(tokens) else index + 2
+        beside = tokens[last]
+    else:
+        return 0
+    if beside.kind is Lexeme.NUMBER:
+        return oids.INT8 if beside.value.isdigit() else oids.FLOAT8
+    oid = _column(beside, columns)
+    return oid if oid in (oids.INT8, oids.FLOAT8) else 0
 
 
 def _is_list(tokens: Sequence[Token], index: int) -> bool:
@@ -130,6 +183,17 @@ def parameter_columns(statement: Lexed) -> dict[int, str]:
             if beside is not None and beside.is_name:
                 columns[int(token.value) - 1] = beside.value.lower()
     return columns
+
+
+def unit_parameters(statement: Lexed) -> set[int]:
+    """The parameters that name a unit of time, as in `date_trunc($1, day)`, by index."""
+    tokens, found = statement.tokens, set()
+    for index, token in enumerate(tokens):
+        if token.kind is Lexeme.PARAMETER and len(token.value) < 6:
+            at = index - 2 if index > 1 and tokens[index - 2].says("cast") else index
+            if at > 1 and _is_sign(tokens, at - 1, "(") and tokens[at - 2].value.upper() in TAKES_A_UNIT:
+                found.add(int(token.value) - 1)
+    return found
 
 
 def _beside(tokens: Sequence[Token], index: int) -> Token | None:
