@@ -208,6 +208,9 @@ def test_what_is_no_door_is_told_so(url: str, options: dict[str, Any], error: ty
 def test_a_token_that_is_not_known_and_a_name_that_is_not_its_own_are_refused(served: Served) -> None:
     with pytest.raises(AccessDenied, match="no token that is known here"):
         tacit.open(served.url, token="tacit_nothing")
+    with pytest.raises(ServerUnreachable, match="does not speak TLS") as caught:
+        tacit.open(served.url.replace("http:", "https:"), token="t")
+    assert "_ssl.c" not in str(caught.value)
     with pytest.raises(AccessDenied):
         tacit.open(served.url, token=served.token("zoe", role="curator"))
     with pytest.raises(InvalidParameter, match="not that of 'ben'"):

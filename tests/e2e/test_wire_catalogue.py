@@ -172,6 +172,10 @@ def test_without_a_twin_the_information_schema_is_read_exactly_or_not_at_all(bar
         for more in ("SELECT count(*) FROM information_schema.columns", TABLES + " LIMIT 1", TABLES.replace("=", ">")):
             assert refusal(client, more) == "42501", more
         assert client.execute("SELECT current_database()").fetchone() == ("clinic",)
+        told = client.execute("SELECT current_schema(),session_user AS me, pg_catalog.current_database(), 1 AS one")
+        assert [column.name for column in told.description or ()] == ["current_schema", "me", "current_database", "one"]
+        assert told.fetchone() == ("public", "ana", "clinic", 1)
+        assert refusal(client, "SELECT current_schema(), secret()") == "42501"
 
 
 def test_odd_names_reach_the_twin_as_they_are(tmp_path_factory: pytest.TempPathFactory) -> None:

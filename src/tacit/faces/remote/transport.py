@@ -103,6 +103,12 @@ class HttpTransport:
                 f"the certificate of {self.host} is not trusted: {error.verify_message}",
                 hint="give ca= the file of a certificate, or fingerprint= what the server prints when it starts",
             ) from None
+        except ssl.SSLError:
+            connection.close()
+            raise ServerUnreachable(
+                f"{self.host}:{self._port} cannot be reached: it does not speak TLS as this machine does",
+                hint="a server on this machine alone is reached by http://; is the port that of HTTP?",
+            ) from None
         except OSError as error:
             connection.close()
             raise ServerUnreachable(

@@ -91,7 +91,8 @@ def refuse_unit(table: TablePolicy, names: Iterable[str]) -> None:
     for name in names:
         if table.is_unit(name):
             raise QueryRefused(
-                f"{name} is the unit: synthetic rows are nobody's", hint="leave it out, or ask for an aggregate"
+                f"{name} is refused: it is the unit, and rows that are answered are made up, and nobody's",
+                hint="leave it out, or ask for an aggregate, as in COUNT(*)",
             )
 
 

@@ -119,7 +119,10 @@ def known(request: Request, hub: Hub) -> Principal:
     scheme, _, token = (request.headers.get("authorization") or "").partition(" ")
     account = hub.accounts.by_token(token.strip()) if scheme.lower() == "bearer" else None
     if account is None:
-        raise AccessDenied("no token that is known here", hint="send Authorization: Bearer TOKEN")
+        raise AccessDenied(
+            "no token that is known here",
+            hint="send Authorization: Bearer TOKEN; the curator makes one by tacit analyst token NAME",
+        )
     return account
 
 

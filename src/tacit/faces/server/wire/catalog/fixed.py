@@ -98,30 +98,52 @@ class FixedCatalogue:
         return Outcome("SELECT {}", tuple(columns))
 
     def _constants(self, statement: Lexed) -> Outcome | None:
-        """SELECT of one constant, or of what describes the session."""
+        """SELECT of constants, and of what describes the session."""
         if statement.word(0) != "select":
             return None
-        tokens = [token for token in statement.tokens[1:] if not token.says("pg_catalog", ".")]
+        found = [self._constant(tokens) for tokens in _listed(statement.tokens[1:])]
+        known = [each for each in found if each is not None]
+        if len(known) != len(found):
+            return None
+        return Outcome("SELECT {}", tuple(column for column, _ in known), [[value for _, value in known]])
+
+    def _constant(self, tokens: Sequence[Token]) -> tuple[WireColumn, int | str | None] | None:
+        """One constant with its column, whatever that is called; None where it is none."""
+        if len(tokens) > 2 and tokens[-2].says("as") and tokens[-1].is_name:
+            named = self._constant(tokens[:-2])
+            return None if named is None else (WireColumn(tokens[-1].value, named[0].oid), named[1])
         if len(tokens) == 1 and tokens[0].kind is Lexeme.NUMBER and tokens[0].value.isdigit():
-            number = int(tokens[0].value[:9])
-            return Outcome("SELECT {}", (WireColumn("?column?", oids.INT4),), [[number]])
+            return WireColumn("?column?", oids.INT4), int(tokens[0].value[:9])
         return self._session_function(tokens)
 
-    def _session_function(self, tokens: Sequence[Token]) -> Outcome | None:
+    def _session_function(self, tokens: Sequence[Token]) -> tuple[WireColumn, str | None] | None:
         known: dict[str, Callable[[], str | None]] = {
             "version": lambda: VERSION_TEXT,
             "current_schema": lambda: "public",
             "current_database": lambda: self.catalogue.dataset,
+            "current_catalog": lambda: self.catalogue.dataset,
             "current_user": lambda: self.analyst,
             "session_user": lambda: self.analyst,
+            "user": lambda: self.analyst,
             "pg_advisory_unlock_all": lambda: None,
         }
         name = tokens[0].value if tokens else ""
         if name == "current_setting" and len(tokens) == 4 and tokens[2].kind is Lexeme.STRING:
-            return Outcome("SELECT {}", (WireColumn(name, oids.TEXT),), [[self.settings.get(tokens[2].value)]])
+            return WireColumn(name, oids.TEXT), self.settings.get(tokens[2].value)
         if name not in known or any(not token.says("(", ")") for token in tokens[1:]):
             return None
-        return Outcome("SELECT {}", (WireColumn(name, oids.TEXT),), [[known[name]()]])
+        return WireColumn(name, oids.TEXT), known[name]()
+
+
+def _listed(tokens: Sequence[Token]) -> list[list[Token]]:
+    """What is selected, one by one; the schema of PostgreSQL's own functions is left out."""
+    parts: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.says(","):
+            parts.append([])
+        elif not token.says("pg_catalog", "."):
+            parts[-1].append(token)
+    return parts
 
 
 _LOOKED_UP = ({"to_regtype"}, {"typname", "hstore"}, {"typcategory", "typelem", "A"})
