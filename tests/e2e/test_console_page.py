@@ -158,6 +158,23 @@ def test_small_screens_scroll_one_way_every_control_has_a_name_and_hostile_cells
         assert colours[0] != colours[1] == colours[2], "the theme that was chosen stays"
 
 
+LAST_KEYS = """() => [...document.querySelectorAll('.bars .label')].map((label) => {
+  label.firstElementChild.textContent = 'a ward with a long name, '.repeat(4);
+  const last = label.lastElementChild, [inner, outer] = [last, label].map((one) => one.getBoundingClientRect());
+  return inner.right <= outer.right + 1 && last.scrollWidth <= last.clientWidth ? last.innerText : 'cut off';
+})"""
+
+
+def test_of_several_keys_the_last_is_read_however_long_the_first_is(visitors: Visitors) -> None:
+    with visitors.page("ana", "/ask") as page:
+        page.fill("#sql", "DP-SELECT 1 dept, age > 30 AS old, COUNT(*) AS n FROM visits GROUP BY dept, age > 30")
+        page.click("#go")
+        page.wait_for_selector(".bars .label")
+        for viewport, _ in SCREENS:
+            page.set_viewport_size(viewport)
+            assert set(page.evaluate(LAST_KEYS)) == {"True", "False"}
+
+
 def test_without_scripts_everything_can_be_done(visitors: Visitors) -> None:
     with visitors.page("carla", "/policy", role="curator", java_script_enabled=False) as page:
         whole = page.input_value("#text")
