@@ -21,7 +21,7 @@ from tacit.curator.jobs.job import Tellings
 from tacit.curator.measuring.measure import gradual
 from tacit.curator.measuring.noisy import Noisy
 from tacit.curator.tellings import TellingStep, following
-from tacit.errors import BudgetExceeded, EngineError, LedgerError, QueryRefused, RequestConflict
+from tacit.errors import BudgetExceeded, EngineError, InvalidParameter, LedgerError, QueryRefused, RequestConflict
 from tacit.ledger import SqliteLedger
 from tacit.policy import AnalystPolicy, BudgetPolicy, ColumnPolicy, TablePolicy
 from tacit.sql import WithinError
@@ -176,6 +176,15 @@ def test_a_request_that_is_sent_again_is_told_the_same_and_is_free(tmp_path, fre
     with pytest.raises(RequestConflict):
         curator.ask("DP-SELECT 1 COUNT(*) FROM t", session=ANA, request_id="r")
     assert curator.balance("ana").total.spent == spent
+
+
+@pytest.mark.parametrize("length", [186, 188, 200])
+def test_an_id_that_leaves_no_room_for_the_number_of_a_telling_is_refused_before_the_first(tmp_path, length):
+    curator = counted(tmp_path, 3_000)
+    with pytest.raises(InvalidParameter, match="too long"):
+        curator.ask(FIVE, session=ANA, request_id="r" * length)
+    assert not charges(curator)
+    assert curator.ask(FIVE, session=ANA, request_id="r" * 185).cost.epsilon > 0  # the hint, followed
 
 
 def test_a_request_that_broke_off_is_finished_with_noise_of_its_own_at_its_whole_price(tmp_path, monkeypatch):

@@ -29,7 +29,8 @@ from tacit.curator.reading import read_tellings
 from tacit.curator.reusing.reuse import data_version
 from tacit.curator.unexpected import bare_error, noted, planning
 from tacit.curator.within import CLEAR, PILOT, UNKNOWN, least_price, shortfall
-from tacit.errors import EngineError, QueryRefused, TacitError
+from tacit.errors import EngineError, InvalidParameter, QueryRefused, TacitError
+from tacit.ledger.values import LONGEST_NAME
 from tacit.sql import WithinError
 from tacit.sql.binding import post
 
@@ -43,6 +44,7 @@ _END = 27  # and by how much in all: of an answer that is 0 nothing is ever clea
 _SURE = Fraction(3, 10)  # of an answer, the error down to which one that is not clear is told on
 _WIDE = Fraction(2, 5)  # of an answer: a bound beyond it is not told on for, as noise alone would meet it now and then
 _MOST_ENTRIES = 1_000_000  # of a log that is looked through for a request that is sent again
+_LONGEST_ID = LONGEST_NAME - len(" (telling 1000)")
 _WHOLE = WithinError(Fraction(1), relative=True)
 
 
@@ -60,6 +62,11 @@ def told(office: JobRunner, job: Job, wish: Requester) -> tuple[Job, Answered]:
     Raises QueryRefused where no price that may be paid reaches that; what was told until then stays charged.
     """
     prices = _tellings(job).prices
+    if wish.request_id is not None and len(wish.request_id) > _LONGEST_ID:  # seen here, and not at the tenth telling
+        raise InvalidParameter(
+            "the request id is too long for an answer that is told in steps",
+            hint=f"at most {_LONGEST_ID} characters: each telling is charged under it and its number",
+        )
     chain = _Chain(lambda: read_tellings(job, office.engine, prices=prices, public=office.public, source=office.source))
     try:
         return _kept(office, job, wish) or _told(office, job, wish, chain)
