@@ -1,8 +1,8 @@
 """How the additive model's settings were chosen: on tables of our own making, by the mean of what is lost in log-loss.
 
 No row of any table that the model is measured on has a say in them. `python -m bench.settings` repeats it, in some
-minutes; what it prints last is what `additive_rounds` has for few rows over the noise. For many it has what was printed
-before numbers were smoothed.
+minutes; what it prints last is what `additive_rounds` has for few rows over the noise. For many it has the
+shrinkage, and the number of groups that was printed before numbers were smoothed.
 """
 
 from __future__ import annotations

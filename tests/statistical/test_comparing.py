@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -128,6 +129,19 @@ def test_one_row_moves_what_is_released_no_further_than_is_charged(value, group,
     moved(lambda rows: measure_counts(groups[rows], values[rows], values=[[0, 1], [5.0, 10.0]]), [1])
 
 
+@pytest.mark.parametrize("value", ["x", b"0", None, 0.5, 10**30, Decimal(1), ("a",)])
+def test_no_row_of_a_list_decides_how_others_are_read(value, monkeypatch):
+    """numpy would make texts of all groups, were one of them a text: then none of them was declared."""
+    groups, values = [0, 1] * 20, [1.0, 2] * 20
+    for run, most in (
+        (lambda more: measure_counts(groups + more, values=[[0, 1]]), 1),
+        (lambda more: measure_counts(groups + more, groups + more, values=[[0, 1], [0, 1]]), 1),
+        (lambda more: compare_means(values + [2.0] * len(more), groups + more, bounds=(0, 4), named=[0, 1]), GRID**4),
+    ):
+        less, more = (released(monkeypatch, lambda added=added, run=run: run(added)) for added in ([], [value]))
+        assert all(((one - other) ** 2).sum() <= most for one, other in zip(less, more, strict=True))
+
+
 def test_tails_are_those_of_the_law():
     for freedom in (1, 2, 3, 6, 9):
         for statistic in (0.0, 0.3, 4.0, 30.0):
@@ -148,6 +162,13 @@ BAD: dict[str, Any] = {
     "a value twice": lambda: measure_counts([1], values=[[1, 1]]),
     "a column without values": lambda: measure_counts([1], [2], values=[[1, 2]]),
     "counts of other lengths": lambda: measure_counts([1], [2, 2], values=[[1, 2], [1, 2]]),
+    "a value by two names": lambda: measure_counts([0], values=[[0, False]]),
+    "a column of lists": lambda: measure_counts(np.zeros((3, 2)), values=[[0, 1]]),
+    "text for counts": lambda: independence([["a", 2], [3, 4]], noise=1),
+    "rows of other lengths": lambda: independence([[1, 2], [3]], noise=1),
+    "text for noise": lambda: independence([[1, 2], [3, 4]], noise="much"),
+    "text for p-values": lambda: benjamini_hochberg(["small"], 0.05),
+    "a seed": lambda: measure_counts([1], values=[[1, 2]], source=5),
     "no delta": lambda: measure_counts([1], values=[[1, 2]], delta=0),
 }
 

@@ -235,6 +235,21 @@ def test_what_noise_alone_explains_is_drawn_back():
     assert shift == 2
 
 
+def test_what_these_rows_say_by_chance_is_drawn_back_where_there_is_hardly_any_noise(monkeypatch):
+    table, truth = wide(2_000, 12, 1)
+
+    def said_of_nothing() -> float:
+        model = AdditiveClassifier(epsilon=100, classes=[0, 1]).fit(table, truth)
+        return float(np.mean([np.std(weights[6:16]) for weights in model.weights_[5:]]))
+
+    normal, calls = rounds._normal, []
+    assert said_of_nothing() < 0.4
+    monkeypatch.setattr(  # other rows might have been drawn: without that, it is noticed
+        rounds, "_normal", lambda size, source: normal(size, source) * bool(calls or calls.append(size))
+    )
+    assert said_of_nothing() > 0.4
+
+
 def test_little_budget_learns_little():
     table, truth = rows(500)
     model = classifier(epsilon="0.001")

@@ -93,6 +93,8 @@ def hostile() -> Iterator[tuple[str, Any, Any, dict[str, Any]]]:
         yield f"classes {declared!r}", table, truth, {"classes": declared}
     for entry in (None, 5, (1, 0), (0, math.inf), (math.nan, 1), {"edges": 5}, {"edges": [2, 1]}, {"edges": "ab"}):
         yield f"features {entry!r}", table, truth, {"features": [entry, ["a", "b"]]}
+    for source in (5, np.random.default_rng(1), "system"):
+        yield f"source {type(source).__name__}", table, truth, {"source": source}
     for epsilon in (0, math.nan, "much", None, 1e-300):
         yield f"epsilon {epsilon!r}", table, truth, {"epsilon": epsilon}
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import InvalidParameter
+from tacit.noise import SYSTEM, Source
 
 
 class Learner:
@@ -119,6 +120,26 @@ class ClassLearner(Learner):
         return float(np.mean(self.predict(X) == np.asarray(y)))
 
 
+def numbers_among(values: Any, what: str) -> NDArray[np.float64]:
+    """The values as doubles, however they are nested."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (OverflowError, TypeError, ValueError):
+        raise InvalidParameter(f"the {what} are no numbers, or some rows of them are longer than others") from None
+
+
+def source_of(given: Source | None) -> Source:
+    """Where random bits come from: the operating system, unless a test says otherwise."""
+    if given is None:
+        return SYSTEM
+    if not callable(getattr(given, "draw", None)):
+        raise InvalidParameter(
+            "source is no source of random bits: it takes no seed, for whoever knew it could take the noise off again",
+            hint="leave it out",
+        )
+    return given
+
+
 def columns_of(rows: Any) -> list[NDArray[Any]]:
     """The columns of a table: of a frame by its names, of anything else by place."""
     if hasattr(rows, "toarray"):
@@ -129,7 +150,7 @@ def columns_of(rows: Any) -> list[NDArray[Any]]:
         if len(set(rows.columns)) < len(rows.columns):
             raise InvalidParameter("two columns have the same name: which is meant cannot be told", hint="rename one")
         return _some([np.asarray(rows[name]) for name in rows.columns])
-    array = _array_of(rows, "rows")
+    array = array_of(rows, "rows")
     if array.dtype.kind == "c":
         raise InvalidParameter("Complex data not supported: a feature is a number or a category")
     if array.ndim != 2:
@@ -143,7 +164,7 @@ def columns_of(rows: Any) -> list[NDArray[Any]]:
     return [array[:, index] for index in range(array.shape[1])]
 
 
-def _array_of(values: Any, what: str) -> NDArray[Any]:
+def array_of(values: Any, what: str) -> NDArray[Any]:
     """The values as an array; those of a list as they are.
 
     numpy makes the cells of a list alike: of whole numbers and one text it makes texts, and then no number is the
@@ -185,7 +206,7 @@ def target_of(target: Any, *, rows: int) -> NDArray[Any]:
     """What is to be predicted, one for each row."""
     if target is None:
         raise InvalidParameter("requires y to be passed, but the target y is None")
-    array = _array_of(target, "targets")
+    array = array_of(target, "targets")
     if array.ndim == 2 and array.shape[1] == 1:
         _warn_of_column()
         array = array[:, 0]
@@ -257,7 +278,7 @@ def _named(declared: Sequence[Any]) -> NDArray[Any]:
     """The classes that were declared, in their order."""
     if not isinstance(declared, Sequence | np.ndarray) or isinstance(declared, str):
         raise InvalidParameter("classes names each class once, in a list", hint="classes=[0, 1]")
-    return _array_of(list(declared), "classes")
+    return array_of(list(declared), "classes")
 
 
 def _occurring(truth: NDArray[Any]) -> NDArray[Any]:

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from tacit.core import Event, Loss, Number, rational
 from tacit.errors import InvalidParameter, TacitError
-from tacit.learn.conventions import ClassLearner, column_names, columns_of, labels_of, target_of
+from tacit.learn.conventions import ClassLearner, column_names, columns_of, labels_of, source_of, target_of
 from tacit.learn.networks.network_plan import plan_network
 from tacit.learn.networks.noisy_descent import clip_rows, descended, shared
 from tacit.learn.sums.moments import GRID, Scaled, design, scaled
 from tacit.learn.sums.studies import spendable
 from tacit.learn.sums.units import rows_of_units
-from tacit.noise import SYSTEM, IntArray, Source
+from tacit.noise import IntArray, Source
 
 try:
     import torch
@@ -95,7 +95,7 @@ class TorchClassifier(ClassLearner):
             mine, starts = counted.of(taken)
             return gradients.sums(flat, rows[mine], labels[mine], starts)
 
-        source = self.source or SYSTEM
+        source = source_of(self.source)
         flat = descended(plan, gradients.start, sums_at, units=counted.units, step=self.step, source=source)
         self.scaled_, self.classes_, self.module_ = features, classes, gradients.module_at(flat)
         self.loss_, self.event_ = plan.loss, plan.event

@@ -16,12 +16,12 @@ from tacit.accounting.best_of import best_of_curve, stopping_chance
 from tacit.core import ApproximateEvent, Event, Loss, Number, rational
 from tacit.core.enclosure import rounded_up
 from tacit.errors import InvalidParameter
-from tacit.learn.conventions import Learner, column_names, columns_of, target_of
+from tacit.learn.conventions import Learner, column_names, columns_of, source_of, target_of
 from tacit.learn.sums.cells import numbers_of
 from tacit.learn.sums.studies import Declared, Study, SumsLearner, spendable
 from tacit.learn.sums.units import UnitRows, rows_of_units
 from tacit.mechanisms import Gaussian
-from tacit.noise import SYSTEM, IntArray, Source, bernoulli, uniform_integer
+from tacit.noise import IntArray, Source, bernoulli, uniform_integer
 
 _STEPS = 1 << 10  # of one row's score
 _HALVINGS = 18
@@ -95,7 +95,7 @@ class PrivateSearch(Learner):
         candidates = self.checked()
         if candidates[0].kind == "regressor":
             truth = numbers_of(truth, "that is predicted")
-        source = self.source or SYSTEM
+        source = source_of(self.source)
         counted = rows_of_units(units, len(truth), self.max_rows)
         labelled = [each.labelled(truth) for each in candidates]  # refused here, whoever falls into which part
         loss = spendable(self.epsilon, self.delta)

@@ -22,11 +22,10 @@ from tacit.learn.accuracy.telling import (
     tried_prices,
 )
 from tacit.learn.classifiers.logistic import LogisticClassifier
-from tacit.learn.conventions import Learner, columns_of, target_of, two_labels_of
+from tacit.learn.conventions import Learner, columns_of, source_of, target_of, two_labels_of
 from tacit.learn.regression.ridge import RidgeRegressor
 from tacit.learn.sums.moments import GRID, Scaled, design, scaled
 from tacit.learn.sums.studies import Study
-from tacit.noise import SYSTEM
 
 _MOST_LOSS = 4
 _COUNTED = Fraction(1, 50)  # of epsilon, for the number of rows
@@ -79,7 +78,7 @@ class AccuracyFirst(Learner):
         estimator, wanted, dearest = self.checked()
         columns = columns_of(X)
         truth = target_of(y, rows=len(columns[0]))
-        source = estimator.source or SYSTEM
+        source = source_of(estimator.source)
         features = scaled(estimator.features, self._take_names(X, columns))
         rows = in_ball(design(features, columns)[:, 1:])
         ridge = 1.0

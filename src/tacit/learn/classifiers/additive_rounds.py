@@ -21,7 +21,7 @@ _CURVATURE = 0.15  # about what p (1 − p) is of a row
 _PLENTY = 100  # rows over the noise of one cell, from which cells are measured finely
 _SPREAD = 0.03  # how often a cut is made where nobody is
 _ALIKE = 12  # features that may move everybody's odds at once: times step and curvature, less than two
-_GHOSTS = 4  # how often is drawn what noise alone would have made of the weights
+_GHOSTS = 4  # how often is drawn what chance alone would have made of the weights
 _UNIFORM = 1 << 53
 
 
@@ -55,7 +55,7 @@ class Pace:
 
 
 _SPARSE = Pace(step=0.25, shrinkage=1.5, groups=6)
-_AMPLE = Pace(step=0.25, shrinkage=1.5, groups=16)
+_AMPLE = Pace(step=0.25, shrinkage=1.0, groups=16)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,8 +71,9 @@ def learn(plan: AdditivePlan, data: CountsCells, source: Source, *, pace: Pace |
     """Measure the counts, then the residuals round by round; the mean of the later half of the weights is the model.
 
     The pace is one of two, by how many rows there are over the noise, unless it is given. Beside the weights goes what
-    the noise alone would have made of them, a few times over, drawn with public coins: as much of each feature as that
-    explains is taken back in the end (`drawn_back`).
+    chance alone would have made of them, a few times over, drawn with public coins: the noise, anew in each round; and
+    that these are the rows and no others, the same in all rounds. As much of each feature as that explains is taken
+    back in the end (`drawn_back`).
     """
     counts = plan.count_noise.release(data.counts(), source).astype(np.float64)
     held, features = np.maximum(counts, 0.0), len(plan.cells)
@@ -81,7 +82,8 @@ def learn(plan: AdditivePlan, data: CountsCells, source: Source, *, pace: Pace |
     noise = float(plan.residual_noise.sigma) / RESIDUAL  # on the sum of a group, in rows
     pace = pace or (_AMPLE if rows / noise >= _PLENTY else _SPARSE)
     floor = pace.shrinkage * pace.step * math.sqrt(plan.rounds) * noise
-    weights = np.zeros((1 + _GHOSTS, counts.size))  # the first are the model's, the others of noise alone
+    weights = np.zeros((1 + _GHOSTS, counts.size))  # the first are the model's, the others of chance alone
+    drawn = np.sqrt(_CURVATURE * held) * _normal(_GHOSTS * held.size, source).reshape(_GHOSTS, -1)
     intercept = 0.0
     later, common = np.zeros_like(weights), 0.0
     for turn in range(plan.rounds):
@@ -89,8 +91,9 @@ def learn(plan: AdditivePlan, data: CountsCells, source: Source, *, pace: Pace |
         sums = data.residuals(*in_steps(weights[0], intercept), groups=groups)
         noisy = plan.residual_noise.release(sums, source) / RESIDUAL
         within = _CURVATURE * np.maximum(np.bincount(groups, weights=counts, minlength=noisy.size), 0.0)
-        pulled = [_CURVATURE * np.bincount(groups, weights=held * ghost) for ghost in weights[1:]]
-        moves = np.vstack([noisy, noise * _normal(_GHOSTS * noisy.size, source).reshape(_GHOSTS, -1) - pulled])
+        left = drawn - _CURVATURE * held * weights[1:]
+        ghosts = [np.bincount(groups, weights=each) for each in left]
+        moves = np.vstack([noisy, ghosts + noise * _normal(_GHOSTS * noisy.size, source).reshape(_GHOSTS, -1)])
         weights = weights + blocks.said_once((pace.step * moves / (within + floor))[:, groups])
         intercept += pace.step * float(noisy.sum()) / features / (_CURVATURE * rows + floor)
         if turn >= plan.rounds // 2:

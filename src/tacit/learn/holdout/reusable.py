@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.core import Adjacency, Loss, Number, rational
 from tacit.errors import BudgetExceeded, InvalidParameter
+from tacit.learn.conventions import array_of
 from tacit.learn.holdout.rows import steps_of_one, sums_in_steps, values_of
 from tacit.mechanisms import Thresholdout
 from tacit.noise import SYSTEM, Source
@@ -209,7 +210,7 @@ class ReusableHoldout:
 
     def accuracy(self, model: Predicts, *, label: str = "") -> HoldoutAnswer:
         """How often a model is right, where both sets are pairs of rows and of what is to be predicted."""
-        return self.check(lambda data: np.asarray(model.predict(data[0])) == np.asarray(data[1]), label=label)
+        return self.check(lambda data: np.asarray(model.predict(data[0])) == array_of(data[1], "labels"), label=label)
 
     def scorer(self, model: Predicts, _rows: Any = None, _truth: Any = None) -> float:
         """`scoring=` of scikit-learn: the accuracy by this holdout, whatever rows are given."""

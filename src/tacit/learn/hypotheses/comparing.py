@@ -16,14 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.core import Event, Loss, Number, sqrt_above
+from tacit.core import Event, Loss, Number, rational, sqrt_above
 from tacit.errors import InvalidParameter
+from tacit.learn.conventions import numbers_among, source_of
 from tacit.learn.sums.array_rows import ArrayRows
-from tacit.learn.sums.cells import FeatureCells
+from tacit.learn.sums.cells import cells_of
 from tacit.learn.sums.moments import GRID, composed, plan_moments, scaled
 from tacit.learn.sums.studies import spendable
 from tacit.mechanisms import Gaussian
-from tacit.noise import SYSTEM, Source
+from tacit.noise import Source
 
 Floats = NDArray[np.float64]
 _FEW = 5.0  # rows expected in a cell, below which no law of large numbers holds
@@ -75,15 +76,25 @@ def measure_counts(
     known = np.all([code < size for code, size in zip(codes, shape, strict=True)], axis=0)
     flat = np.ravel_multi_index(tuple(code[known] for code in codes), shape)
     noise = Gaussian.costing(loss, 1)
-    noisy = noise.release(np.bincount(flat, minlength=math.prod(shape)), source or SYSTEM)
+    noisy = noise.release(np.bincount(flat, minlength=math.prod(shape)), source_of(source))
     return NoisyTable(noisy.reshape(shape).astype(np.float64), math.sqrt(noise.variance), loss, noise.event(1))
 
 
 def _codes(column: ArrayLike, values: Sequence[Any]) -> NDArray[np.int64]:
-    cells = FeatureCells("a column", values=tuple(values))
-    if len(set(map(repr, values))) < len(values) or len(values) < 2:
+    (cells,) = cells_of([list(values)], ["a column"])
+    if len(cells.values) < 2:
         raise InvalidParameter("a column has two values at least, and none is named twice")
-    return cells.codes(np.asarray(column)).astype(np.int64)
+    return cells.codes(_one_a_row(column)).astype(np.int64)
+
+
+def _one_a_row(column: ArrayLike) -> NDArray[Any]:
+    """A column as it is: of a list, one cell does not decide how the others are read."""
+    if isinstance(column, list | tuple):
+        return np.fromiter(column, dtype=object, count=len(column))
+    array: NDArray[Any] = np.asarray(column)
+    if array.ndim != 1:
+        raise InvalidParameter("a column has one value for each row")
+    return array
 
 
 # ── what is made of it ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -152,7 +163,7 @@ def compare_means(
         raise InvalidParameter("two groups are compared: name both")
     loss, which = spendable(epsilon, delta), _codes(groups, named)
     (column,) = scaled([bounds], ["the values"])
-    steps = column.steps(np.asarray(values))[:, 0]
+    steps = column.steps(_one_a_row(values))[:, 0]
     if steps.size != which.size:
         raise InvalidParameter("values and groups are of different numbers")
     known = which < 2
@@ -160,8 +171,8 @@ def compare_means(
     sums = ArrayRows(rows, None, which[known], 2).by_class()
     moves = [GRID * sqrt_above(Fraction(2)), Fraction(GRID * GRID, 2)]
     noises = Gaussian.jointly(loss, [(moves[0], Fraction(2, 3)), (moves[1], Fraction(1, 3))])
-    first = noises[0].release(sums[:, :2].ravel(), source or SYSTEM).reshape(2, 2) / GRID
-    second = noises[1].release(sums[:, 2] - sums[:, 0] * (GRID // 2), source or SYSTEM) / GRID**2 + first[:, 0] / 2
+    first = noises[0].release(sums[:, :2].ravel(), source_of(source)).reshape(2, 2) / GRID
+    second = noises[1].release(sums[:, 2] - sums[:, 0] * (GRID // 2), source_of(source)) / GRID**2 + first[:, 0] / 2
     spread = math.sqrt(noises[0].variance) / GRID
     sizes = np.maximum(first[:, 0], 1.0)
     means = np.clip(first[:, 1] / sizes, -1.0, 1.0)
@@ -186,12 +197,12 @@ def correlation(
 ) -> tuple[HypothesisTest, Event]:
     """Whether two numbers go together: Pearson's correlation from noisy sums of products; (ε, δ)-DP for one row."""
     features = scaled(list(bounds), ["one", "the other"])
-    columns = [feature.steps(np.asarray(each))[:, 0] for feature, each in zip(features, (one, other), strict=True)]
+    columns = [feature.steps(_one_a_row(each))[:, 0] for feature, each in zip(features, (one, other), strict=True)]
     if columns[0].size != columns[1].size:
         raise InvalidParameter("the columns are of different lengths")
     plan = plan_moments(features, spendable(epsilon, delta), times=1, with_target=False)
     rows = np.stack([np.full(columns[0].size, float(GRID)), *columns], axis=1)
-    measured = plan.measure(ArrayRows(rows, None, None, 0), source or SYSTEM)
+    measured = plan.measure(ArrayRows(rows, None, None, 0), source_of(source))
     products = measured.products
     count = max(1.0, float(products[0, 0]))
     means = np.clip(products[0, 1:] / count, -1.0, 1.0)
@@ -229,9 +240,9 @@ def _read(table: NoisyTable | ArrayLike, noise: float | None, *, dimensions: int
     if isinstance(table, NoisyTable):
         counts, spread = table.counts, table.noise
     else:
-        counts, spread = np.asarray(table, dtype=np.float64), 0.0 if noise is None else float(noise)
         if noise is None:
             raise InvalidParameter("nobody said how noisy the counts are", hint="noise= their standard deviation")
+        counts, spread = numbers_among(table, "counts"), float(rational(noise, "the noise"))
     if (
         counts.ndim != dimensions
         or min(counts.shape) < 2

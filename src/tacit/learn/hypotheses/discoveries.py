@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.core import Number, probability
 from tacit.errors import InvalidParameter
+from tacit.learn.conventions import numbers_among
 
 
 def benjamini_hochberg(p_values: ArrayLike, level: Number) -> NDArray[np.bool_]:
@@ -28,7 +29,7 @@ def benjamini_yekutieli(p_values: ArrayLike, level: Number) -> NDArray[np.bool_]
 
 
 def _stepped_up(p_values: ArrayLike, level: float) -> NDArray[np.bool_]:
-    values = np.asarray(p_values, dtype=np.float64)
+    values = numbers_among(p_values, "p-values")
     if values.ndim != 1:
         raise InvalidParameter("p-values stand in one row")
     if not ((values >= 0) & (values <= 1)).all():  # NaN is neither

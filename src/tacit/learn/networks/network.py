@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from tacit.core import Event, Loss, Number, rational
 from tacit.errors import InvalidParameter
-from tacit.learn.conventions import ClassLearner, column_names, columns_of, labels_of, target_of
+from tacit.learn.conventions import ClassLearner, column_names, columns_of, labels_of, source_of, target_of
 from tacit.learn.networks.network_plan import NetworkPlan, plan_network
 from tacit.learn.networks.noisy_descent import clip_rows, descended, shared
 from tacit.learn.sums.moments import GRID, Scaled, design, scaled
 from tacit.learn.sums.studies import spendable
 from tacit.learn.sums.units import UnitRows, rows_of_units
-from tacit.noise import SYSTEM, IntArray, Source, uniform_integer
+from tacit.noise import IntArray, Source, uniform_integer
 
 Floats = NDArray[np.float64]
 _WEIGHT, _SEEN, _WRONG = 1 << 14, 1 << 16, 1 << 18  # steps of one: of weights, of hidden units, of errors
@@ -91,7 +91,7 @@ class NetworkClassifier(ClassLearner):
         return self
 
     def _train(self, plan: NetworkPlan, rows: Floats, which: IntArray, *, counted: UnitRows, classes: int) -> Layers:
-        source = self.source or SYSTEM
+        source = source_of(self.source)
         layers = _drawn(rows.shape[1], self.hidden, classes, source)
 
         def sums_at(flat: Floats, taken: IntArray) -> IntArray:

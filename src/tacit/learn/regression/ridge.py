@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tacit.core import Number
 from tacit.errors import InvalidParameter
+from tacit.learn.conventions import numbers_among
 from tacit.learn.sums.cells import STANDARD
 from tacit.learn.sums.moments import GRID, Moments, Scaled, design, plan_moments, scaled, surely_inverted, weighted
 from tacit.learn.sums.studies import Declared, Learnt, Study, SumsLearner
@@ -125,7 +126,7 @@ class RidgeRegressor(SumsLearner):
 
     def score(self, X: Any, y: Any) -> float:  # noqa: N803
         """The share of the variance that is explained: exact, and so not private."""
-        truth = np.asarray(y, dtype=np.float64)
+        truth = numbers_among(y, "targets")
         left = float(((truth - self.predict(X)) ** 2).sum())
         whole = float(((truth - truth.mean()) ** 2).sum())
         return 1 - left / whole if whole else 0.0

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from tacit.core import Adjacency, Event, Loss, Number
 from tacit.errors import InvalidParameter
-from tacit.learn.conventions import ClassLearner, Learner, column_names, columns_of, labels_of, target_of
+from tacit.learn.conventions import ClassLearner, Learner, column_names, columns_of, labels_of, source_of, target_of
 from tacit.learn.sums.array_rows import ArrayCells, ArrayRows
 from tacit.learn.sums.cells import FeatureCells
 from tacit.learn.sums.moments import Scaled, design
 from tacit.learn.sums.units import UnitRows, rows_of_units
-from tacit.noise import SYSTEM, IntArray, Source
+from tacit.noise import IntArray, Source
 
 NOTES = (
     "a number beyond its declared bounds counts as one at that bound",
@@ -105,7 +105,7 @@ class SumsLearner(Learner):
         names = tuple(column_names(rows, len(columns)))
         study = self.study(Declared(names, self.features, price, tuple(classes.tolist()), counted.most))
         data = in_arrays(study, [column[kept] for column in columns], coded[kept], classes=classes.size)
-        self.hold(study, study.learn(data, self.source or SYSTEM), classes=classes)
+        self.hold(study, study.learn(data, source_of(self.source)), classes=classes)
         self._take_names(rows, columns)
         return self
 
