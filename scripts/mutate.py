@@ -111,6 +111,24 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "tests/e2e/test_sensitivity_fuzz.py",
         ),
     ),
+    "learn": (
+        (
+            "learn/sums/*.py",
+            "learn/networks/*.py",
+            "learn/classifiers/*.py",
+            "learn/regression/*.py",
+            "learn/unsupervised/*.py",
+            "learn/holdout/*.py",
+            "learn/hypotheses/*.py",
+            "learn/accuracy/*.py",
+            "learn/searching.py",
+        ),
+        (
+            "tests/unit/test_learn_[!e]*.py",  # engines and the long rows of every model take minutes
+            "tests/unit/test_mechanism_threshold.py",
+            "tests/statistical/test_comparing.py",
+        ),
+    ),
 }
 
 

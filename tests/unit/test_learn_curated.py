@@ -225,10 +225,19 @@ REFUSED: dict[str, tuple[type[TacitError], dict[str, Any]]] = {
     "categories of another type": (QueryRefused, {"declared": {"age": ["old", "young"]}}),
     "bounds of a text": (QueryRefused, {"declared": {"ward": (0, 1)}}),
     "features by place": (InvalidParameter, {"declared": [(0, 1)]}),
+    "a feature twice": (QueryRefused, {"features": ["age", "age"]}),
     "no epsilon": (InvalidParameter, {"epsilon": 0}),
     "no delta": (InvalidParameter, {"delta": 0}),
     "more than is left": (BudgetExceeded, {"epsilon": 11}),
     "a name instead of a list": (InvalidParameter, {"features": "age"}),
+}
+
+
+WORDS = {
+    "the target among the features alone": "ill is what is predicted, and no other column was named",
+    "a feature twice": "age is named twice among the features",
+    "a target without classes": "ward has not two classes",
+    "classes of another type": "what is declared of ill does not fit its type",
 }
 
 
@@ -237,7 +246,7 @@ def test_what_cannot_be_is_refused_at_no_charge(case, opened):
     error, wish = REFUSED[case]
     before = opened.budget.left
     model = AdditiveClassifier(classes=wish.get("classes"), features=wish.get("declared"))
-    with pytest.raises(error):
+    with pytest.raises(error, match=WORDS.get(case, ".")) as refused:
         opened.fit(
             model,
             wish.get("table", "visits"),
@@ -246,6 +255,7 @@ def test_what_cannot_be_is_refused_at_no_charge(case, opened):
             epsilon=wish.get("epsilon"),
             delta=wish.get("delta"),
         )
+    assert refused.value.hint or case not in WORDS
     assert opened.budget.left == before
     assert not hasattr(model, "weights_")
 

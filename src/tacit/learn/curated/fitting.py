@@ -216,9 +216,13 @@ def _target(estimator: SumsLearner, table: TablePolicy, name: str | None) -> Col
     """The column that is predicted, where the model predicts one."""
     learns = estimator.kind in {"classifier", "regressor"}
     if learns and name is None:
-        raise InvalidParameter(f"a {type(estimator).__name__} predicts a column: nobody said which", hint="target=…")
+        raise InvalidParameter(
+            f"{type(estimator).__name__} predicts a column: nobody said which", hint="name it: target=…, or --target …"
+        )
     if not learns and name is not None:
-        raise InvalidParameter(f"a {type(estimator).__name__} predicts no column", hint="leave target= out")
+        raise InvalidParameter(
+            f"{type(estimator).__name__} predicts no column", hint="leave the target out: target=, or --target"
+        )
     return None if name is None else table.column(name)
 
 

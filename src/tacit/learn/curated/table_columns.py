@@ -22,9 +22,16 @@ def feature_names(table: TablePolicy, target: ColumnPolicy | None, wanted: Seque
         columns = [each for each in table.visible if each.bounds is not None or isinstance(each.domain, ListDomain)]
     left_out = None if target is None else target.name
     names = [each.name for each in columns if each.name != left_out]
-    if not names or len(set(names)) < len(columns) - sum(each.name == left_out for each in columns):
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise QueryRefused(f"{twice[0]} is named twice among the features", hint="name each column once")
+    if not names and wanted:
         raise QueryRefused(
-            f"there is nothing to learn from: no column of {table.name} has bounds or a domain, or one is named twice",
+            f"there is nothing to learn from: {left_out} is what is predicted, and no other column was named",
+            hint="name the columns that it is to be predicted from, or none for all",
+        )
+    if not names:
+        raise QueryRefused(
+            f"there is nothing to learn from: no other column of {table.name} has bounds or a list of values",
             hint="declare bounds or a domain in the policy",
         )
     return names
@@ -62,7 +69,7 @@ def declared_classes(declared: Sequence[Any] | None, target: ColumnPolicy, *, ma
     if len(values) < 2 or (len(values) > 2 and not many) or not apart:
         raise QueryRefused(
             f"{target.name} has not two classes to tell apart: they are declared, not read off the rows",
-            hint="AdditiveClassifier(classes=['no', 'yes'])",
+            hint="name them: classes=['no', 'yes'], or --classes no,yes",
         )
     return values
 
@@ -80,7 +87,10 @@ def coded_column(cells: FeatureCells | Scaled, column: ColumnPolicy, types: Mapp
         if isinstance(cells, Scaled):
             return CodedColumn(sql_type, bounds=(cells.lower, cells.upper), steps=GRID)
         return CodedColumn(sql_type, edges=cells.edges)
-    raise QueryRefused(f"what is declared of {column.name} does not fit its type: it is {kind}")
+    raise QueryRefused(
+        f"what is declared of {column.name} does not fit its type: it is {kind}",
+        hint="numbers have bounds; texts, dates and truth values a list of values of their own type",
+    )
 
 
 def rows_of_a_unit(table: TablePolicy) -> int:
