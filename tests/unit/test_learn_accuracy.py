@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from support.sources import Seeded
 from tacit.core import Loss, PureEvent
 from tacit.errors import InvalidParameter
 from tacit.learn import AdditiveClassifier, LogisticClassifier, RidgeRegressor, accuracy_first
+from tacit.learn.accuracy import telling
 from tacit.learn.accuracy.problems import (
     BALL,
     evened,
@@ -290,3 +292,16 @@ def test_what_cannot_be_is_refused_at_no_charge(case, tmp_path):
         with pytest.raises(InvalidParameter):
             database.fit(accuracy_first(estimator), "visits", **wish)
         assert database.budget.left.epsilon == 50
+
+
+@pytest.mark.parametrize(("threshold", "query"), [(80, 90), (90, 80), (60, 60), (20, 200)])
+@pytest.mark.parametrize("questions", [1, 9])
+def test_a_yes_is_wrong_by_more_than_is_said_just_as_seldom_as_is_said(threshold, query, questions):
+    """The noise of a question above that of the threshold, by how much, added up here over both laws."""
+    most = mistaken(SimpleNamespace(threshold_scale=threshold, query_scale=query), questions)
+    steps = np.arange(-4_000, 4_001)
+    chances = np.exp(-np.abs(steps) / threshold)
+    beyond = most + steps
+    above = np.where(beyond > 0, np.exp(-beyond / query) / 2, 1 - np.exp(np.minimum(beyond, 0) / query) / 2)
+    chance = float((chances * above).sum() / chances.sum())
+    assert 0.9 * telling._MISTAKEN / questions < chance <= telling._MISTAKEN / questions

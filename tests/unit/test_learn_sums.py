@@ -305,7 +305,7 @@ def test_units_that_cannot_be_are_refused(units, most):
 def test_ridge_explains_what_there_is_to_explain():
     rows, number, _ = table(5_000)
     model = MODELS["ridge"](epsilon=2).fit(rows, number)
-    assert model.score(*table(2_000, seed=3)[:2]) > 0.8
+    assert 0.8 < model.score(*table(2_000, seed=3)[:2]) < 1
     assert -3 <= model.predict(one_row(1e9, -1e9, "a")).item() <= 6
 
 
