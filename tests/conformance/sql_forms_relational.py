@@ -56,6 +56,36 @@ SELECT COUNT(*) FROM (SELECT l_suppkey, LAG(l_suppkey) OVER (PARTITION BY l_orde
     FROM lineitem) AS t WHERE l_suppkey > before;
 SELECT SUM(l_extendedprice / l_quantity) FROM lineitem WHERE l_quantity > 0 AND l_shipdate < DATE '1995-01-01';
 SELECT COUNT(DISTINCT (o_orderstatus, o_orderdate)) FROM orders;
+SELECT COUNT(*), SUM(l.price) FROM orders o CROSS JOIN LATERAL (SELECT z.o_totalprice AS price FROM orders z
+    WHERE z.o_custkey = o.o_custkey AND z.o_orderdate < o.o_orderdate
+    ORDER BY z.o_orderdate DESC, z.o_orderkey LIMIT 1) l;
+SELECT SUM(l.n), COUNT(l.most) FROM orders o LEFT JOIN LATERAL (SELECT COUNT(*) AS n, MAX(z.o_totalprice) AS most
+    FROM orders z WHERE z.o_custkey = o.o_custkey AND z.o_totalprice < o.o_totalprice) l ON TRUE;
+SELECT SUM((SELECT COUNT(*) FROM orders z WHERE z.o_custkey = o.o_custkey AND z.o_orderdate < o.o_orderdate))
+    FROM orders o;
+SELECT COUNT(*) FROM orders o WHERE 2 <= (SELECT COUNT(*) FROM orders z
+    WHERE z.o_custkey = o.o_custkey AND z.o_orderdate < o.o_orderdate);
+SELECT COUNT(*) FROM orders o WHERE o.o_totalprice > (SELECT AVG(z.o_totalprice) FROM orders z
+    WHERE z.o_custkey = o.o_custkey);
+SELECT COUNT(*), COUNT(l.l_quantity) FROM customer c JOIN nation n ON n.n_nationkey = c.c_nationkey
+    LEFT JOIN (orders o JOIN lineitem l ON l.l_orderkey = o.o_orderkey AND l.l_quantity > 30)
+    ON o.o_custkey = c.c_custkey;
+SELECT COUNT(*) FROM customer LEFT JOIN orders ON c_custkey = o_custkey
+    WHERE EXISTS (SELECT 1 FROM customer z WHERE z.c_custkey = o_custkey);
+SELECT COUNT(*) FROM orders RIGHT JOIN customer ON c_custkey = o_custkey WHERE NOT EXISTS (
+    SELECT 1 FROM orders z WHERE z.o_custkey = orders.o_custkey AND z.o_totalprice > 1000);
+SELECT COUNT(*) FROM customer LEFT JOIN orders ON c_custkey = o_custkey
+    WHERE 1 = (SELECT COUNT(*) FROM customer z WHERE z.c_custkey = o_custkey);
+SELECT COUNT(*) FROM customer c JOIN orders o ON (o.o_custkey, 1) = (c.c_custkey, 1);
+SELECT COUNT(*), SUM(part) FROM (SELECT o_custkey, o_orderpriority, SUM(SUM(o_totalprice)) OVER (PARTITION BY o_custkey)
+    AS whole, RANK() OVER (PARTITION BY o_custkey ORDER BY COUNT(*) DESC) AS part FROM orders
+    GROUP BY o_custkey, o_orderpriority) AS t WHERE whole > 100000;
+SELECT COUNT(*) FROM (SELECT LAG(o_totalprice > 90000) OVER (PARTITION BY o_custkey ORDER BY o_orderdate) AS dear,
+    LAG(o_orderstatus, 1, 'none') OVER (PARTITION BY o_custkey ORDER BY o_orderdate) AS was, NTILE(3) OVER (PARTITION BY
+    o_custkey ORDER BY o_orderdate) AS third FROM orders) AS t WHERE (dear OR was = 'none') AND third < 3;
+WITH months AS (SELECT m, m + INTERVAL '1' MONTH AS later FROM GENERATE_SERIES(DATE '1995-01-01', DATE '1995-06-01',
+    INTERVAL '1 month') AS s(m))
+SELECT COUNT(*) FROM orders JOIN months ON o_orderdate >= m AND o_orderdate < later;
 SELECT COUNT(*) FROM orders WHERE o_orderdate BETWEEN DATE '1994-01-31' + INTERVAL '1' MONTH
     AND DATE '1998-12-01' - INTERVAL '90' DAY
 """.strip().split(";\n")

@@ -105,7 +105,28 @@ LABELLED = Piece(
     groups=("source", "weight"),
     conditions=("source = 'order'", "weight > 1"),
 )
-PIECES = (CUSTOMER, ORDERS, LINEITEM, PER_CUSTOMER, PER_ORDER, BOTH, UNITED, DISTINCT, LABELLED)
+EARLIER = Piece(
+    "(SELECT z.o_custkey AS earlier_of, z.o_orderkey AS earlier_order, (SELECT SUM(y.o_totalprice) FROM orders y"
+    " WHERE y.o_custkey = z.o_custkey AND y.o_orderdate < z.o_orderdate) AS so_far, l.price AS last_price FROM orders z"
+    " LEFT JOIN LATERAL (SELECT y.o_totalprice AS price FROM orders y WHERE y.o_custkey = z.o_custkey"
+    " AND y.o_totalprice < z.o_totalprice ORDER BY y.o_totalprice DESC LIMIT 1) l ON TRUE) AS earlier",
+    "earlier_of",
+    "earlier_order",
+    numbers=("so_far", "last_price"),
+    groups=("so_far IS NULL",),
+    conditions=("so_far > 100000", "last_price IS NULL"),
+)
+RANKED = Piece(
+    "(SELECT o_custkey AS ranked, o_orderpriority AS urgency, COUNT(*) AS of_it, NTILE(2) OVER (PARTITION BY o_custkey"
+    " ORDER BY SUM(o_totalprice)) AS half, LAG(COUNT(*) > 1, 1, TRUE) OVER (PARTITION BY o_custkey ORDER BY COUNT(*))"
+    " AS often FROM orders GROUP BY o_custkey, o_orderpriority) AS ranked_groups",
+    "ranked",
+    None,
+    numbers=("of_it",),
+    groups=("half", "often"),
+    conditions=("half = 1", "often", "urgency = '5-LOW'"),
+)
+PIECES = (CUSTOMER, ORDERS, LINEITEM, PER_CUSTOMER, PER_ORDER, BOTH, UNITED, DISTINCT, LABELLED, EARLIER, RANKED)
 PUBLIC = {  # a join with a public table, and what to group by then
     CUSTOMER: (
         ("JOIN nation ON c_nationkey = n_nationkey", "n_name"),
@@ -132,6 +153,8 @@ OUTSIDE = {  # subqueries in conditions that look at the row outside, or at publ
     ),
     ORDERS: (
         "NOT EXISTS (SELECT 1 FROM orders z WHERE z.o_custkey = orders.o_custkey AND z.o_orderdate > o_orderdate)",
+        "o_totalprice > (SELECT AVG(z.o_totalprice) FROM orders z WHERE z.o_custkey = orders.o_custkey)",
+        "1 < (SELECT COUNT(*) FROM orders z WHERE z.o_custkey = orders.o_custkey AND o_orderdate > z.o_orderdate)",
         "2 > (SELECT COUNT(*) FROM lineitem z WHERE z.l_orderkey = o_orderkey AND z.l_quantity > 20)",
         "o_totalprice = (SELECT MAX(z.o_totalprice) FROM orders z WHERE z.o_custkey = orders.o_custkey)",
     ),

@@ -46,7 +46,7 @@ ARGUED = {
     ("expressions/names/converted.py", "exp.cast"): "an analyst's own words, which are bound and built anew",
     ("expressions/names/converted.py", "exp.Cast"): "an analyst's own words, which are bound and built anew",
     (
-        "relations/rewriting/list_first.py",
+        "expressions/series.py",
         "exp.Neg",
     ): "the sign of a constant of a series, which is bound and built anew",
     ("parsing/lists.py", "exp.Neg"): "the sign of a number in an analyst's own list, which is bound and built anew",

@@ -322,7 +322,7 @@ PIVOTED_TWICE = (
     [
         ("PIVOT t ON x IN ('a', 'b') USING COUNT(*) GROUP BY y ORDER BY y LIMIT 3", PIVOTED),
         ("PIVOT (SELECT y, x, v FROM t) ON x IN (1) USING SUM(v) AS s, COUNT(*)", PIVOTED_TWICE),
-        ("PIVOT t ON x USING COUNT(*) GROUP BY y", None),
+        ("PIVOT t ON x, z USING COUNT(*) GROUP BY y", None),
         ("PIVOT t ON x IN ('a'), z IN ('b') USING COUNT(*) GROUP BY y", None),
         ("PIVOT t ON x IN ('a') USING COUNT(*)", None),
     ],
@@ -334,6 +334,10 @@ def test_pivot_is_a_filtered_aggregate_for_each_value(written, read):
         assert refusal.value.hint
     else:
         assert parse(written).select.sql("duckdb") == read
+
+
+def test_a_pivot_whose_values_the_policy_may_list_is_left_to_it():
+    assert parse("PIVOT t ON x USING COUNT(*) GROUP BY y").select.find(exp.Pivot)
 
 
 @pytest.mark.parametrize(

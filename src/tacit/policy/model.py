@@ -78,9 +78,10 @@ class Policy:
         for table in self.tables:
             if fold(table.name) == fold(name):
                 return table
+        names = [table.name for table in self.tables]
         raise UnknownName(
             f"unknown table {name!r}: the policy does not name it",
-            hint=meant(name, [table.name for table in self.tables]),
+            hint=meant(name, names) or f"the tables are {', '.join(names)[:200]}",
         )
 
     def view(self, name: str) -> ViewPolicy | None:

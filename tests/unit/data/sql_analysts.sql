@@ -1213,8 +1213,7 @@ SELECT AVG(l.m) AS m FROM patients p OUTER APPLY (SELECT SUM(minutes) AS m FROM 
 -- analyst: rows by a lateral join
 SELECT COUNT(*) AS n FROM patients p JOIN LATERAL (SELECT a.cost FROM admissions a WHERE a.patient_id = p.id AND a.cost > 5000) l ON TRUE
 
--- gap: a lateral join by more than equalities
--- refused: LATERAL is refused where more than equalities tie it
+-- analyst: a lateral join by more than equalities
 SELECT COUNT(*) AS n FROM patients p JOIN LATERAL (SELECT a.cost FROM admissions a WHERE a.patient_id = p.id AND a.admitted > p.birth) l ON TRUE
 
 -- analyst: long before now

@@ -221,7 +221,6 @@ SELECT CASE LOWER(language) WHEN 'german' THEN 'German' WHEN 'french' THEN 'Fren
 SELECT grade, AVG(CASE WHEN subject = 'maths' THEN mark END) AS maths, AVG(CASE WHEN subject = 'german' THEN mark END) AS german, AVG(CASE WHEN subject = 'french' THEN mark END) AS french FROM pupils p JOIN marks m ON m.pupil_id = p.id GROUP BY grade ORDER BY grade
 
 -- school: board, pivot statement
--- refused: PIVOT is refused without the values that become columns
 -- plain: SELECT subject, AVG(mark) FILTER (WHERE YEAR(given_on) = 2022) AS a, AVG(mark) FILTER (WHERE YEAR(given_on) = 2023) AS b, AVG(mark) FILTER (WHERE YEAR(given_on) = 2024) AS c FROM marks GROUP BY subject
 PIVOT (SELECT subject, YEAR(given_on) AS y, AVG(mark) AS m FROM marks GROUP BY 1, 2) ON y USING FIRST(m)
 

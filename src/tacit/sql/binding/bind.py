@@ -305,11 +305,11 @@ class _Binder:
             if isinstance(node, exp.Column) and not star and not self.scope.is_unit(node):
                 self.scope.column(node)
             what = "*" if star else node.name[:60]
-            hint = (
-                f"GROUP BY {what}, or aggregate it: COUNT({what})"
-                if what != "*"
-                else "ask for an aggregate, as in COUNT(*)"
-            )
+            hint = "ask for an aggregate, as in COUNT(*)"
+            if what != "*":
+                is_unit = isinstance(node, exp.Column) and self.scope.is_unit(node)
+                counted = f"ask how many there are: COUNT(DISTINCT {what})"
+                hint = counted if is_unit else f"GROUP BY {what}, or aggregate it: COUNT({what})"
             grouped = self.select.args.get("group") is not None or any(map(has_aggregate, self.select.expressions))
             why = "it is neither grouped nor aggregated" if grouped and what != "*" else "rows are not released"
             return QueryRefused(

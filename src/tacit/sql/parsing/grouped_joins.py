@@ -7,6 +7,7 @@ from typing import TypeVar
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
+from tacit.policy.reading.names import fold
 from tacit.sql.expressions.names.scope import all_of, conjuncts
 
 T = TypeVar("T", bound=exp.Expr)
@@ -63,16 +64,41 @@ def _unwrapped(select: exp.Select, join: exp.Join, before: list[exp.Join]) -> li
     if side == "LEFT" and not before and not join.args.get("using"):
         return _turned(select, join, first, inside)
     if side or any(each.args.get("side") for each in inside) or join.args.get("using"):
-        raise QueryRefused(
-            "a join in parentheses is refused here: an outer join keeps rows that it has no partner for",
-            hint="join a subquery with a name: LEFT JOIN (SELECT … FROM b JOIN c ON …) AS s ON …",
-        )
+        return [_as_subquery(select, join, first, inside)]
     on = join.args.get("on")
     early, late = _by_when_known(on, first.alias_or_name, inside)
     last = inside[-1]
     last.set("on", all_of([*conjuncts(last.args["on"]), *late]) if last.args.get("on") is not None else all_of(late))
     begin = exp.Join(this=first, on=all_of(early)) if early else exp.Join(this=first, kind="CROSS")
     return [begin, *inside]
+
+
+def _as_subquery(select: exp.Select, join: exp.Join, first: exp.Expr, inside: list[exp.Join]) -> exp.Join:
+    """The group as a subquery of the columns that are read of it, which must say of which table they are."""
+    tables = {fold(each.alias_or_name) for each in (first, *(one.this for one in inside))}
+    within = {id(node) for node in join.this.walk()}
+    columns = [column for column in select.find_all(exp.Column) if id(column) not in within]
+    bare_names = any(not column.table for column in columns if isinstance(column.this, exp.Identifier))
+    starred = any(item.is_star for item in select.expressions)
+    if bare_names or starred or join.args.get("using"):
+        raise QueryRefused(
+            "a join in parentheses is refused here: nothing says which columns are its own",
+            hint="write the table before every column, as in a.x; or LEFT JOIN (SELECT … FROM b JOIN c ON …) AS s ON …",
+        )
+    read = [column for column in columns if fold(column.table) in tables]
+    names = {(fold(column.table), fold(column.name)): column.copy() for column in read}
+    group = "_".join(sorted(tables))
+    listed = [exp.alias_(column, "_".join(name), quoted=True) for name, column in names.items()]
+    rows = exp.Select(expressions=listed or [exp.alias_(exp.Literal.number(1), "one")], from_=exp.From(this=first))
+    rows.set("joins", inside)
+    for column in read:
+        name = "_".join((fold(column.table), fold(column.name)))
+        shown = isinstance(column.parent, exp.Select)
+        moved: exp.Expr = exp.column(exp.to_identifier(name, quoted=True), table=exp.to_identifier(group, quoted=True))
+        column.replace(exp.alias_(moved, column.name) if shown else moved)
+    alias = exp.TableAlias(this=exp.to_identifier(group, quoted=True))
+    join.set("this", exp.Subquery(this=rows, alias=alias))
+    return join
 
 
 def _turned(select: exp.Select, join: exp.Join, first: exp.Expr, inside: list[exp.Join]) -> list[exp.Join]:

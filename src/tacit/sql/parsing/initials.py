@@ -19,12 +19,33 @@ def grouped_by_lower(tree: T) -> T:
     """The same question, with INITCAP only over the keys of groups, and of constants that it is compared with."""
     if tree.find(exp.Initcap) is None:
         return tree
+    for call in list(tree.find_all(exp.Coalesce, exp.Trim)):
+        _outwards(call)
+    for distinct in list(tree.find_all(exp.Distinct)):
+        if isinstance(distinct.parent, exp.Count):  # as many as there are of LOWER
+            distinct.set("expressions", [_lowered(each) for each in distinct.expressions])
     for select in list(tree.find_all(exp.Select)):
         if select.args.get("group") is not None:
             _show(select)
     for node in list(tree.find_all(exp.EQ, exp.In)):
         _compare(node)
     return tree
+
+
+def _outwards(node: exp.Expr) -> None:
+    """TRIM(INITCAP(x)) as INITCAP(TRIM(x)), and COALESCE(INITCAP(x), 'Unknown') as INITCAP(COALESCE(x, 'Unknown'))."""
+    inner = node.this
+    others = node.expressions if isinstance(node, exp.Coalesce) else []
+    alike = all(_is_text(other) and initials(other.name) == other.name for other in others)
+    plain = isinstance(node, exp.Coalesce) or not any(value for name, value in node.args.items() if name != "this")
+    if isinstance(inner, exp.Initcap) and alike and plain:
+        copy = node.copy()
+        copy.set("this", inner.this.copy())
+        node.replace(exp.Initcap(this=copy))
+
+
+def _lowered(node: exp.Expr) -> exp.Expr:
+    return exp.Lower(this=node.this.copy()) if isinstance(node, exp.Initcap) else node
 
 
 def _show(select: exp.Select) -> None:

@@ -29,6 +29,7 @@ from tacit.sql.parsing.today import dated
 from tacit.sql.parsing.tokens import Cursor, without_brackets, without_raw_marks, without_response
 from tacit.sql.parsing.units import with_units
 from tacit.sql.parsing.zones import without_zones
+from tacit.sql.parsing.written_series import series_written_out
 
 MAX_CHARACTERS = 100_000
 MAX_TOKENS = 8_000
@@ -188,7 +189,8 @@ def _select(tokens: list[Token], text: str) -> exp.Select | exp.SetOperation:
     tree = trees[0] if len(trees) == 1 else None
     if not isinstance(tree, (exp.Select, exp.SetOperation)):
         raise QuerySyntaxError("the query is not a SELECT", hint=_FORM)
-    return grouped_by_lower(in_seconds(one_by_one(written_out(without_pivots(without_grouped_joins(tree))))))
+    plain = written_out(without_pivots(without_grouped_joins(series_written_out(tree))))
+    return grouped_by_lower(in_seconds(one_by_one(plain)))
 
 
 def _where(error: SqlglotError) -> str:

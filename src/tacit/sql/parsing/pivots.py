@@ -19,7 +19,8 @@ def without_pivots(tree: T) -> T:
     for pivot in list(tree.find_all(exp.Pivot)):
         holder = pivot.parent
         if pivot.args.get("using") and pivot.arg_key in {"this", None}:
-            pivot.replace(_statement(pivot, _named(tree)))
+            if not is_open(pivot):  # what its values are, the policy may say
+                pivot.replace(as_select(pivot, _named(tree)))
             continue
         if not isinstance(holder, (exp.Subquery, exp.Table)) or len(holder.args.get("pivots") or ()) != 1:
             continue
@@ -34,16 +35,28 @@ def without_pivots(tree: T) -> T:
     return tree
 
 
-def _statement(pivot: exp.Pivot, named: Mapping[str, exp.Expr]) -> exp.Select:
+def is_open(pivot: exp.Pivot) -> bool:
+    """Whether a PIVOT by one expression leaves out which values of it become columns."""
+    fields = pivot.expressions
+    return bool(pivot.args.get("using")) and len(fields) == 1 and not isinstance(fields[0], exp.In)
+
+
+def unlisted() -> QueryRefused:
+    """Refuses a PIVOT whose values nobody has written down."""
+    return QueryRefused(
+        "PIVOT is refused without the values that become columns: which there are is in the rows alone",
+        hint="list them: PIVOT t ON x IN ('a', 'b') USING COUNT(*) GROUP BY y",
+    )
+
+
+def as_select(pivot: exp.Pivot, named: Mapping[str, exp.Expr]) -> exp.Select:
     """DuckDB's own `PIVOT rows ON x IN (…) USING SUM(y) GROUP BY z`, as the SELECT that it means."""
     field = pivot.expressions[0] if len(pivot.expressions) == 1 else None
-    if not isinstance(field, exp.In) or not all(isinstance(value, exp.Literal) for value in field.expressions):
-        raise QueryRefused(
-            "PIVOT is refused without the values that become columns: which there are is in the rows alone",
-            hint="list them: PIVOT t ON x IN ('a', 'b') USING COUNT(*) GROUP BY y",
-        )
+    listed = isinstance(field, exp.In) and all(isinstance(v, (exp.Literal, exp.Boolean)) for v in field.expressions)
+    if not isinstance(field, exp.In) or not listed:
+        raise unlisted()
     group = pivot.args.get("group")
-    rows = None if group is not None else _listed(pivot.this, named)
+    rows = None if group is not None else _named_columns(pivot.this, named)
     if group is None and rows is None:
         raise QueryRefused(
             "PIVOT needs to know its groups", hint="add GROUP BY, or list columns: PIVOT (SELECT a, b …)"
@@ -59,7 +72,8 @@ def _statement(pivot: exp.Pivot, named: Mapping[str, exp.Expr]) -> exp.Select:
             suffix = alias or (call.sql(dialect="duckdb").lower() if len(calls) > 1 else "")
             where = exp.Where(this=exp.EQ(this=copied(field.this), expression=copied(value)))
             filtered = exp.Filter(this=copied(call), expression=where)
-            columns.append(aliased(filtered, f"{value.name}_{suffix}" if suffix else value.name))
+            shown = value.name or value.sql().lower()
+            columns.append(aliased(filtered, f"{shown}_{suffix}" if suffix else shown))
     select = exp.Select(expressions=columns, from_=exp.From(this=copied(pivot.this)))
     if keys:
         select.set("group", exp.Group(expressions=keys))
@@ -68,6 +82,15 @@ def _statement(pivot: exp.Pivot, named: Mapping[str, exp.Expr]) -> exp.Select:
 
 def _named(tree: exp.Expr) -> Mapping[str, exp.Expr]:
     return {cte.alias.casefold(): cte.this for cte in tree.find_all(exp.CTE)}
+
+
+def _named_columns(holder: exp.Expr, named: Mapping[str, exp.Expr]) -> list[str] | None:
+    """The columns of what is pivoted, where they are written down: of rows, or of groups."""
+    rows = holder.this if isinstance(holder, exp.Subquery) else named.get(holder.name.casefold())
+    if isinstance(rows, exp.Select) and rows.args.get("group") is not None:
+        names = [item.alias_or_name for item in rows.expressions]
+        return names if all(names) and not any(item.is_star for item in rows.expressions) else None
+    return _listed(holder, named)
 
 
 def _listed(holder: exp.Expr, named: Mapping[str, exp.Expr]) -> list[str] | None:

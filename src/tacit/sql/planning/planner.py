@@ -115,7 +115,8 @@ class Planner:
         return replace(plan, statements=self._written[key])
 
 
-def _largest_error(candidate: Plan) -> float:
+def _largest_error(candidate: Plan) -> tuple[int, float]:
+    """How many answers have no finite ±, and the largest of the others as a part of its size: less is better."""
     measured = nominal(candidate.measurements, candidate.confidence, rows=candidate.size, roughly=True)
     sizes = [0.0]
     for out in candidate.outputs:
@@ -123,7 +124,8 @@ def _largest_error(candidate: Plan) -> float:
             band = measured.band(out.value)
             sizes.append(float(np.max(band.error / np.maximum(np.abs(band.value), 1e-9))))
     threshold = candidate.selection.threshold / candidate.size if candidate.selection else 0.0
-    return max(size for size in sizes if np.isfinite(size)) + threshold
+    finite = [size for size in sizes if np.isfinite(size)]
+    return len(sizes) - len(finite), max(finite) + threshold
 
 
 def _add_remove(price: Loss, adjacency: Adjacency) -> Loss:

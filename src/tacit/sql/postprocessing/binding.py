@@ -13,6 +13,8 @@ from tacit.sql.parsing.query import Query
 from tacit.sql.planning.excess import refuse_bias
 from tacit.sql.planning.work import check_work
 from tacit.sql.postprocessing.dissection import Dissected, PostProcessing, dissected
+from tacit.sql.postprocessing.keys_alone import keys_alone
+from tacit.sql.postprocessing.listed_pivots import with_listed_pivots
 from tacit.sql.postprocessing.public_facts import looked_up
 from tacit.sql.postprocessing.synthetic import refuse_synthetic
 
@@ -39,7 +41,8 @@ def bind_statement(query: Query, policy: Policy, *, schema: Schema) -> BoundStat
             "USING RANDOMISED RESPONSE is refused here: it gives the rows of one table, or counts them",
             hint="write DP-SELECT 1 a, b FROM t WHERE … USING RANDOMISED RESPONSE, or COUNT(*) [GROUP BY a]",
         )
-    asked, query = query, replace(query, select=looked_up(query.select, policy))
+    asked, query = query, with_listed_pivots(query, policy, schema=schema)
+    query = replace(query, select=looked_up(query.select, policy))
     return replace(_bound(query, policy, schema), query=asked)
 
 
@@ -50,6 +53,8 @@ def _bound(query: Query, policy: Policy, schema: Schema) -> BoundStatement:
             return BoundStatement(query, (_checked(query, policy, schema),))
         except QueryRefused as error:
             refused = error
+        if (keys := keys_alone(query.select)) is not None:
+            return _bound(replace(query, select=keys), policy, schema)
     parts = dissected(query, policy, schema=schema)
     if parts is not None and not parts.is_trivial:
         try:

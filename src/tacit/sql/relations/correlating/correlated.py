@@ -110,7 +110,20 @@ class Correlated:
 
     def exists(self, part: NamedTable) -> exp.Expression:
         """Whether there is a row of it that suits the row outside."""
-        return exp.Exists(this=self.over(part, listed=[exp.Literal.number(1)], names=[]))
+        found = exp.Exists(this=self.over(part, listed=[exp.Literal.number(1)], names=[]))
+        present = self.present()
+        return found if present is None else paren(exp.And(this=present, expression=found))
+
+    def present(self) -> exp.Expression | None:
+        """That no key outside is empty, by which it is tied to the unit: an outer join may have left it so.
+
+        None where that cannot be, or is compared anyway: the unit itself is never missing.
+        """
+        relation = self.asker.relation
+        ties = self.ties[:-1] if self.in_key else self.ties
+        unit = fold(relation.table.unit_column or "")
+        keys = [name for _, (name, identity) in ties if relation.is_owner(identity) and fold(name) != unit]
+        return all_of([exp.Not(this=exp.Is(this=relation.held(name), expression=exp.null())) for name in keys])
 
     def over(self, part: NamedTable, *, listed: list[exp.Expression], names: list[str]) -> exp.Select:
         """SELECT `listed` FROM its rows WHERE they suit the row outside. `names` of its columns are taken along.

@@ -147,7 +147,11 @@ def scalar(node: exp.Expression, asker: Asker) -> tuple[exp.Expression, ColumnTy
     aggregate = (
         exp.Count(this=value) if counted else cells.extreme(type(call), value, cells.compared_as(part.types[column]))[0]
     )
-    subquery = exp.Subquery(this=inner.over(part, listed=[aggregate], names=[column]))
+    subquery: exp.Expression = exp.Subquery(this=inner.over(part, listed=[aggregate], names=[column]))
+    present = inner.present() if part.is_private else None
+    if present is not None:  # of nobody there are no rows
+        none = exp.Literal.number(0) if counted else exp.null()
+        subquery = paren(exp.Case(ifs=[exp.If(this=present, true=subquery)], default=none))
     return subquery, ColumnType.INTEGER if counted else kind, part.types[column] if exact and not counted else ""
 
 

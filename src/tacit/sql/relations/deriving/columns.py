@@ -25,11 +25,11 @@ from tacit.sql.expressions.names.sugar import plain
 from tacit.sql.expressions.numbers import number
 from tacit.sql.expressions.numeric.arithmetic import integer
 from tacit.sql.expressions.numeric.grid import Grid
-from tacit.sql.expressions.operands import cell, kind_of, literal, operand
+from tacit.sql.expressions.operands import TIME_PARTS, cell, kind_of, literal, operand
 from tacit.sql.expressions.predicates import is_condition, moment_of, predicate
 from tacit.sql.expressions.text.texts import cut
 from tacit.sql.expressions.text.tuples import as_row, together
-from tacit.sql.relations.deriving.windows import NeighbourCell, averaged, window
+from tacit.sql.relations.deriving.windows import NeighbourCell, averaged, sum_ends, window
 from tacit.sql.relations.relation import Relation
 from tacit.sql.relations.rewriting.forms import AGGREGATES as AGGREGATES  # noqa: PLC0414 - for who reads columns
 from tacit.sql.relations.rewriting.forms import counted_row, counted_together, counted_where
@@ -98,9 +98,8 @@ class Columns:
         if group_key.step is not None or group_key.kind is None:
             return in_steps(name, number(node, self.scope, predicate=predicate))
         values = group_key.values if isinstance(group_key.values, tuple) else ()
-        if group_key.kind.is_numeric and isinstance(
-            plain(node), exp.Case
-        ):  # CASE WHEN … THEN 1 ELSE 0: a number outside
+        is_number = isinstance(plain(node), exp.Case) or (values and _is_part(node))
+        if group_key.kind.is_numeric and is_number:  # CASE WHEN … THEN 1 ELSE 0, YEAR(day): a number outside
             return _coded(name, number(node, self.scope, predicate=predicate), values)
         domain = ListDomain(tuple(value for value in values if value is not None)) if values else None
         sql = group_key.sql if read is None else cut(replace(read, sql=group_key.sql)).sql
@@ -181,8 +180,7 @@ class Columns:
         cap = self.relation.table.max_rows
         if cap is None:
             raise self._unbounded(node)
-        ends = cap * min(values.low, 0), cap * max(values.high, 0)
-        return Grid(exp.Sum(this=values.sql), values.step, *ends, nullable=True)
+        return Grid(exp.Sum(this=values.sql), values.step, *sum_ends(values, cap), nullable=True)
 
     def _share(self, node: exp.Expression) -> Fraction:
         """Which quantile is asked for: of a median, the one in the middle."""
@@ -269,6 +267,12 @@ class Columns:
             for known, owner in source.keys.values()
         )
         return self.relation.spelled(key) if names_owner else key
+
+
+def _is_part(node: exp.Expression) -> bool:
+    """Whether it is a part of a date: YEAR(day), EXTRACT(MONTH FROM day)."""
+    node = bare(node)
+    return isinstance(node, exp.Extract) or type(node).__name__.upper() in TIME_PARTS
 
 
 def moment_column(name: str, moment: Instant) -> DerivedColumn:

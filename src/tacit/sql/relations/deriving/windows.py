@@ -9,10 +9,10 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
-from tacit.policy import ColumnPolicy, ColumnType
+from tacit.policy import ColumnPolicy, ColumnType, ListDomain
 from tacit.sql.expressions.dates.instant_reading import is_instant
 from tacit.sql.expressions.dates.instants import Instant
-from tacit.sql.expressions.names.nodes import quoted_column
+from tacit.sql.expressions.names.nodes import cast_as, quoted_column
 from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import Scope, bare, name_of
 from tacit.sql.expressions.names.spoken import clause_named
@@ -20,21 +20,23 @@ from tacit.sql.expressions.numbers import number
 from tacit.sql.expressions.numeric import arithmetic
 from tacit.sql.expressions.numeric.arithmetic import MOST_ROWS, Whole, Width, integer
 from tacit.sql.expressions.numeric.grid import Grid
-from tacit.sql.expressions.operands import cell, operand
-from tacit.sql.expressions.predicates import moment_of, predicate
+from tacit.sql.expressions.operands import cell, kind_of, literal, operand
+from tacit.sql.expressions.predicates import is_condition, moment_of, predicate
 from tacit.sql.relations.relation import Relation
 
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank)
 _NEIGHBOURS = (exp.Lag, exp.Lead)
 _ENDS = (exp.FirstValue, exp.LastValue, exp.NthValue)
-_BY_PLACE = (exp.RowNumber, *_NEIGHBOURS, *_ENDS)  # the others give equal rows equal numbers
+_BY_PLACE = (exp.RowNumber, exp.Ntile, *_NEIGHBOURS, *_ENDS)  # the others give equal rows equal numbers
 _FARTHEST = 1_000_000  # rows that LAG, LEAD and frames look back or ahead
 _TOTALS = (exp.Count, exp.Sum, exp.Min, exp.Max)
 _FINEST, _COARSEST = 10**6, 10**3  # an average is cut off at such a part of its column's step
 _ROOM = 1 << 40  # steps of an average that is cut off finely
+_FILLED = {ColumnType.TEXT: ("varchar", "'none'"), ColumnType.BOOLEAN: ("boolean", "FALSE")}
 _FRAMES = {"PRECEDING", "FOLLOWING", "CURRENT ROW", "UNBOUNDED", "ROWS", "RANGE", "", "NONE"}
 _FORMS = (
-    "ROW_NUMBER, RANK, LAG, LEAD, FIRST_VALUE and NTH_VALUE with ORDER BY; COUNT, SUM, AVG, MIN and MAX with or without"
+    "ROW_NUMBER, RANK, NTILE, LAG, LEAD, FIRST_VALUE and NTH_VALUE with ORDER BY; COUNT, SUM, AVG, MIN and MAX with or"
+    " without"
 )
 
 
@@ -97,7 +99,7 @@ def _frame(node: exp.Window, scope: Scope, relation: Relation) -> _Frame:
     if not any(scope.key(bare(key)) for key in keys):
         raise QueryRefused(
             f"{name_of(function)} OVER is refused here: it would look at the rows of several units",
-            hint=f"write OVER (PARTITION BY {relation.table.unit_column} …)",
+            hint=f"write OVER (PARTITION BY {relation.table.unit_column} …)" + _of_all(function),
         )
     known = {"this", "partition_by", "order", "over", "spec"}
     extra = [name for name, value in node.args.items() if value and name not in known]
@@ -111,6 +113,13 @@ def _frame(node: exp.Window, scope: Scope, relation: Relation) -> _Frame:
         ordered += [_ordered(quoted_column(name)) for name in relation.all_columns]
     owner = quoted_column(relation.table.unit_column or "")
     return _Frame([relation.spelled(owner), *(_plain(key, scope) for key in keys)], ordered, spec)
+
+
+def _of_all(function: exp.Expression) -> str:
+    """How units are told apart by a number that all of them have a part in."""
+    if not isinstance(function, (*_RANKS, exp.Ntile, exp.PercentRank, exp.CumeDist)):
+        return ""
+    return "; to part the units by a number, ask for QUANTILE(x, 0.25) of it first, and write what it is into a CASE"
 
 
 def _spec(spec: exp.Expression | None, *, ordered: bool) -> exp.Expression | None:
@@ -164,9 +173,12 @@ def _neighbour(function: exp.Expression, scope: Scope, frame: _Frame) -> Grid | 
             moment.kind, moment.low, moment.high, over(moment.sql), unbounded=moment.unbounded, zoned=moment.zoned
         )
     column = scope.column(inner) if isinstance(inner, exp.Column) and scope.key(inner) is None else None
-    if column is not None and _is_carried(*column) and default is None:
+    if column is not None and _is_carried(*column) and (default is None or column[1] in _FILLED):
         read = cell(*column, scope)
-        return NeighbourCell(over(read.sql), column[0], column[1], read.sql_type)
+        return _carried(function, column, (read.sql, read.sql_type), scope, over=over)
+    if is_condition(inner):
+        truth = ColumnPolicy("truth", type=ColumnType.BOOLEAN), ColumnType.BOOLEAN
+        return _carried(function, truth, (predicate(inner, scope), "boolean"), scope, over=over)
     values = number(inner, scope, predicate=predicate)
     if default is None:
         return replace(values, sql=over(values.sql), nullable=True)
@@ -178,6 +190,32 @@ def _neighbour(function: exp.Expression, scope: Scope, frame: _Frame) -> Grid | 
     steps = int(units.value / values.step)
     ends = min(values.low, steps), max(values.high, steps)
     return replace(values, sql=over(values.sql, integer(steps)), low=ends[0], high=ends[1], nullable=True)
+
+
+def _carried(
+    function: exp.Expression,
+    column: tuple[ColumnPolicy, ColumnType],
+    read: tuple[exp.Expression, str],
+    scope: Scope,
+    *,
+    over: Callable[..., exp.Expression],
+) -> NeighbourCell:
+    """A cell of another row, and what stands where there is no such row: LAG(ward, 1, 'none')."""
+    (declared, kind), (sql, sql_type), given = column, read, function.args.get("default")
+    if given is None:
+        return NeighbourCell(over(sql), declared, kind, sql_type)
+    value = scope.value(given) if scope.is_constant(given) else None
+    if value is None or kind_of(value) is not kind:
+        raise QueryRefused(
+            f"{name_of(function)} needs a constant {kind} for where there is no such row",
+            hint=f"write LAG(x, 1, {_FILLED[kind][1]})",
+        )
+    sql_type = _FILLED[kind][0]  # both in one type: an engine would read the constant in the column's
+    if isinstance(declared.domain, ListDomain) and value not in declared.domain.values:
+        declared = replace(declared, domain=ListDomain((*declared.domain.values, value)))
+    if kind is ColumnType.TEXT:
+        sql = cast_as(sql, "VARCHAR")
+    return NeighbourCell(over(sql, literal(value)), declared, kind, sql_type)
 
 
 def _is_carried(declared: ColumnPolicy, kind: ColumnType) -> bool:
@@ -209,12 +247,26 @@ def _number(function: exp.Expression, scope: Scope, relation: Relation, *, frame
         if cap is None:
             raise _uncapped(function, scope)
         return Grid(frame.over(type(function)()), Fraction(1), 0, cap)
+    if isinstance(function, exp.Ntile):
+        parts = scope.value(function.this) if function.this is not None and scope.is_constant(function.this) else None
+        if type(parts) is not int or not 1 <= parts <= _FARTHEST or not ordered:
+            raise QueryRefused(
+                "NTILE needs a whole number of parts, and an ORDER BY",
+                hint="write NTILE(4) OVER (PARTITION BY … ORDER BY …)",
+            )
+        return Grid(frame.over(exp.Ntile(this=integer(parts))), Fraction(1), 1, parts)
     if isinstance(function, _TOTALS) and not isinstance(function.this, exp.Distinct):
         total = _total(function, scope, cap)
         return replace(total, sql=frame.over(total.sql))
     if isinstance(function, exp.Avg) and not isinstance(function.this, exp.Distinct):
         return averaged(number(function.this, scope, predicate=predicate), frame.over)
     raise QueryRefused(f"{name_of(function)} OVER is refused in this form", hint=_FORMS)
+
+
+def sum_ends(values: Grid, cap: int) -> tuple[int, int]:
+    """What a sum of so many values at the most lies between: of none it is NULL, so that it has one value at least."""
+    low = values.low if values.low > 0 else cap * values.low
+    return low, values.high if values.high < 0 else cap * values.high
 
 
 def averaged(values: Grid, over: Callable[[exp.Expression], exp.Expression]) -> Grid:
@@ -252,7 +304,7 @@ def _total(function: exp.Expression, scope: Scope, cap: int | None) -> Grid:
     if isinstance(function, exp.Sum):
         if cap is None:
             raise _uncapped(function, scope)
-        ends = cap * min(values.low, 0), cap * max(values.high, 0)
+        ends = sum_ends(values, cap)
         # a unit may have more rows than count: no width but the widest is sure to hold their sum
         return Grid(exp.Sum(this=values.sql), values.step, *ends, nullable=True, width=Width.INT128)
     return replace(values, sql=type(function)(this=values.sql), nullable=True)

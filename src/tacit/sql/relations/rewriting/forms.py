@@ -237,8 +237,15 @@ class _Level:
         waiting: list[exp.Expr] = [whole.this]
         while waiting:
             node = waiting.pop()
-            if isinstance(node, kinds) or text_of(node, comments=False) in known:
+            named = not isinstance(node, exp.Ordered) and text_of(node, comments=False) in known
+            if isinstance(node, kinds) or named:
                 node.replace(self.name(node))
+            elif isinstance(node, exp.Window):  # its own function is computed around what it is given
+                function = node.this
+                while isinstance(function, (exp.IgnoreNulls, exp.RespectNulls)):
+                    function = function.this
+                waiting += [*function.iter_expressions()]
+                waiting += [part for part in node.iter_expressions() if part is not node.this]
             elif not isinstance(node, exp.Query):
                 waiting += list(node.iter_expressions())
         inner: exp.Expr = whole.this
@@ -246,14 +253,19 @@ class _Level:
 
 
 def _in_two_levels(select: exp.Select) -> exp.Select | None:
-    """MAX(b) - MIN(a) of a group: the aggregates in a subquery of their own. None where none is computed with."""
+    """MAX(b) - MIN(a) of a group, LAG(SUM(x)) OVER …: the aggregates in a subquery of their own.
+
+    None where none is computed with.
+    """
     items = [(item.alias_or_name or text_of(item, comments=False), item.unalias()) for item in select.expressions]
     grouped = [node for _, node in items if has_aggregate(node)]
-    if not any(not isinstance(bare(node), AGGREGATES) for node in grouped) or select.args.get("distinct"):
-        return None
-    if any(isinstance(node, exp.Window) for _, item in items for node in own_nodes(item)):
-        return None
     group = select.args.get("group")
+    windows = any(isinstance(node, exp.Window) for _, item in items for node in own_nodes(item))
+    if windows and group is None:
+        return None
+    computed = windows or any(not isinstance(bare(node), AGGREGATES) for node in grouped)
+    if not computed or select.args.get("distinct"):
+        return None
     if group is not None and any(value for name, value in group.args.items() if name != "expressions"):
         return None
     keys = [_meant(node, items) for node in (group.expressions if group is not None else ())]

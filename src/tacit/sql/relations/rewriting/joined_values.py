@@ -14,10 +14,10 @@ from tacit.sql.relations.rewriting.forms import has_aggregate, own_nodes
 
 def joined_values(select: exp.Select) -> exp.Select:
     """(SELECT MIN(b.x) FROM b WHERE b.key = a.key) in the select list: joined, grouped by what it is tied by."""
-    if not any(_is_value(node) for item in select.expressions for node in item.walk()):
+    if not any(is_value(node) for item in select.expressions for node in item.walk()):
         return select
     copy = copied(select)
-    for index, node in enumerate([each for item in copy.expressions for each in item.walk() if _is_value(each)]):
+    for index, node in enumerate([each for item in copy.expressions for each in item.walk() if is_value(each)]):
         alias = unlike(f"value {index + 1}", _aliases(copy).__contains__)
         joined = _grouped_value(node.this, alias)
         if joined is None or node.find_ancestor(exp.Select) is not copy:
@@ -28,7 +28,8 @@ def joined_values(select: exp.Select) -> exp.Select:
     return copy
 
 
-def _is_value(node: exp.Expr) -> bool:
+def is_value(node: exp.Expr) -> bool:
+    """Whether it is a subquery that stands for one value."""
     return (
         isinstance(node, exp.Subquery)
         and isinstance(node.this, exp.Select)

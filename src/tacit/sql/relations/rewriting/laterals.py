@@ -10,10 +10,11 @@ from tacit.sql.expressions.names.nodes import aliased, quoted_column
 from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import all_of
 from tacit.sql.relations.rewriting.forms import has_aggregate
-from tacit.sql.relations.rewriting.joined_values import tied_by
+from tacit.sql.relations.rewriting.joined_values import Ties, tied_by
+from tacit.sql.relations.rewriting.numbered_rows import beside_each_row
 
 _PLAIN = {"kind", "expressions", "from_", "joins", "where"}
-_HINT = "tie it by equalities: LATERAL (SELECT MAX(b.x) AS x FROM b WHERE b.id = a.id); or join a grouped subquery"
+_HINT = "tie it by a key: LATERAL (SELECT MAX(b.x) AS x FROM b WHERE b.id = a.id); or join a grouped subquery"
 
 
 def joined_laterals(select: exp.Select) -> exp.Select:
@@ -31,18 +32,15 @@ def joined_laterals(select: exp.Select) -> exp.Select:
 
 def _join(select: exp.Select, join: exp.Join, inner: exp.Select, *, outer: bool) -> None:
     alias, on = str(join.this.alias), join.args.get("on")
-    tied = tied_by(inner)
     always = on is None or (isinstance(on, exp.Boolean) and bool(on.this))
-    if tied is None or not always or join.args.get("using"):
-        raise QueryRefused("LATERAL is refused where more than equalities tie it to the row before it", hint=_HINT)
-    kept, ties = tied
-    rows = copied(inner)
-    whole = all_of(kept)
-    rows.set("where", None if whole is None else exp.Where(this=whole))
+    beside = _beside_its_rows(inner) if tied_by(inner) is not None else beside_each_row(select, join, inner)
+    if beside is None or not always or join.args.get("using"):
+        raise QueryRefused("LATERAL is refused where no equality ties it to the row before it", hint=_HINT)
+    rows, ties = beside
     keys = [copied(inside) for inside, _ in ties]
     alone = any(has_aggregate(item) for item in inner.expressions) and inner.args.get("group") is None
     if alone:  # one row, whether there is any inside or not
-        rows.set("group", exp.Group(expressions=keys))
+        rows.set("group", exp.Group(expressions=[copied(key) for key in keys]))
         _zero_where_none(select, alias, inner)
     else:
         _first_of_each(rows, keys)
@@ -59,6 +57,16 @@ def _join(select: exp.Select, join: exp.Join, inner: exp.Select, *, outer: bool)
     side = "LEFT" if alone or outer or str(join.args.get("side") or "").upper() == "LEFT" else None
     plain_join = exp.Join(this=exp.Subquery(this=rows, alias=named), on=all_of(same), side=side)
     join.replace(plain_join)
+
+
+def _beside_its_rows(inner: exp.Select) -> tuple[exp.Select, Ties] | None:
+    """The subquery without the equalities that tie it."""
+    tied = tied_by(inner)
+    if tied is None:
+        return None
+    rows, whole = copied(inner), all_of(tied[0])
+    rows.set("where", None if whole is None else exp.Where(this=whole))
+    return rows, tied[1]
 
 
 def _first_of_each(rows: exp.Select, keys: list[exp.Expression]) -> None:

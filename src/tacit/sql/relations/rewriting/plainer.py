@@ -9,9 +9,12 @@ from tacit.sql.relations.rewriting.joined_values import joined_values
 from tacit.sql.relations.rewriting.laterals import joined_laterals
 from tacit.sql.relations.rewriting.list_first import tables_first
 from tacit.sql.relations.rewriting.listed_joins import without_lists
+from tacit.sql.relations.rewriting.numbered_rows import values_as_laterals
 from tacit.sql.relations.rewriting.spread_lists import with_spread_lists
 
 
 def plainer(select: exp.Select) -> exp.Select:
     """The same rows and columns, by joins with subqueries that look at no row outside."""
-    return joined_values(joined_laterals(without_lists(with_spread_lists(tables_first(guarded(select))))))
+    return joined_values(
+        joined_laterals(values_as_laterals(without_lists(with_spread_lists(tables_first(guarded(select))))))
+    )
