@@ -118,8 +118,8 @@ EARLIER = Piece(
 )
 RANKED = Piece(
     "(SELECT o_custkey AS ranked, o_orderpriority AS urgency, COUNT(*) AS of_it, NTILE(2) OVER (PARTITION BY o_custkey"
-    " ORDER BY SUM(o_totalprice)) AS half, LAG(COUNT(*) > 1, 1, TRUE) OVER (PARTITION BY o_custkey ORDER BY COUNT(*))"
-    " AS often FROM orders GROUP BY o_custkey, o_orderpriority) AS ranked_groups",
+    " ORDER BY SUM(o_totalprice)) AS half, LAG(COUNT(*) > 1, 1, TRUE) OVER (PARTITION BY o_custkey ORDER BY"
+    " o_orderpriority) AS often FROM orders GROUP BY o_custkey, o_orderpriority) AS ranked_groups",
     "ranked",
     None,
     numbers=("of_it",),
