@@ -28,8 +28,8 @@ from tacit.sql.parsing.several_at_once import one_by_one
 from tacit.sql.parsing.today import dated
 from tacit.sql.parsing.tokens import Cursor, without_brackets, without_raw_marks, without_response
 from tacit.sql.parsing.units import with_units
-from tacit.sql.parsing.zones import without_zones
 from tacit.sql.parsing.written_series import series_written_out
+from tacit.sql.parsing.zones import without_zones
 
 MAX_CHARACTERS = 100_000
 MAX_TOKENS = 8_000
