@@ -19,6 +19,9 @@ from tacit.sql.postprocessing.public_facts import looked_up
 from tacit.sql.postprocessing.synthetic import refuse_synthetic
 
 _BIAS = "give WITH BIAS to the inner SELECT, asked on its own"
+_ALL_PUBLIC = (
+    "lists every public value, whether or not a row has it: which there are, the policy says, and nothing more is told"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ def _bound(query: Query, policy: Policy, schema: Schema) -> BoundStatement:
         except QueryRefused as error:
             refused = error
         if (keys := keys_alone(query.select)) is not None:
-            return _bound(replace(query, select=keys), policy, schema)
+            return _noted(_bound(replace(query, select=keys), policy, schema))
     parts = dissected(query, policy, schema=schema)
     if parts is not None and not parts.is_trivial:
         try:
@@ -66,6 +69,13 @@ def _bound(query: Query, policy: Policy, schema: Schema) -> BoundStatement:
     if refused is not None:
         raise type(refused)(refused.message, hint=refused.hint)
     return BoundStatement(query, (_checked(query, policy, schema),))  # refused: it is no question
+
+
+def _noted(keys: BoundStatement) -> BoundStatement:
+    """With a word on keys whose values are public: each of them is shown, and says nothing of the rows."""
+    public = all(key.is_public for question in keys.questions for key in question.keys)
+    notes = (_ALL_PUBLIC,) if public else ()
+    return replace(keys, questions=tuple(replace(each, notes=(*each.notes, *notes)) for each in keys.questions))
 
 
 def _computed(query: Query, parts: Dissected, policy: Policy, schema: Schema) -> BoundStatement:
