@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-from conformance.sql_world import World, policy_of, world
-from tacit.policy import AnalystPolicy, BudgetPolicy, ColumnPolicy, TablePolicy
+from conformance.sql_lists import day, listed, number, time, world_with
+from conformance.sql_world import World
+from tacit.policy import ColumnPolicy
 
 _WIDE = {"max_groups": 150, "max_rows": 90, "max_distinct": 90}  # nobody here has more: bounding takes nothing
 
 
-def _day(name: str, lower: str, upper: str) -> ColumnPolicy:
-    return ColumnPolicy(name, type="date", lower=lower, upper=upper, domain="range")
-
-
 def _time(name: str, lower: str = "2022-01-01", upper: str = "2024-12-31 23:59:59") -> ColumnPolicy:
-    return ColumnPolicy(name, type="timestamp", lower=lower, upper=upper, step="1s")
-
-
-def _number(name: str, lower: int, upper: int, step: str = "1") -> ColumnPolicy:
-    return ColumnPolicy(name, lower=lower, upper=upper, step=step)
-
-
-def _listed(name: str, *values: str) -> ColumnPolicy:
-    return ColumnPolicy(name, domain=list(values))
+    return time(name, lower, upper)
 
 
 _free = ColumnPolicy  # neither bounds nor a list
@@ -31,77 +18,77 @@ _free = ColumnPolicy  # neither bounds nor a list
 PRIVATE = {
     "clinic": {
         "patients": ("id", [
-            _listed("sex", "F", "M"), _day("birth_date", "1920-01-01", "2024-12-31"), _free("postcode"),
-            _listed("blood_group", "A", "B", "AB", "O"), _day("deceased_on", "2022-01-01", "2025-12-31"),
-            _free("insured"), _number("height_cm", 100, 220), _number("weight_kg", 20, 250, "0.1")]),
+            listed("sex", "F", "M"), day("birth_date", "1920-01-01", "2024-12-31"), _free("postcode"),
+            listed("blood_group", "A", "B", "AB", "O"), day("deceased_on", "2022-01-01", "2025-12-31"),
+            _free("insured"), number("height_cm", 100, 220), number("weight_kg", 20, 250, "0.1")]),
         "admissions": ("patient_id -> patients.id", [
             _time("admitted_at"), _time("discharged_at", upper="2025-06-30 23:59:59"),
-            _listed("ward", "ICU", "Surgery", "Medicine", "Maternity"), _free("urgency"), _free("diagnosis"),
-            _number("cost", 0, 50_000, "0.01"), _number("icu_days", 0, 60)]),
+            listed("ward", "ICU", "Surgery", "Medicine", "Maternity"), _free("urgency"), _free("diagnosis"),
+            number("cost", 0, 50_000, "0.01"), number("icu_days", 0, 60)]),
         "labs": ("admission_id -> admissions.id", [
-            _time("taken_at"), _listed("analyte", "CRP", "Hb", "Na"), _free("result"), _number("value", 0, 500,
+            _time("taken_at"), listed("analyte", "CRP", "Hb", "Na"), _free("result"), number("value", 0, 500,
            "0.1")]),
     },
     "tax": {
         "taxpayers": ("id", [
-            _day("born", "1920-01-01", "2010-12-31"), _listed("canton", "ZH", "BE", "GE", "TI"),
-            _listed("marital", "single", "married", "divorced", "widowed"), _number("children", 0, 12),
+            day("born", "1920-01-01", "2010-12-31"), listed("canton", "ZH", "BE", "GE", "TI"),
+            listed("marital", "single", "married", "divorced", "widowed"), number("children", 0, 12),
             _free("online"), _free("profession")]),
         "returns": ("taxpayer_id -> taxpayers.id", [
-            _number("tax_year", 2019, 2024), _number("gross", 0, 1_000_000), _number("deductions", 0, 200_000),
-            _number("tax_due", -20_000, 400_000, "0.01"), _day("filed_on", "2020-01-01", "2025-12-31"),
-            _listed("status", "draft", "filed", "assessed", "appealed"), _free("form")]),
+            number("tax_year", 2019, 2024), number("gross", 0, 1_000_000), number("deductions", 0, 200_000),
+            number("tax_due", -20_000, 400_000, "0.01"), day("filed_on", "2020-01-01", "2025-12-31"),
+            listed("status", "draft", "filed", "assessed", "appealed"), _free("form")]),
     },
     "labour": {
         "persons": ("id", [
-            _listed("sex", "f", "m"), _day("born", "1940-01-01", "2008-12-31"),
-            _listed("region", "north", "south", "east", "west"), _number("education", 0, 8), _free("foreign_born")]),
+            listed("sex", "f", "m"), day("born", "1940-01-01", "2008-12-31"),
+            listed("region", "north", "south", "east", "west"), number("education", 0, 8), _free("foreign_born")]),
         "spells": ("person_id -> persons.id", [
-            _free("id"), _listed("status", "employed", "unemployed", "inactive", "self-employed"),
-            _day("started_on", "2015-01-01", "2024-12-31"), _day("ended_on", "2015-01-01", "2025-12-31"),
-            _free("isco"), _number("hours", 0, 80, "0.5"), _number("wage", 0, 30_000, "0.01"), _free("sector")]),
+            _free("id"), listed("status", "employed", "unemployed", "inactive", "self-employed"),
+            day("started_on", "2015-01-01", "2024-12-31"), day("ended_on", "2015-01-01", "2025-12-31"),
+            _free("isco"), number("hours", 0, 80, "0.5"), number("wage", 0, 30_000, "0.01"), _free("sector")]),
     },
     "school": {
         "pupils": ("id", [
-            _day("born", "2005-01-01", "2019-12-31"), _free("school_id"), _number("grade", 1, 9), _free("language"),
-            _free("free_lunch"), _day("enrolled_on", "2012-01-01", "2024-12-31")]),
+            day("born", "2005-01-01", "2019-12-31"), _free("school_id"), number("grade", 1, 9), _free("language"),
+            _free("free_lunch"), day("enrolled_on", "2012-01-01", "2024-12-31")]),
         "marks": ("pupil_id -> pupils.id", [
-            _free("id"), _listed("subject", "maths", "german", "french", "sport"), _day("given_on", "2022-08-01",
+            _free("id"), listed("subject", "maths", "german", "french", "sport"), day("given_on", "2022-08-01",
            "2024-07-31"),
-            _number("mark", 1, 6, "0.25"), _free("teacher")]),
+            number("mark", 1, 6, "0.25"), _free("teacher")]),
         "absences": ("pupil_id -> pupils.id", [
-            _day("day", "2022-08-01", "2024-07-31"), _number("minutes", 0, 480), _free("excused"), _free("reason")]),
+            day("day", "2022-08-01", "2024-07-31"), number("minutes", 0, 480), _free("excused"), _free("reason")]),
     },
     "motor": {
         "holders": ("id", [
-            _day("born", "1930-01-01", "2006-12-31"), _listed("gender", "F", "M", "N"), _free("zip"),
-            _listed("tariff", "A", "B", "C"), _day("since", "2000-01-01", "2024-12-31"),
-            _number("no_claims_years", 0, 30)]),
+            day("born", "1930-01-01", "2006-12-31"), listed("gender", "F", "M", "N"), _free("zip"),
+            listed("tariff", "A", "B", "C"), day("since", "2000-01-01", "2024-12-31"),
+            number("no_claims_years", 0, 30)]),
         "claims": ("holder_id -> holders.id", [
-            _free("id"), _day("occurred_on", "2020-01-01", "2024-12-31"), _day("reported_on", "2020-01-01",
+            _free("id"), day("occurred_on", "2020-01-01", "2024-12-31"), day("reported_on", "2020-01-01",
            "2025-12-31"),
-            _day("closed_on", "2020-01-01", "2026-12-31"), _listed("peril", "collision", "theft", "hail", "glass"),
-            _number("paid", 0, 100_000, "0.01"), _number("reserve", 0, 100_000, "0.01"), _free("note")]),
+            day("closed_on", "2020-01-01", "2026-12-31"), listed("peril", "collision", "theft", "hail", "glass"),
+            number("paid", 0, 100_000, "0.01"), number("reserve", 0, 100_000, "0.01"), _free("note")]),
         "premiums": ("holder_id -> holders.id", [
-            _day("due_on", "2020-01-01", "2024-12-31"), _number("amount", 0, 5000, "0.05"), _free("settled")]),
+            day("due_on", "2020-01-01", "2024-12-31"), number("amount", 0, 5000, "0.05"), _free("settled")]),
     },
     "site": {
         "users": ("id", [
-            _time("created_at"), _listed("country", "CH", "DE", "FR", "US"), _listed("plan", "free", "pro", "team"),
+            _time("created_at"), listed("country", "CH", "DE", "FR", "US"), listed("plan", "free", "pro", "team"),
             _free("is_staff"), _free("email")]),
         "events": ("user_id -> users.id", [
-            _time("ts"), _listed("name", "page_view", "signup", "add_to_cart", "purchase"), _free("url"),
-            _free("referrer"), _listed("device", "mobile", "desktop", "tablet"), _number("revenue", 0, 2000, "0.01"),
+            _time("ts"), listed("name", "page_view", "signup", "add_to_cart", "purchase"), _free("url"),
+            _free("referrer"), listed("device", "mobile", "desktop", "tablet"), number("revenue", 0, 2000, "0.01"),
             _free("session_id"), _free("campaign")]),
     },
     "rail": {
         "riders": ("id", [
-            _listed("kind", "adult", "youth", "senior"), _number("born_year", 1930, 2015), _free("home_zone")]),
+            listed("kind", "adult", "youth", "senior"), number("born_year", 1930, 2015), _free("home_zone")]),
         "trips": ("rider_id -> riders.id", [
             _time("started_at", "2023-01-01"), _time("ended_at", "2023-01-01", "2025-01-01 23:59:59"),
-            _listed("line", "R1", "R2", "S5", "S9"), _free("from_stop"), _free("to_stop"),
-            _number("fare", 0, 100, "0.05"), _number("transfers", 0, 5), _free("paid_by")]),
-        "ratings": ("trip_id -> trips.id", [_number("stars", 1, 5), _free("comment")]),
+            listed("line", "R1", "R2", "S5", "S9"), _free("from_stop"), _free("to_stop"),
+            number("fare", 0, 100, "0.05"), number("transfers", 0, 5), _free("paid_by")]),
+        "ratings": ("trip_id -> trips.id", [number("stars", 1, 5), _free("comment")]),
     },
 }  # fmt: skip
 PUBLIC = {
@@ -266,12 +253,8 @@ FILLED = {
 
 
 def bureau(name: str, *, caps: dict[str, int] = _WIDE, left_out: tuple[str, ...] = ()) -> World:
-    """One of the bureaus, with a budget that no test reaches the end of."""
-    private = [TablePolicy(table, unit, columns=columns, **caps) for table, (unit, columns) in PRIVATE[name].items()]
-    budget = BudgetPolicy(10**9, Fraction(1, 10), default_epsilon=50, default_delta=Fraction(1, 10**6))
-    tables = [*private, *(TablePolicy(table, public=True) for table in PUBLIC[name])]
-    policy = policy_of(tables, budget=budget, analysts=(AnalystPolicy("ana", 10**9),))
-    return world(policy, *FILLED[name], *left_out)
+    """One of the bureaus."""
+    return world_with(PRIVATE[name], PUBLIC[name], [*FILLED[name], *left_out], caps=caps)
 
 
 _LINKED = {

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-from conformance.sql_world import World, policy_of, world
-from tacit.policy import AnalystPolicy, BudgetPolicy, ColumnPolicy, TablePolicy
+from conformance.sql_lists import day, listed, number, time, world_with
+from conformance.sql_world import World
+from tacit.policy import ColumnPolicy
 
 _WIDE = {"max_groups": 120, "max_rows": 80, "max_distinct": 80}  # nobody here has more: bounding takes nothing
 
 
-def _day(name: str, lower: str, upper: str) -> ColumnPolicy:
-    return ColumnPolicy(name, type="date", lower=lower, upper=upper, domain="range")
-
-
 def _time(name: str, lower: str = "2022-01-01", upper: str = "2024-12-31 23:59:59") -> ColumnPolicy:
-    return ColumnPolicy(name, type="timestamp", lower=lower, upper=upper, step="1s")
-
-
-def _number(name: str, lower: int, upper: int, step: str = "1") -> ColumnPolicy:
-    return ColumnPolicy(name, lower=lower, upper=upper, step=step)
-
-
-def _listed(name: str, *values: str) -> ColumnPolicy:
-    return ColumnPolicy(name, domain=list(values))
+    return time(name, lower, upper)
 
 
 _free = ColumnPolicy  # neither bounds nor a list
@@ -31,52 +18,52 @@ _free = ColumnPolicy  # neither bounds nor a list
 PRIVATE = {
     "insurer": {
         "members": ("id", [
-            _listed("sex", "F", "M", "X"), _day("birth_date", "1920-01-01", "2024-12-31"), _free("region"),
-            _listed("plan", "basic", "plus", "premium"), _day("enrolled_on", "2015-01-01", "2024-12-31"),
-            _free("smoker"), _number("height_cm", 100, 220), _number("weight_kg", 20, 250, "0.1")]),
+            listed("sex", "F", "M", "X"), day("birth_date", "1920-01-01", "2024-12-31"), _free("region"),
+            listed("plan", "basic", "plus", "premium"), day("enrolled_on", "2015-01-01", "2024-12-31"),
+            _free("smoker"), number("height_cm", 100, 220), number("weight_kg", 20, 250, "0.1")]),
         "encounters": ("member_id -> members.id", [
-            _listed("kind", "inpatient", "outpatient", "emergency", "telehealth"), _time("started_at"),
-            _time("ended_at", upper="2025-03-31 23:59:59"), _free("icd10"), _number("charge", 0, 100_000, "0.01"),
+            listed("kind", "inpatient", "outpatient", "emergency", "telehealth"), _time("started_at"),
+            _time("ended_at", upper="2025-03-31 23:59:59"), _free("icd10"), number("charge", 0, 100_000, "0.01"),
             _free("facility")]),
         "prescriptions": ("member_id -> members.id", [
-            _free("drug"), _day("filled_on", "2022-01-01", "2024-12-31"), _number("days_supply", 0, 180),
-            _number("cost", 0, 1000, "0.01")]),
+            _free("drug"), day("filled_on", "2022-01-01", "2024-12-31"), number("days_supply", 0, 180),
+            number("cost", 0, 1000, "0.01")]),
     },
     "shop": {
         "customers": ("id", [
-            _day("signup_date", "2020-01-01", "2024-12-31"), _listed("country", "CH", "DE", "FR", "IT", "AT"),
-            _free("segment"), _number("birth_year", 1930, 2010), _free("newsletter"), _free("email")]),
+            day("signup_date", "2020-01-01", "2024-12-31"), listed("country", "CH", "DE", "FR", "IT", "AT"),
+            _free("segment"), number("birth_year", 1930, 2010), _free("newsletter"), _free("email")]),
         "orders": ("customer_id -> customers.id", [
-            _time("ordered_at"), _listed("status", "placed", "paid", "shipped", "returned", "cancelled"),
-            _listed("channel", "web", "app", "store"), _free("coupon"), _number("discount_pct", 0, 100)]),
+            _time("ordered_at"), listed("status", "placed", "paid", "shipped", "returned", "cancelled"),
+            listed("channel", "web", "app", "store"), _free("coupon"), number("discount_pct", 0, 100)]),
         "items": ("order_id -> orders.id", [
-            _free("product_id"), _number("quantity", 1, 20), _number("unit_price", 0, 2000, "0.01")]),
+            _free("product_id"), number("quantity", 1, 20), number("unit_price", 0, 2000, "0.01")]),
     },
     "transit": {
-        "cards": ("id", [_listed("kind", "adult", "student", "senior", "child"),
-                         _day("issued_on", "2018-01-01", "2024-12-31")]),
+        "cards": ("id", [listed("kind", "adult", "student", "senior", "child"),
+                         day("issued_on", "2018-01-01", "2024-12-31")]),
         "taps": ("card_id -> cards.id", [
-            _time("tapped_at", "2024-01-01"), _free("stop_id"), _listed("line", "U1", "U2", "U3", "B10", "B20"),
-            _free("inbound"), _number("fare", 0, 30, "0.01"), _number("delay_s", -600, 3600)]),
+            _time("tapped_at", "2024-01-01"), _free("stop_id"), listed("line", "U1", "U2", "U3", "B10", "B20"),
+            _free("inbound"), number("fare", 0, 30, "0.01"), number("delay_s", -600, 3600)]),
     },
     "bank": {
         "clients": ("id", [
-            _day("opened_on", "2000-01-01", "2024-12-31"), _free("city"), _listed("risk", "low", "medium", "high"),
-            _number("income", 0, 500_000), _free("kyc_ok")]),
+            day("opened_on", "2000-01-01", "2024-12-31"), _free("city"), listed("risk", "low", "medium", "high"),
+            number("income", 0, 500_000), _free("kyc_ok")]),
         "transactions": ("client_id -> clients.id", [
-            _time("booked_at", "2023-01-01"), _number("amount", -50_000, 50_000, "0.01"),
-            _listed("currency", "CHF", "EUR", "USD"), _free("mcc"), _free("merchant"), _free("country"),
-            _free("is_fraud"), _listed("method", "card", "transfer", "cash")]),
+            _time("booked_at", "2023-01-01"), number("amount", -50_000, 50_000, "0.01"),
+            listed("currency", "CHF", "EUR", "USD"), _free("mcc"), _free("merchant"), _free("country"),
+            _free("is_fraud"), listed("method", "card", "transfer", "cash")]),
     },
     "staff": {
         "employees": ("id", [
-            _listed("dept", "Sales", "R&D", "Ops", "HR", "Finance"), _day("hired_on", "1990-01-01", "2024-12-31"),
-            _day("left_on", "2015-01-01", "2024-12-31"), _listed("gender", "f", "m", "d"), _number("grade", 1, 10),
-            _number("salary", 20_000, 300_000), _number("fte", 0, 1, "0.05"), _free("site")]),
+            listed("dept", "Sales", "R&D", "Ops", "HR", "Finance"), day("hired_on", "1990-01-01", "2024-12-31"),
+            day("left_on", "2015-01-01", "2024-12-31"), listed("gender", "f", "m", "d"), number("grade", 1, 10),
+            number("salary", 20_000, 300_000), number("fte", 0, 1, "0.05"), _free("site")]),
         "absences": ("employee_id -> employees.id", [
-            _listed("kind", "sick", "vacation", "parental", "other"), _day("from_day", "2022-01-01", "2024-12-31"),
-            _day("to_day", "2022-01-01", "2025-12-31")]),
-        "reviews": ("employee_id -> employees.id", [_number("year", 2020, 2024), _number("score", 1, 5, "0.1")]),
+            listed("kind", "sick", "vacation", "parental", "other"), day("from_day", "2022-01-01", "2024-12-31"),
+            day("to_day", "2022-01-01", "2025-12-31")]),
+        "reviews": ("employee_id -> employees.id", [number("year", 2020, 2024), number("score", 1, 5, "0.1")]),
     },
 }  # fmt: skip
 PUBLIC = {
@@ -193,12 +180,8 @@ FILLED = {
 
 
 def office(name: str, *, caps: dict[str, int] = _WIDE, left_out: tuple[str, ...] = ()) -> World:
-    """One of the offices, with a budget that no test reaches the end of."""
-    private = [TablePolicy(table, unit, columns=columns, **caps) for table, (unit, columns) in PRIVATE[name].items()]
-    budget = BudgetPolicy(10**9, Fraction(1, 10), default_epsilon=50, default_delta=Fraction(1, 10**6))
-    tables = [*private, *(TablePolicy(table, public=True) for table in PUBLIC[name])]
-    policy = policy_of(tables, budget=budget, analysts=(AnalystPolicy("ana", 10**9),))
-    return world(policy, *FILLED[name], *left_out)
+    """One of the offices."""
+    return world_with(PRIVATE[name], PUBLIC[name], [*FILLED[name], *left_out], caps=caps)
 
 
 def without(name: str, who: int) -> tuple[str, ...]:

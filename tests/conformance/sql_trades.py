@@ -3,28 +3,15 @@ a telephone company and hotels."""
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-from conformance.sql_world import World, policy_of, world
-from tacit.policy import AnalystPolicy, BudgetPolicy, ColumnPolicy, TablePolicy
+from conformance.sql_lists import day, listed, number, time, world_with
+from conformance.sql_world import World
+from tacit.policy import ColumnPolicy
 
 _WIDE = {"max_groups": 120, "max_rows": 80, "max_distinct": 80}  # nobody here has more: bounding takes nothing
 
 
-def _day(name: str, lower: str, upper: str) -> ColumnPolicy:
-    return ColumnPolicy(name, type="date", lower=lower, upper=upper, domain="range")
-
-
 def _time(name: str, lower: str = "2023-01-01", upper: str = "2024-12-31 23:59:59") -> ColumnPolicy:
-    return ColumnPolicy(name, type="timestamp", lower=lower, upper=upper, step="1s")
-
-
-def _number(name: str, lower: int, upper: int, step: str = "1") -> ColumnPolicy:
-    return ColumnPolicy(name, lower=lower, upper=upper, step=step)
-
-
-def _listed(name: str, *values: str) -> ColumnPolicy:
-    return ColumnPolicy(name, domain=list(values))
+    return time(name, lower, upper)
 
 
 _free = ColumnPolicy  # neither bounds nor a list
@@ -32,70 +19,70 @@ _free = ColumnPolicy  # neither bounds nor a list
 PRIVATE = {
     "registry": {
         "patients": ("id", [
-            _listed("sex", "F", "M"), _day("dob", "1920-01-01", "2024-12-31"), _day("died_on", "2015-01-01",
+            listed("sex", "F", "M"), day("dob", "1920-01-01", "2024-12-31"), day("died_on", "2015-01-01",
             "2024-12-31"),
-            _listed("canton", "BE", "ZH", "VD", "TI"), _free("smoking"), _number("height", 120, 210),
-            _number("weight", 30, 200, "0.1")]),
+            listed("canton", "BE", "ZH", "VD", "TI"), _free("smoking"), number("height", 120, 210),
+            number("weight", 30, 200, "0.1")]),
         "admissions": ("patient_id -> patients.id", [
-            _day("admitted", "2020-01-01", "2024-12-31"), _day("discharged", "2020-01-01", "2025-06-30"),
-            _listed("ward", "ICU", "Surgery", "Medicine", "Maternity"), _free("icd"), _number("cost", 0, 50_000,
+            day("admitted", "2020-01-01", "2024-12-31"), day("discharged", "2020-01-01", "2025-06-30"),
+            listed("ward", "ICU", "Surgery", "Medicine", "Maternity"), _free("icd"), number("cost", 0, 50_000,
             "0.01"),
             _free("emergency"), _free("id")]),
         "labs": ("patient_id -> patients.id", [
-            _time("taken_at", "2020-01-01"), _listed("test", "crp", "hb", "hba1c"), _number("value", 0, 500, "0.1")]),
+            _time("taken_at", "2020-01-01"), listed("test", "crp", "hb", "hba1c"), number("value", 0, 500, "0.1")]),
     },
     "app": {
         "users": ("user_id", [
-            _time("signed_up_at", "2023-01-01"), _listed("country", "US", "DE", "BR", "IN", "CH"),
-            _listed("platform", "ios", "android", "web"), _free("referrer"), _free("variant")]),
+            _time("signed_up_at", "2023-01-01"), listed("country", "US", "DE", "BR", "IN", "CH"),
+            listed("platform", "ios", "android", "web"), _free("referrer"), _free("variant")]),
         "events": ("user_id -> users.user_id", [
-            _time("ts"), _listed("name", "open", "view_item", "add_to_cart", "checkout", "purchase"),
-            _free("screen"), _number("duration_ms", 0, 600_000)]),
+            _time("ts"), listed("name", "open", "view_item", "add_to_cart", "checkout", "purchase"),
+            _free("screen"), number("duration_ms", 0, 600_000)]),
         "invoices": ("user_id -> users.user_id", [
-            _day("paid_on", "2023-01-01", "2024-12-31"), _number("amount", 0, 500, "0.01"),
-            _listed("plan", "free", "pro", "team"), _free("refunded")]),
+            day("paid_on", "2023-01-01", "2024-12-31"), number("amount", 0, 500, "0.01"),
+            listed("plan", "free", "pro", "team"), _free("refunded")]),
     },
     "schools": {
         "pupils": ("pupil_id", [
-            _free("school_id"), ColumnPolicy("grade", lower=1, upper=9, step=1, domain="range"), _listed("gender",
+            _free("school_id"), ColumnPolicy("grade", lower=1, upper=9, step=1, domain="range"), listed("gender",
             "girl", "boy"),
-            _day("born", "2005-01-01", "2019-12-31"), _free("language"), _free("special_needs")]),
+            day("born", "2005-01-01", "2019-12-31"), _free("language"), _free("special_needs")]),
         "marks": ("pupil_id -> pupils.pupil_id", [
-            _listed("subject", "maths", "german", "french", "sport"), _number("mark", 1, 6, "0.25"),
-            _day("given_on", "2023-08-01", "2024-07-31")]),
+            listed("subject", "maths", "german", "french", "sport"), number("mark", 1, 6, "0.25"),
+            day("given_on", "2023-08-01", "2024-07-31")]),
         "absences": ("pupil_id -> pupils.pupil_id", [
-            _day("day", "2023-08-01", "2024-07-31"), _number("lessons", 0, 10), _free("excused")]),
+            day("day", "2023-08-01", "2024-07-31"), number("lessons", 0, 10), _free("excused")]),
     },
     "grid": {
         "households": ("hh_id", [
-            _free("tariff"), _listed("heating", "gas", "heat pump", "oil", "wood"), _number("persons", 1, 12),
-            _number("area_m2", 15, 400), _free("postcode"), _day("connected_on", "1990-01-01", "2024-12-31")]),
+            _free("tariff"), listed("heating", "gas", "heat pump", "oil", "wood"), number("persons", 1, 12),
+            number("area_m2", 15, 400), _free("postcode"), day("connected_on", "1990-01-01", "2024-12-31")]),
         "readings": ("hh_id -> households.hh_id", [
-            _time("read_at", "2023-01-01"), _number("kwh", 0, 100, "0.001"), _free("estimated")]),
+            _time("read_at", "2023-01-01"), number("kwh", 0, 100, "0.001"), _free("estimated")]),
         "payments": ("hh_id -> households.hh_id", [
-            _day("due_on", "2023-01-01", "2024-12-31"), _day("paid_on", "2023-01-01", "2025-06-30"),
-            _number("amount_due", 0, 2000, "0.01")]),
+            day("due_on", "2023-01-01", "2024-12-31"), day("paid_on", "2023-01-01", "2025-06-30"),
+            number("amount_due", 0, 2000, "0.01")]),
     },
     "telephone": {
         "subscribers": ("msisdn", [
-            _day("activated", "2015-01-01", "2024-12-31"), _day("churned", "2020-01-01", "2024-12-31"),
-            _listed("contract", "prepaid", "postpaid", "business"), _number("age", 16, 100), _free("city")]),
+            day("activated", "2015-01-01", "2024-12-31"), day("churned", "2020-01-01", "2024-12-31"),
+            listed("contract", "prepaid", "postpaid", "business"), number("age", 16, 100), _free("city")]),
         "calls": ("msisdn -> subscribers.msisdn", [
-            _time("started"), _number("seconds", 0, 7200), _free("cell_id"), _free("roaming"),
-            _listed("direction", "in", "out")]),
+            _time("started"), number("seconds", 0, 7200), _free("cell_id"), _free("roaming"),
+            listed("direction", "in", "out")]),
         "tickets": ("msisdn -> subscribers.msisdn", [
-            _time("opened"), _time("closed", upper="2025-12-31 23:59:59"), _free("topic"), _number("csat", 1, 5)]),
+            _time("opened"), _time("closed", upper="2025-12-31 23:59:59"), _free("topic"), number("csat", 1, 5)]),
     },
     "hotels": {
         "guests": ("guest_id", [
-            _listed("tier", "none", "silver", "gold"), _free("nationality"), _number("birth_year", 1930, 2008)]),
+            listed("tier", "none", "silver", "gold"), _free("nationality"), number("birth_year", 1930, 2008)]),
         "stays": ("guest_id -> guests.guest_id", [
-            _free("hotel_id"), _day("checkin", "2023-01-01", "2024-12-31"), _day("checkout", "2023-01-01",
+            _free("hotel_id"), day("checkin", "2023-01-01", "2024-12-31"), day("checkout", "2023-01-01",
             "2025-01-31"),
-            _number("rate", 0, 2000, "0.01"), _listed("channel", "direct", "ota", "corporate"), _free("cancelled"),
+            number("rate", 0, 2000, "0.01"), listed("channel", "direct", "ota", "corporate"), _free("cancelled"),
             _free("id")]),
         "ratings": ("guest_id -> guests.guest_id", [
-            _free("hotel_id"), _number("stars", 1, 5), _free("comment"), _day("rated_on", "2023-01-01",
+            _free("hotel_id"), number("stars", 1, 5), _free("comment"), day("rated_on", "2023-01-01",
             "2025-03-31")]),
     },
 }  # fmt: skip
@@ -250,12 +237,8 @@ _FIRST = {"telephone": 41_790_000_000}  # its units are numbers of telephones
 
 
 def trade(name: str, *, caps: dict[str, int] = _WIDE, left_out: tuple[str, ...] = ()) -> World:
-    """One of the trades, with a budget that no test reaches the end of."""
-    private = [TablePolicy(table, unit, columns=columns, **caps) for table, (unit, columns) in PRIVATE[name].items()]
-    budget = BudgetPolicy(10**9, Fraction(1, 10), default_epsilon=50, default_delta=Fraction(1, 10**6))
-    tables = [*private, *(TablePolicy(table, public=True) for table in PUBLIC[name])]
-    policy = policy_of(tables, budget=budget, analysts=(AnalystPolicy("ana", 10**9),))
-    return world(policy, *FILLED[name], *left_out)
+    """One of the trades."""
+    return world_with(PRIVATE[name], PUBLIC[name], [*FILLED[name], *left_out], caps=caps)
 
 
 def without(name: str, who: int) -> tuple[str, ...]:

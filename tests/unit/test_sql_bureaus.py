@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from conformance.sql_bureaus import FILLED, bureau, without
+from conformance.sql_lists import filled, noiseless
 from conformance.sql_noiseless import switch_off
 from conformance.sql_sensitivity import Violation
 from tacit.curator import Session
-from tacit.curator.computing import computing
 from tacit.errors import QueryRefused
 from tacit.sql.binding import possible_keys
 from tacit.sql.expressions import numbers
@@ -33,22 +32,12 @@ def where(case):
 
 @pytest.fixture(scope="module")
 def curators(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        switch_off(patch)
-        patch.setattr(computing, "draws_for", lambda *given: 0)  # errors are simulated elsewhere
-        yield {name: bureau(name).curator(tmp_path_factory.mktemp(name)) for name in FILLED}
+    yield from noiseless(list(FILLED), bureau, tmp_path_factory.mktemp)
 
 
 @pytest.fixture(scope="module")
 def by_hand():
-    opened = {name: duckdb.connect(":memory:") for name in FILLED}
-    for name, connection in opened.items():
-        connection.execute("SET TimeZone = 'UTC'")
-        for statement in FILLED[name]:
-            connection.execute(statement)
-    yield opened
-    for connection in opened.values():
-        connection.close()
+    yield from filled(FILLED)
 
 
 @pytest.mark.parametrize("case", ANSWERED, ids=lambda case: case.name)
