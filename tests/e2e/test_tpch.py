@@ -191,7 +191,7 @@ def _agree_at_random(seed: int, *, questions: int, roomy: tuple[World, duckdb.Du
     agreed = 0
     for place in range(seed, seed + questions):
         asked = relational.question(relational.Rng(place))
-        if "MEDIAN" in asked:  # which is chosen, not computed
+        if "MEDIAN" in asked or "GROUP BY n, place" in asked:  # it is chosen; and of a million groups there is a test
             continue
         plain = re.sub(r"DP-SELECT 1 (DELTA \S+ )?", "SELECT ", asked)
         (folder / str(place)).mkdir()

@@ -152,7 +152,11 @@ def test_a_view_and_per_person_subqueries_stay_private(curator):
         (f"WITH a AS ({COUNTS}) DP-SELECT 1 CAST(n AS DATE) FROM a", "failed"),
         (f"WITH a AS ({COUNTS}) DP-SELECT 1 n FROM a, information_schema.tables", "there is no table"),
         (f"WITH a AS ({COUNTS}) DP-SELECT 1 n FROM a, temp.main.stays", "there is no table"),
-        (f"WITH RECURSIVE a AS ({COUNTS}) DP-SELECT 1 MAX(n) FROM a", "RECURSIVE is refused"),
+        (f"WITH RECURSIVE a AS ({COUNTS} UNION ALL SELECT ward, n FROM a) DP-SELECT 1 MAX(n) FROM a", "RECURSIVE is"),
+        (
+            f"WITH RECURSIVE a AS ({COUNTS}), b AS (SELECT 1 AS k UNION ALL SELECT k + 1 FROM b) DP-SELECT 1 MAX(n) FROM a",
+            "RECURSIVE is refused",
+        ),
         (f"DP-SELECT 1 WITH BIAS ward, RANK() OVER (ORDER BY n) FROM ({COUNTS})", "WITH BIAS is refused"),
         ("DP-SELECT 1 town, RANK() OVER (ORDER BY COUNT(*)) FROM stays GROUP BY ward", "town is neither grouped"),
         (

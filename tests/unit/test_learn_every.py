@@ -271,7 +271,7 @@ def test_no_row_of_a_list_decides_how_others_are_read(name, last, monkeypatch):
 
 
 def test_lists_that_numpy_makes_alike_are_noticed(monkeypatch):
-    monkeypatch.setattr("tacit.learn.conventions._array_of", lambda values, _: np.asarray(values))
+    monkeypatch.setattr("tacit.learn.conventions.array_of", lambda values, _: np.asarray(values))
     with pytest.raises(AssertionError):
         test_no_row_of_a_list_decides_how_others_are_read("bayes", ["x", "a"], monkeypatch)
 

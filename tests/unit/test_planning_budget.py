@@ -159,4 +159,4 @@ def test_what_forgets_that_it_writes_twice_ends_all_the_same(tmp_path, monkeypat
 
 def test_a_planted_doubling_is_noticed(tmp_path, monkeypatch):
     monkeypatch.setattr(scope, "_MAX_NULLIFS", 99)
-    assert explained(nested_world().curator(tmp_path), doubled(7)) > MOST_NODES / 50
+    assert explained(nested_world().curator(tmp_path), doubled(8)) > MOST_NODES / 50

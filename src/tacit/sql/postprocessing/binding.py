@@ -39,6 +39,7 @@ def bind_statement(query: Query, policy: Policy, *, schema: Schema) -> BoundStat
     One question stays one: the errors of its arithmetic are known exactly. What that refuses is taken apart.
     """
     refuse_synthetic(query)
+    _refuse_recursion(query.select)
     if query.perturbed:
         raise QueryRefused(
             "USING RANDOMISED RESPONSE is refused here: it gives the rows of one table, or counts them",
@@ -47,6 +48,15 @@ def bind_statement(query: Query, policy: Policy, *, schema: Schema) -> BoundStat
     asked, query = query, with_listed_pivots(query, policy, schema=schema)
     query = replace(query, select=looked_up(query.select, policy))
     return replace(_bound(query, policy, schema), query=asked)
+
+
+def _refuse_recursion(tree: exp.Query) -> None:
+    """What still says RECURSIVE reads itself, and is no list that could be written out."""
+    if any(clause.args.get("recursive") for clause in tree.find_all(exp.With)):
+        raise QueryRefused(
+            "WITH RECURSIVE is refused: how much one unit brings could not be bounded",
+            hint="write out as many levels as are needed; of constants alone it may count up to an end",
+        )
 
 
 def _bound(query: Query, policy: Policy, schema: Schema) -> BoundStatement:

@@ -313,7 +313,10 @@ def _coded(name: str, grid: Grid, values: Sequence[Value]) -> DerivedColumn:
     listed = tuple(value for value in values if isinstance(value, int) and not isinstance(value, bool))
     if len(listed) < sum(value is not None for value in values) or column.policy.type is not ColumnType.INTEGER:
         return column
-    return replace(column, policy=replace(column.policy, domain=ListDomain(listed))) if listed else column
+    possible = tuple(
+        value for value in listed if grid.low <= value / grid.step <= grid.high
+    )  # a quarter of half a year
+    return replace(column, policy=replace(column.policy, domain=ListDomain(possible))) if possible else column
 
 
 def _one_value(name: str, grid: Grid, kind: ColumnType) -> ColumnPolicy:
