@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _FENCE = re.compile(r"^```(?P<label>[^\n`]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
-_NUMBER = re.compile(r"-?\d[\d,]*(\.\d+)?(e-?\d+)?")
+_NUMBER = re.compile(r"-?\d(?:[\d,]*\d)?(\.\d+)?(e-?\d+)?")  # and no comma that follows one: "1, no more"
 SAMPLE = "text sample"  # printed by noise: the words must agree, the numbers will not
 EXACT = "text"
 
