@@ -197,6 +197,45 @@ FROM (
     ON spread.u = shares.u
 ) AS weighed
 
+-- case: what could leave 64 bits added up is widened before
+-- facts: {"unit": {"column": "id"}, "keys": ["k0"], "spread": "WEIGH_L1", "max_groups": 10, "max_rows": 5000, "weight": 1024, "measures": [{"name": "m0", "counted": "ROWS"}, {"name": "m1", "counted": "VALUES", "value": "v1"}]}
+-- before
+SELECT u, k0, m0, m1 FROM pairs
+-- after
+SELECT
+  u,
+  k0,
+  CAST(m0 AS BIGINT) * w AS m0,
+  m1 * w AS m1
+FROM (
+  WITH spread AS MATERIALIZED (
+    SELECT
+      u,
+      k0,
+      m0,
+      m1
+    FROM pairs
+  )
+  SELECT
+    spread.u,
+    spread.k0,
+    spread.m0,
+    spread.m1,
+    shares.w
+  FROM spread
+  JOIN (
+    SELECT
+      u,
+      CAST(FLOOR(1024 * (
+        CAST(10 AS DOUBLE) / CAST(GREATEST(COUNT(*), 10) AS DOUBLE)
+      )) AS INT) AS w
+    FROM spread
+    GROUP BY
+      u
+      ) AS shares
+    ON spread.u = shares.u
+) AS weighed
+
 -- case: a count times its weight has the bits that its cap asks for
 -- facts: {"unit": {"column": "id"}, "keys": ["k0"], "spread": "WEIGH_L1", "max_rows": 100000000000000000, "max_groups": 10, "weight": 1024, "measures": [{"name": "m0", "counted": "ROWS"}, {"name": "m1", "counted": "UNITS", "value": "v1"}]}
 -- before
