@@ -315,7 +315,7 @@ def _coded(name: str, grid: Grid, values: Sequence[Value]) -> DerivedColumn:
         return column
     possible = tuple(
         value for value in listed if grid.low <= value / grid.step <= grid.high
-    )  # a quarter of half a year
+    )  # a list may hold what the bounds leave out
     return replace(column, policy=replace(column.policy, domain=ListDomain(possible))) if possible else column
 
 
