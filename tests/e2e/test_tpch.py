@@ -81,6 +81,7 @@ def test_a_product_of_all_tables_would_be_noticed(
     wide: tuple[World, duckdb.DuckDBPyConnection], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.modules["tacit.sql.relations.build"], "_before_subqueries", lambda conditions: [])
+    monkeypatch.setattr(sys.modules["tacit.sql.binding.bind"], "read_together", lambda condition: condition)
     monkeypatch.setattr(keys, "_is_its_own", lambda found, scope: False)  # another subquery that DuckDB would wait for
     with pytest.raises(duckdb.OutOfMemoryException):
         test_no_query_needs_more_room_than_its_tables(QUERIES[20], wide)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -13,7 +14,7 @@ from conformance.engine_sources import OTHERS
 from conformance.sql_world import World, policy_of
 from tacit.engines import Engine
 from tacit.policy import ColumnPolicy, TablePolicy
-from tacit.sql.relations.correlating import correlated
+from tacit.sql.relations.correlating import correlated, together
 from tacit.sql.relations.joining import extremes
 
 TYPES = {
@@ -133,3 +134,78 @@ def test_a_wrong_fold_is_noticed(planted, monkeypatch) -> None:
     else:
         monkeypatch.setattr(extremes, "_either", lambda ends, value: exp.NEQ(this=ends[0].copy(), expression=value))
     assert [counted(engine, condition, FORMS[0]) for condition in FOLDED] != right
+
+
+# ── two of them over the same rows ───────────────────────────────────────────────────────────────────────────────────
+
+_BASE = "EXISTS (SELECT 1 FROM t x WHERE x.id = t.id AND {})"
+PAIRS = """
+x.a <> t.a | x.a <> t.a AND x.b > 0
+x.a <> t.a AND x.d = 'a' | x.a <> t.a
+x.a <> t.a AND x.d = t.d | x.b > t.b AND x.d = t.d AND x.a > 0
+x.a > t.a | x.a < t.a
+x.c > t.c | x.c > t.c AND x.c > 99
+x.d <> t.d | x.e > t.e AND x.f > 0
+x.a <> t.a AND x."greatest a" = t."greatest a" | x.a <> t.a AND x."greatest a" = t."greatest a" AND x.a IS NULL
+x.e > t.e AND x.a = 5 | x.e > t.e
+""".strip().splitlines()
+APART = """
+x.d < t.d AND t.a > 0 | x.d > t.d AND x.a = 2 AND t.a < 2
+x.a > t.a AND x.b > 0 | x.a > t.a AND x.b < 0
+x.a > t.a AND x.d = t.d | x.a > t.a AND x.e = t.e
+x.b > t.b AND x.a + 1 = t.a | x.b <> t.b AND x.a + 1 = t.a
+x.d > t.d AND x.a * 0 = t.a | x.d < t.d AND x.a * 0 = t.a
+x.a = t.a | x.a > t.a
+""".strip().splitlines()
+SIGNS = ("{} AND {}", "{} AND NOT {}", "NOT {} AND {}", "NOT {} AND NOT {}")
+
+
+def both(pair: str, signs: str) -> str:
+    return signs.format(*(_BASE.format(condition.strip()) for condition in pair.split("|")))
+
+
+def separately(monkeypatch) -> None:
+    for place in ("tacit.sql.binding.bind", "tacit.sql.relations.deriving.derived"):
+        monkeypatch.setattr(sys.modules[place], "read_together", lambda condition: condition)
+
+
+@pytest.mark.parametrize("signs", SIGNS)
+@pytest.mark.parametrize("pair", [*PAIRS, *APART])
+def test_two_that_are_read_together_find_the_same_rows(engine, pair, signs, monkeypatch) -> None:
+    forms = ("{}", "a IS NOT NULL AND ({}) AND b >= 0", "id IN (SELECT id FROM t WHERE {})")
+    found = [counted(engine, both(pair, signs), form) for form in forms]
+    separately(monkeypatch)
+    assert [counted(engine, both(pair, signs), form) for form in forms] == found
+
+
+def test_what_is_asked_of_pairs_is_not_asked_of_nobody() -> None:
+    """Some rows are found and others are not, or the test above compared nothing with nothing."""
+    engine = script().world().engine
+    found = [counted(engine, both(pair, signs), "{}") for pair in PAIRS for signs in SIGNS]
+    assert sum(0 < count < 300 for count in found) > len(found) / 2
+
+
+@pytest.mark.parametrize(("pair", "times"), [*((pair, 1) for pair in PAIRS), *((pair, 2) for pair in APART)])
+def test_a_table_is_read_once_for_two_that_look_at_the_same_rows(pair, times) -> None:
+    engine = script().world().engine
+    for signs in SIGNS:
+        tree = statement(engine, both(pair, signs), "{}").tree
+        assert sum(table.name == "t" for table in tree.find_all(exp.Table)) == 1 + times, tree.sql(pretty=True)
+
+
+@pytest.mark.parametrize(
+    "planted", ["NULL refutes nothing", "any rows of the unit", "whatever the filter", "or for and"]
+)
+def test_a_wrong_way_to_read_two_together_is_noticed(planted, monkeypatch) -> None:
+    engine = script().world().engine
+    asked = [both(pair, signs) for pair in [*PAIRS, *APART] for signs in SIGNS]
+    right = [counted(engine, condition, "{}") for condition in asked]
+    if planted == "NULL refutes nothing":
+        monkeypatch.setattr(together, "_refuted", lambda condition: exp.Not(this=exp.paren(condition)))
+    elif planted == "any rows of the unit":
+        monkeypatch.setattr(together, "_is_one_row", lambda ties, groups: True)
+    elif planted == "whatever the filter":
+        monkeypatch.setattr(together._Looked, "filters", property(lambda looked: []))
+    else:
+        monkeypatch.setattr(together, "_both", lambda wide, narrow, denied: exp.paren(exp.and_(wide, narrow)))
+    assert [counted(engine, condition, "{}") for condition in asked] != right

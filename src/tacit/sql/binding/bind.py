@@ -28,6 +28,7 @@ from tacit.sql.expressions.predicates import predicate
 from tacit.sql.parsing.clauses import refuse_clauses
 from tacit.sql.parsing.query import Query
 from tacit.sql.relations import QueryContext, Relation, build, scope_of
+from tacit.sql.relations.correlating.together import read_together
 from tacit.sql.relations.rewriting.plainer import plainer
 from tacit.sql.relations.rewriting.public_first import without_empty_rows
 
@@ -118,7 +119,7 @@ def _bind(query: Query, policy: Policy, schema: Schema) -> BoundQuery:
     if query.unit is not None and not table.is_unit(query.unit):
         raise QueryRefused(f"the privacy unit is not {query.unit[:60]}", hint=f"the policy's unit is {table.unit}")
     scope = scope_of(relation, reading.inside(select))
-    filtered = None if relation.remaining is None else filtering(predicate(relation.remaining, scope))
+    filtered = None if relation.remaining is None else read_together(filtering(predicate(relation.remaining, scope)))
     refuse_unmatched(relation.remaining, scope)
     bound = _Binder(query, scope, relation, reading).bound(filtered)
     left_out = tuple(dict.fromkeys(reading.work.notes))

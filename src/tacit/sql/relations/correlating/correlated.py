@@ -135,7 +135,7 @@ class Correlated:
         conditions: list[exp.Expression] = []
         if part.is_private:
             kept += [] if part.tied else [_of(OWNER)]
-            kept += [_of(key_column(name)) for name in (*(n for n, _ in self.ties), *(n for n, *_ in self.unlike_keys))]
+            kept += [_of(key_column(name)) for name in (*self._keys_held(), *(n for n, *_ in self.unlike_keys))]
             conditions = [*self._same_owner(part), *self._other_keys(part)]
         elif self.ties:
             raise QueryRefused("a key stands against a public table: it tells one person from another", hint=NEAREST)
@@ -166,8 +166,7 @@ class Correlated:
         let one decide about another's.
         """
         owner = [] if part.tied else [_of(OWNER)]
-        is_owner = self.asker.relation.is_owner
-        owner += [_of(key_column(name)) for name, (_, identity) in self.ties if not is_owner(identity)]
+        owner += [_of(key_column(name)) for name in self._keys_held()]
         if not owner:
             raise QueryRefused("this subquery is refused: nothing says whose its rows are", hint=self.nearest)
         within = {column.name: column for column in (*owner, *_held_to_others(conditions))}
@@ -208,6 +207,10 @@ class Correlated:
         types = {self.called(name).casefold(): kind for name, kind in part.types.items()}
         table = replace(outside, columns=(*outside.columns, *inside))
         return table, {**self.asker.scope.sql_types, **types}
+
+    def _keys_held(self) -> list[str]:
+        """The ties but those to the unit itself, which is compared in its one spelling."""
+        return [name for name, (_, identity) in self.ties if not self.asker.relation.is_owner(identity)]
 
     def _same_owner(self, part: NamedTable) -> list[exp.Expression]:
         """The owners are compared too, whatever the keys promise."""

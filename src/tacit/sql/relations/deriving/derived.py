@@ -16,6 +16,7 @@ from tacit.sql.expressions.names.printing import copied, text_of
 from tacit.sql.expressions.names.scope import Scope, ScopeSource, bare, name_of
 from tacit.sql.expressions.names.spoken import clause_named
 from tacit.sql.expressions.predicates import predicate
+from tacit.sql.relations.correlating.together import read_together
 from tacit.sql.relations.deriving.columns import AGGREGATES, Columns, DerivedColumn, folded
 from tacit.sql.relations.joining.parts import OWNER, NamedTable, key_column, with_columns
 from tacit.sql.relations.relation import Relation
@@ -195,7 +196,8 @@ class Derivation:
         for owner in owners:
             rows = rows.where(exp.Not(this=exp.Is(this=copied(owner), expression=exp.null())), copy=False)
         if self.relation.remaining is not None:
-            rows = rows.where(paren(filtering(predicate(self.relation.remaining, self.scope))), copy=False)
+            held = filtering(predicate(self.relation.remaining, self.scope))
+            rows = rows.where(paren(read_together(held)), copy=False)
         if grouped is not None:  # a constant makes no groups, and a number there would be the place of a column
             asked = [self._group_sql(node) for node in grouped if not self.scope.is_constant(bare(node))]
             rows = rows.group_by(*(copied(owner) for owner in owners), *asked, copy=False)
