@@ -26,7 +26,7 @@ from tacit.curator.measuring import bias
 from tacit.engines.columns import readable
 from tacit.errors import TacitError
 from tacit.sql.expressions.measures import Quantile
-from tacit.sql.expressions.names.aliases import OUTSIDE
+from tacit.sql.expressions.names.unread import OUTSIDE
 from tacit.sql.planning import bounding, excess, planner, statements
 from tacit.sql.planning.bounding import Sensitivity
 from tacit.sql.rules.clamp import clamp

@@ -23,7 +23,8 @@ from tacit.policy import ColumnPolicy, TablePolicy, parse_policy
 from tacit.policy.reading.names import RESERVED
 from tacit.sql import Plan, parse
 from tacit.sql.emitting.dialects import values_of
-from tacit.sql.expressions.names.aliases import OUTSIDE, qualified
+from tacit.sql.expressions.names.aliases import qualified
+from tacit.sql.expressions.names.unread import OUTSIDE
 from tacit.sql.planning import statements
 
 TABLES = ("people", "visits", "cities")

@@ -15,8 +15,7 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy.reading.names import RESERVED
-
-OUTSIDE = "outside"  # qualifies a column of the one source of the select around
+from tacit.sql.expressions.names.unread import OUTSIDE, leave_out_unread, output_name, own_parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +65,7 @@ def qualified(tree: exp.Select) -> exp.Select:
 
     A bare name must be a column of the one source of its select. A qualified one is of the nearest source of that
     alias; OUTSIDE is the one source of the select around. Nothing is ever looked up by what a name might also mean.
+    Subqueries list what is read of them, and no more (`unread`).
     """
     _Naming().select(tree, around=None, common={}, keep=True)
     return tree
@@ -97,10 +97,12 @@ class _Naming:
     def select(
         self, node: exp.Select, *, around: _Frame | None, common: Mapping[str, _Source], keep: bool
     ) -> list[tuple[str, str]]:
+        own = own_parts(node)
+        leave_out_unread(node, own)
         common = self._common(node, common)
         frame = _Frame(self._sources(node, common), around)
-        before = [_name(item) for item in node.expressions]
-        for part in _own(node):
+        before = [output_name(item) for item in node.expressions]
+        for part in own:
             if isinstance(part, exp.Column):
                 _qualify(part, frame)
             else:
@@ -139,27 +141,6 @@ class _Naming:
         return source
 
 
-def _own(node: exp.Select) -> list[exp.Expression]:
-    """The columns that stand in a select itself, and the queries in its expressions; not what it reads from."""
-    own: list[exp.Expression] = []
-    parts = [value for name, value in node.args.items() if name not in {"from_", "with_", "joins"}]
-    parts += [join.args["on"] for join in node.args.get("joins") or () if join.args.get("on") is not None]
-    while parts:
-        part = parts.pop()
-        kind = type(part)
-        if kind is exp.Column:
-            own.append(part)
-        elif kind is list:
-            parts += part
-        elif kind is exp.Literal or kind is str or part is None:
-            continue
-        elif isinstance(part, (exp.Column, exp.Select, exp.SetOperation)):
-            own.append(part)
-        elif isinstance(part, exp.Expression):
-            parts += part.args.values()
-    return own
-
-
 def _qualify(column: exp.Column, frame: _Frame) -> None:
     table, this = column.args.get("table"), column.args["this"]
     alias = None if not table else table.args["this"] if type(table) is exp.Identifier else column.table
@@ -173,14 +154,6 @@ def _qualify(column: exp.Column, frame: _Frame) -> None:
         source = frame.find(alias)
     column.set("this", source.named(this.args["this"] if type(this) is exp.Identifier else column.name))
     column.set("table", _own_alias(source.alias))
-
-
-def _name(item: exp.Expression) -> tuple[str, bool] | None:
-    """What a selected item is called by, and whether that is quoted; nothing where nobody can refer to it."""
-    named = (
-        item.args.get("alias") if isinstance(item, exp.Alias) else item.this if isinstance(item, exp.Column) else None
-    )
-    return (named.args["this"], bool(named.args.get("quoted"))) if isinstance(named, exp.Identifier) else None
 
 
 def _outputs(node: exp.Select, before: list[tuple[str, bool] | None], *, keep: bool) -> list[tuple[str, str]]:

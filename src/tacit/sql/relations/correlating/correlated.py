@@ -9,10 +9,10 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import NullUnit, Owner, TablePolicy, fold
-from tacit.sql.expressions.names.aliases import OUTSIDE
 from tacit.sql.expressions.names.nodes import aliased, paren, quoted_column
 from tacit.sql.expressions.names.printing import copied, text_of
 from tacit.sql.expressions.names.scope import Scope, ScopeSource, all_of, bare, conjuncts
+from tacit.sql.expressions.names.unread import OUTSIDE
 from tacit.sql.expressions.predicates import predicate
 from tacit.sql.relations.joining.extremes import can_be_grouped, folded
 from tacit.sql.relations.joining.growth import Fan, fan
