@@ -119,6 +119,102 @@ def test_nothing_of_a_statement_stays_for_the_next():
         rows("SELECT * FROM _tacit_a1")
 
 
+# ── one DuckDB for request after request ─────────────────────────────────────────────────────────────────────────────
+
+
+def asked(sql, table, cells):
+    """A request as it is sent; cells are the columns of a table, or the values and the places of one column."""
+    made = {"name": table, "columns": [["x", "VARCHAR"]], **cells}
+    return {"milliseconds": 5000, "rows": 100, "sql": [sql], "tables": [made]}
+
+
+CELLS = {"cells": [["mine", "yours"]]}
+CODED = {"values": [["mine", "yours"]], "codes": ["AQAAAAAAAAA="]}
+LEFT = """
+    SELECT (SELECT count(*) FROM duckdb_tables()) + (SELECT count(*) FROM duckdb_views() WHERE NOT internal)
+        + (SELECT count(*) FROM duckdb_sequences()) + (SELECT count(*) FROM duckdb_types() WHERE NOT internal)
+        + (SELECT count(*) FROM duckdb_functions() WHERE NOT internal) + (SELECT count(*) FROM duckdb_secrets())
+        + (SELECT count(*) FROM duckdb_prepared_statements()) + (SELECT count(*) FROM duckdb_variables())
+"""
+
+
+def kept(scratch):
+    return scratch._connection
+
+
+def left(scratch):
+    """What a request left behind in the DuckDB that answers the next one."""
+    return kept(scratch).execute(LEFT).fetchall()[0][0] if kept(scratch) is not None else 0
+
+
+@pytest.mark.parametrize("cells", [CELLS, CODED], ids=["cells", "coded"])
+def test_a_request_leaves_nothing_in_the_duckdb_of_the_next(cells):
+    scratch = answers_worker.Scratch()
+    for sql in (f"SELECT x FROM {A} ORDER BY x", f"WITH w AS MATERIALIZED (SELECT x FROM {A}) FROM w ORDER BY x"):
+        assert scratch.answered(asked(sql, A, cells))["results"][0]["rows"] == [["mine"], ["yours"]]
+        assert left(scratch) == 0
+    first = kept(scratch)
+    assert scratch.answered(asked(f"SELECT x FROM {A}", A, {"cells": [["z"]]}))["results"][0]["rows"] == [["z"]]
+    assert kept(scratch) is first, "the same DuckDB has answered all"
+    for forbidden in ("SET threads = 2", "SET enable_external_access = true", "SET TimeZone = 'Asia/Tokyo'"):
+        with pytest.raises(answers_worker.duckdb.Error, match="lock"):
+            first.execute(forbidden)
+
+
+@pytest.mark.parametrize("cells", [CELLS, CODED], ids=["cells", "coded"])
+def test_a_request_that_stays_is_noticed(cells, monkeypatch):
+    """Planted: its transaction is committed."""
+
+    class Committing:
+        def __init__(self, connection):
+            self._inner = connection
+
+        def rollback(self):
+            self._inner.commit()
+
+        def __getattr__(self, name):
+            return getattr(self._inner, name)
+
+    connect = answers_worker.duckdb.connect
+    monkeypatch.setattr(answers_worker.duckdb, "connect", lambda *at, **how: Committing(connect(*at, **how)))
+    scratch = answers_worker.Scratch()
+    scratch.answered(asked(f"SELECT x FROM {A}", A, cells))
+    assert left(scratch) == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        asked("SELECT random()", A, CELLS),  # refused
+        asked("SELECT x FROM nowhere", A, CELLS),
+        asked(f"SELECT CAST(x AS INTEGER) FROM {A}", A, CELLS),  # failed
+        asked(f"SELECT a.x FROM {A} AS a, {A} AS b, {A} AS c, {A} AS d, {A} AS e, {A} AS f, {A} AS g", A, CELLS),
+        asked("SELECT 1", A, {"cells": [["one"], ["two"]]}),  # never loaded
+        asked("SELECT 1", A, {"values": [["mine"]], "codes": ["AQ"]}),
+    ],
+)
+def test_after_a_request_that_went_wrong_duckdb_is_a_new_one(wrong):
+    scratch = answers_worker.Scratch()
+    scratch.answered(asked("SELECT 1", A, CELLS))
+    before = kept(scratch)
+    with pytest.raises(Exception):  # noqa: B017, PT011  # whatever it is
+        scratch.answered(wrong)
+    assert kept(scratch) is None
+    with pytest.raises(answers_worker.duckdb.ConnectionException):
+        before.execute("SELECT 1")
+    assert scratch.answered(asked(f"SELECT x FROM {A}", A, {"cells": [["z"]]}))["results"][0]["rows"] == [["z"]]
+    assert left(scratch) == 0
+
+
+def test_another_limit_of_time_is_another_duckdb():
+    scratch = answers_worker.Scratch()
+    scratch.answered(asked("SELECT 1", A, CELLS))
+    first = kept(scratch)
+    scratch.answered({**asked("SELECT 1", A, CELLS), "milliseconds": 700})
+    assert kept(scratch) is not first
+    assert kept(scratch).execute("SELECT current_setting('max_execution_time')").fetchall() == [(700,)]
+
+
 def test_many_threads_have_each_their_own_answer():
     found = {}
 
