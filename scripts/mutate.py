@@ -99,7 +99,13 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         ),
     ),
     "sql": (
-        ("sql/planning/*.py", "sql/rules/*.py"),
+        (
+            "sql/planning/*.py",
+            "sql/rules/*.py",
+            "sql/binding/told_keys.py",
+            "sql/expressions/listed_keys.py",
+            "sql/expressions/public_rows.py",
+        ),
         (
             "tests/rules/test_rules.py",
             "tests/unit/test_sql_*.py",

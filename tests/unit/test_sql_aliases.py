@@ -19,7 +19,7 @@ from tacit.engines import Limits
 from tacit.engines.duckdb import build
 from tacit.engines.sources import Exposed
 from tacit.errors import EngineError, PolicyError, QueryRefused, TacitError
-from tacit.policy import ColumnPolicy, TablePolicy, parse_policy
+from tacit.policy import ColumnPolicy, TableDomain, TablePolicy, parse_policy
 from tacit.policy.reading.names import RESERVED
 from tacit.sql import Plan, parse
 from tacit.sql.emitting.dialects import values_of
@@ -159,7 +159,7 @@ def test_every_alias_is_ours_and_every_column_says_whose_it_is(dialect: str, sho
                 seen += each is not None
                 assert each is None or not list(misnamed(each.sql(dialect), dialect))
     assert seen > 60
-    assert not list(misnamed(values_of("nation", "n_name", dialect=dialect), dialect))
+    assert not list(misnamed(values_of(TableDomain("nation", "n_name"), dialect=dialect), dialect))
 
 
 def test_a_query_whose_names_are_left_as_they_are_is_noticed(shop: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ from tacit.curator.jobs.job_plan import (
 )
 from tacit.curator.jobs.plan_cache import PlanCache, plan_key
 from tacit.curator.jobs.pricing import Session, concentrated, price
-from tacit.curator.measuring.measure import PublicTables, domains_of, in_one_row, listed
+from tacit.curator.measuring.measure import PublicTables, listed, listed_groups, more_groups
 from tacit.curator.releasing import release, release_batch
 from tacit.curator.reusing.reuse import data_version
 from tacit.curator.tellings import told
@@ -63,6 +63,7 @@ from tacit.sql import (
 from tacit.sql.binding.responses import ResponseQuestion, response_asked
 from tacit.sql.binding.rows import RowQuestion, rows_asked
 from tacit.sql.emitting.dialects import combinations_of, values_of
+from tacit.sql.expressions.listed_keys import domains_of, in_one_row
 from tacit.sql.parsing.price import read_bound
 from tacit.sql.postprocessing.synthetic import SyntheticQuestion, synthetic_asked
 from tacit.sql.relations import CountedSchema
@@ -318,6 +319,10 @@ class Curator:
             domains = domains_of([plan.keys[index] for index in block])
             if len(block) > 1 and len({domain.table for domain in domains}) == 1:
                 values[domains] = self._combinations(domains)
+        if plan.groups is not None and listed_groups(plan.keys, values) > plan.groups:
+            self._schema.forget()  # nobody has told that the data changed: what was counted in them is of no use
+            self._plans = PlanCache()
+            raise more_groups()
         return values
 
     def _count(self, sql: str) -> int:
@@ -325,13 +330,12 @@ class Curator:
         return int(self._engine.execute(sql).integers("n")[0])
 
     def _public_values(self, domain: TableDomain) -> tuple[object, ...]:
-        result = self._engine.execute(values_of(domain.table, domain.column, dialect=self._engine.dialect))
+        result = self._engine.execute(values_of(domain, dialect=self._engine.dialect))
         return tuple(sorted(listed(result.keys("k")), key=str))
 
     def _combinations(self, domains: tuple[TableDomain, ...]) -> tuple[object, ...]:
-        columns = [domain.column for domain in domains]
-        result = self._engine.execute(combinations_of(domains[0].table, columns, dialect=self._engine.dialect))
-        rows = zip(*(listed(result.keys(f"k{index}")) for index in range(len(columns))), strict=True)
+        result = self._engine.execute(combinations_of(domains, dialect=self._engine.dialect))
+        rows = zip(*(listed(result.keys(f"k{index}")) for index in range(len(domains))), strict=True)
         return tuple(sorted(rows, key=str))
 
     def _public_table(self, name: str) -> HeldTable:

@@ -150,7 +150,7 @@ def _leaves(plan: Plan, values: tuple[object, ...], world: MadeUp) -> bool:
     """Whether a group is among the public ones: a row whose key is none of them is read, and left out."""
     for key, value in zip(plan.keys, values, strict=False):  # a value that is chosen stands after the keys
         listed: Sequence[object] | None
-        listed = world.values_of(key.values) if isinstance(key.values, TableDomain) else key.values
+        listed = world.values_of(key.values) if isinstance(key.values, TableDomain) else key.values  # None: any
         seen = Fraction(repr(value)) if isinstance(value, float) and math.isfinite(value) else value
         if listed is not None and key.decode(seen) not in listed:
             return False

@@ -70,11 +70,12 @@ class MadeUp:
                 keys[fold(table.name), fold(name)] = [row[index] for row in rows_in[table.name]]
         return rows_in
 
-    def values_of(self, domain: TableDomain) -> list[object]:
-        """What stands in the column of a public table."""
+    def values_of(self, domain: TableDomain) -> list[object] | None:
+        """What stands in the column of a public table; None where its values are computed, by the engine alone."""
         names = [fold(name) for name in columns_of(self.schema, domain.table)]
         rows = next(rows for name, rows in self.public.items() if fold(name) == fold(domain.table))
-        return [row[names.index(fold(domain.column))] for row in rows]
+        place = names.index(fold(domain.column)) if fold(domain.column) in names else None
+        return None if place is None else [row[place] for row in rows]
 
     def _cell(
         self,

@@ -22,6 +22,7 @@ from tacit.noise import IntArray, Source, WideArray
 from tacit.policy import TableDomain
 from tacit.sql import Additive, Histogram, Measurement, Mode, Plan, Quantile
 from tacit.sql.expressions.keys import Key
+from tacit.sql.expressions.listed_keys import domains_of, in_one_row
 from tacit.sql.expressions.measures import Measure
 from tacit.sql.planning.stability import StabilityTest
 from tacit.sql.relations.joining.two_owners import DISTANCE
@@ -170,7 +171,28 @@ def _groups(plan: Plan, exact: Sequence[Exact], public: PublicTables) -> _Groups
     names = [f"k{index}" for index in range(len(plan.keys))]
     if plan.selection is not None:
         return _PrivateGroups(exact[plan.measurements[plan.selection.measurement].statement], names)
-    return _Groups(_listed_groups(plan.keys, public), names)
+    groups = _listed_groups(plan.keys, public)
+    if plan.groups is not None and len(groups) > plan.groups:  # a unit in all of them is not paid for
+        raise more_groups()
+    return _Groups(groups, names)
+
+
+def more_groups() -> EngineError:
+    """What is said where a unit could be in more groups than were counted when its contributions were bounded."""
+    return EngineError(
+        "a public table has more rows than when the question was planned", hint="ask again: it is planned anew"
+    )
+
+
+def listed_groups(keys: Sequence[Key], public: PublicTables) -> int:
+    """How many groups are listed."""
+    sizes = (
+        len(together)
+        if len(block) > 1 and (together := public.get(domains_of([keys[index] for index in block]))) is not None
+        else math.prod(len(encoded(keys[index], public)) for index in block)
+        for block in in_one_row(keys)
+    )
+    return math.prod(sizes)
 
 
 def _listed_groups(keys: Sequence[Key], public: PublicTables) -> list[KeyTuple]:
@@ -187,19 +209,6 @@ def _listed_groups(keys: Sequence[Key], public: PublicTables) -> list[KeyTuple]:
         return flat
     back = [order.index(index) for index in range(len(order))]
     return [tuple(row[index] for index in back) for row in flat]
-
-
-def in_one_row(keys: Sequence[Key]) -> list[list[int]]:
-    """The indices of the keys, those together that are columns of one row of a public table."""
-    rows: dict[object, list[int]] = {}
-    for index, key in enumerate(keys):
-        rows.setdefault(index if key.row_of is None else key.row_of, []).append(index)
-    return list(rows.values())
-
-
-def domains_of(keys: Sequence[Key]) -> tuple[TableDomain, ...]:
-    """What lists the values of each key, of those that a table does."""
-    return tuple(key.values for key in keys if isinstance(key.values, TableDomain))
 
 
 def encoded(key: Key, public: PublicTables) -> list[object]:

@@ -159,7 +159,7 @@ def all_rows(plan: Plan, state: State) -> int:
 
 def _public_values(values: object, engine: Engine) -> list[object]:
     if isinstance(values, TableDomain):
-        exact = engine.execute(values_of(values.table, values.column, dialect=engine.dialect))
+        exact = engine.execute(values_of(values, dialect=engine.dialect))
         return sorted(listed(exact.keys("k")), key=str)
     if not isinstance(values, tuple):
         raise QueryRefused("a column has no public domain: a synthetic value must come from one")

@@ -208,7 +208,7 @@ def _count(call: _Call) -> post.Post:
         raise QueryRefused("COUNT takes one argument", hint="write COUNT(*) or COUNT(x)")
     if isinstance(node.this, exp.Distinct):
         return _count_distinct(call, node.this)
-    if isinstance(node.this, exp.Star) or call.scope.is_constant(node.this):
+    if isinstance(node.this, exp.Star) or _is_always_there(call):
         return call.rows(None)
     if call.scope.is_unit(node.this):
         return call.rows(call.scope.unit_column(node.this))
@@ -219,6 +219,16 @@ def _count(call: _Call) -> post.Post:
         return call.rows(None)
     sql = value.sql if value is not None else number(call.argument(), call.scope, predicate=predicate).sql
     return call.rows(_counted(sql))
+
+
+def _is_always_there(call: _Call) -> bool:
+    """Whether what is counted is a constant. Raises QueryRefused for NULL, of which there is none."""
+    if not call.scope.is_constant(call.node.this):
+        return False
+    if call.scope.value(call.node.this) is None:
+        hint = "COUNT(*) counts rows, COUNT(x) those that have x"
+        raise QueryRefused(f"{call.label} counts nothing: NULL is no value", hint=hint)
+    return True
 
 
 def _count_distinct(call: _Call, distinct: exp.Distinct) -> post.Post:

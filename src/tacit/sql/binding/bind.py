@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
 
@@ -19,6 +20,7 @@ from tacit.sql.binding.over_aggregates import ARITHMETIC, DATED
 from tacit.sql.binding.possible_keys import possible_keys
 from tacit.sql.binding.wider import MOST_STEPS, wider_policy
 from tacit.sql.expressions.keys import Key, check_groups
+from tacit.sql.expressions.listed_keys import Domains, counted
 from tacit.sql.expressions.logic import filtering
 from tacit.sql.expressions.measures import Additive, Histogram, Measure, Mode
 from tacit.sql.expressions.names.printing import copied, text_of
@@ -29,6 +31,7 @@ from tacit.sql.parsing.clauses import refuse_clauses
 from tacit.sql.parsing.query import Query
 from tacit.sql.relations import QueryContext, Relation, build, scope_of
 from tacit.sql.relations.correlating.together import read_together
+from tacit.sql.relations.joining.growth import CountedSchema
 from tacit.sql.relations.rewriting.plainer import plainer
 from tacit.sql.relations.rewriting.public_first import without_empty_rows
 
@@ -72,6 +75,7 @@ class BoundQuery:
     total_rows: int | None = None  # how many rows of a unit count over all groups, where that is what bounds it
     wider: BoundQuery | None = None  # WITH BIAS: the same question, its columns clamped far more widely
     rows_left_out: bool = False  # whether a join meets only some of a unit's rows, which no error bar covers
+    counted: Mapping[Domains, int] = field(default_factory=dict)  # rows of public tables that list keys
 
     @property
     def table(self) -> TablePolicy:
@@ -151,7 +155,11 @@ class _Binder:
             item.alias.casefold(): item.this for item in self.select.expressions if isinstance(item, exp.Alias)
         }
         self.group, self.sets = self._grouping()
-        self.keys = possible_keys(self.group, scope, self.select, reading, sign=self._sign)
+        self.keys = possible_keys(
+            self.group, scope, self.select, reading, sign=self._sign, told=not query.asks_for_keys
+        )
+        schema = reading.schema
+        self.counted = counted(self.keys, schema.rows) if isinstance(schema, CountedSchema) else {}
         if self.sets is None:
             check_groups(self.keys)
         else:
@@ -214,6 +222,7 @@ class _Binder:
             offset=self._whole("offset") or 0,
             notes=(*self.measures.notes, *unmatched_notes(self.select, self.scope)),
             sets=self.sets,
+            counted=self.counted,
         )
 
     def _refuse_arithmetic(self, outputs: list[Output], having: Condition | None, order: list[Ordering]) -> None:

@@ -65,9 +65,9 @@ def _cut(bound: BoundQuery) -> list[str]:
 
 
 def _holds_every_row(key: Key) -> bool:
-    """Whether no row can be without a value of it: a CASE of labels that ends in ELSE, or whether a cell is there."""
-    if key.keep is not None:
-        return False
+    """Whether no row can be without a value of it: a CASE with ELSE, whether a cell is there, what WHERE lists."""
+    if key.keep is not None or key.told:
+        return key.told
     asked = key.sql.this.unnest() if isinstance(key.sql, exp.Not) else key.sql
     return isinstance(asked, exp.Is) or (isinstance(asked, exp.Case) and asked.args.get("default") is not None)
 

@@ -13,6 +13,7 @@ from tacit.errors import TacitError
 from tacit.policy import fold
 from tacit.sql.binding.narrowing import ruled_out
 from tacit.sql.binding.own_conditions import excluded
+from tacit.sql.binding.told_keys import told_key
 from tacit.sql.expressions.keys import Key, key
 from tacit.sql.expressions.names.nodes import paren
 from tacit.sql.expressions.names.printing import copied
@@ -31,19 +32,20 @@ def possible_keys(
     reading: QueryContext,
     *,
     sign: Callable[[exp.Expression], str],
+    told: bool,
 ) -> list[Key]:
-    """The keys of GROUP BY, and which of their values cannot be there.
+    """The keys of GROUP BY, and which of their values cannot be there; with `told`, those that WHERE lists are public.
 
     A column that a join ties to the key of a public row stands in that row too, where another key does: the pairs that
     the public table has are then the only ones, for all other rows are left out by the join or by that key.
     """
-    keys = [possible_key(node, scope, select, reading, sign=sign) for node in nodes]
+    keys = [possible_key(node, scope, select, reading, sign=sign, told=told) for node in nodes]
     rows = {each.row_of for each in keys if each.row_of is not None}
     if not rows or len(keys) < 2:
         return keys
     for index, node in enumerate(nodes):
         for other in _tied_to(bare(node), select, scope) if keys[index].row_of is None else ():
-            public = possible_key(other, scope, select, reading, sign=sign)
+            public = possible_key(other, scope, select, reading, sign=sign, told=False)
             if public.row_of in rows and public.kind is keys[index].kind:
                 keys[index] = public
                 break
@@ -91,11 +93,14 @@ def possible_key(
     reading: QueryContext,
     *,
     sign: Callable[[exp.Expression], str],
+    told: bool,
 ) -> Key:
     """A key of GROUP BY, and which of its values cannot be there."""
     where = select.args.get("where")
     conditions = None if where is None else where.this
     group_key = key(node, scope)
+    if told:
+        group_key = told_key(bare(node), group_key, scope, conditions, sign=sign)
     gone = ruled_out(node, group_key, scope, conditions) | ruled_out_inside(node, group_key, select, reading)
     gone |= _not_among(node, group_key, scope, conditions, sign=sign)
     return replace(group_key, impossible=gone, excluded=excluded(node, group_key, scope, conditions, sign=sign))

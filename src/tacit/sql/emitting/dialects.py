@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from tacit.errors import EngineError
+from tacit.policy import TableDomain
 from tacit.sql.emitting.engine_nodes import Order, Rewrite, call
 from tacit.sql.emitting.postgres_words import POSTGRES as _POSTGRES
 from tacit.sql.emitting.postgres_words import postgres_order
@@ -19,6 +20,7 @@ from tacit.sql.emitting.spark_words import spark_order
 from tacit.sql.expressions.names.aliases import qualified
 from tacit.sql.expressions.names.nodes import quoted_column
 from tacit.sql.expressions.names.printing import CANONICAL, copied, text_of
+from tacit.sql.expressions.public_rows import values_query
 
 
 def emit(tree: exp.Expression, dialect: str, *, pretty: bool = False, order: Order | None = None) -> str:
@@ -31,21 +33,14 @@ def emit(tree: exp.Expression, dialect: str, *, pretty: bool = False, order: Ord
     return _rewritten(copied(tree), rewrites, order or hashed).sql(dialect=dialect, pretty=pretty, copy=False)
 
 
-def values_of(table: str, column: str, *, dialect: str) -> str:
-    """The query for the values of a public column, as `k`."""
-    name = quoted_column(column)
-    there = exp.Not(this=exp.Is(this=copied(name), expression=exp.null()))
-    source = exp.Table(this=exp.to_identifier(table, quoted=True))
-    return emit(qualified(exp.select(exp.alias_(name, "k")).distinct().from_(source).where(there)), dialect)
+def values_of(domain: TableDomain, *, dialect: str) -> str:
+    """The query for the values of a public column, or of what is computed of some, as `k`."""
+    return emit(qualified(values_query([domain], ["k"])), dialect)
 
 
-def combinations_of(table: str, columns: Sequence[str], *, dialect: str) -> str:
-    """The query for the combinations of values that the rows of a public table have, as `k0`, `k1`, …"""
-    names = [quoted_column(column) for column in columns]
-    there = [exp.Not(this=exp.Is(this=copied(name), expression=exp.null())) for name in names]
-    listed = [exp.alias_(name, f"k{index}") for index, name in enumerate(names)]
-    source = exp.Table(this=exp.to_identifier(table, quoted=True))
-    return emit(qualified(exp.select(*listed).distinct().from_(source).where(*there)), dialect)
+def combinations_of(domains: Sequence[TableDomain], *, dialect: str) -> str:
+    """The query for the combinations of values that the rows of one public table have, as `k0`, `k1`, …"""
+    return emit(qualified(values_query(domains, [f"k{index}" for index in range(len(domains))])), dialect)
 
 
 def count_of(table: str, *, dialect: str) -> str:

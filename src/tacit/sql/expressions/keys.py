@@ -40,6 +40,7 @@ from tacit.sql.expressions.operands import (
     operand,
 )
 from tacit.sql.expressions.predicates import is_condition, moment_of, predicate
+from tacit.sql.expressions.public_rows import of_public_rows
 from tacit.sql.expressions.text.publicly import public_values
 
 MAX_KEYS = 1_000_000
@@ -62,6 +63,7 @@ class Key:
     impossible: frozenset[Value] = field(default=frozenset(), repr=False, compare=False)  # values that WHERE rules out
     excluded: Callable[[object], bool] | None = field(default=None, repr=False, compare=False)  # those, by a condition
     row_of: str | None = field(default=None, repr=False, compare=False)  # whose rows have its values: a public table's
+    told: bool = field(default=False, repr=False, compare=False)  # whether WHERE lists its values, and leaves no others
     bin_of: BinOf | None = field(default=None, repr=False, compare=False)  # of which column's moments it is a bin
     signature: str = field(init=False, repr=False, compare=False)
 
@@ -101,7 +103,11 @@ def key(node: exp.Expression, scope: Scope) -> Key:
         )
     if isinstance(node, exp.Column):
         return replace(_column_key(node, scope), bin_of=bin_of(node, scope))
-    return replace(_made_key(formatted(plain(node), scope), scope), bin_of=bin_of(node, scope))
+    made = _made_key(formatted(plain(node), scope), scope)
+    rows = of_public_rows(made.sql, scope) if made.values is None and made.step is None else None
+    if rows is not None:
+        made = replace(made, values=rows.domain, keep=rows.keep, row_of=rows.alias)
+    return replace(made, bin_of=bin_of(node, scope))
 
 
 def listed_key(node: exp.Expression, scope: Scope) -> Key:

@@ -10,6 +10,8 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 
+ROWS_OF_KEY = "rows of the key"  # what the count is called where keys are asked for without a number
+
 
 @dataclass(frozen=True, slots=True)
 class AtEpsilon:
@@ -57,6 +59,12 @@ class Query:
     caps: TypedBounds = field(default_factory=TypedBounds)
     parameters: Mapping[str, object] = field(default_factory=dict)
     perturbed: bool = False  # whether it says USING RANDOMISED RESPONSE: then it is no question of aggregates
+
+    @property
+    def asks_for_keys(self) -> bool:
+        """Whether what is asked is which keys there are: that some are listed would be no answer."""
+        items = self.select.expressions if isinstance(self.select, exp.Select) else ()
+        return any(item.alias == ROWS_OF_KEY for item in items)
 
     @property
     def question(self) -> exp.Select:

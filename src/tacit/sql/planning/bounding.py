@@ -10,6 +10,7 @@ from tacit.errors import QueryRefused
 from tacit.mechanisms.protocol import Noise
 from tacit.policy import Bounding, TablePolicy
 from tacit.sql.binding.bind import BoundQuery
+from tacit.sql.expressions.listed_keys import groups_of
 from tacit.sql.expressions.measures import Additive, Counted, Histogram, Measure, Mode, Quantile
 from tacit.sql.expressions.numeric.arithmetic import MOST_ROWS
 from tacit.sql.planning.plan import NOMINAL_ROWS, ContributionBounds
@@ -41,14 +42,14 @@ def caps_of(bound: BoundQuery, *, l2: bool) -> ContributionBounds:
     if table.unit_column is None:
         return ContributionBounds(max_rows=1, max_groups=1, max_values=1, spread=Spread.NONE, sampled_rows=False)
     if bound.total_rows is not None:
-        spread = Spread.NONE if _public_count(bound) == 1 else Spread.WEIGH_ROWS
+        spread = Spread.NONE if public_count(bound) == 1 else Spread.WEIGH_ROWS
         return ContributionBounds(bound.total_rows, 1, max_values, spread, sampled_rows=False)
     max_rows = bound.query.caps.max_rows or table.max_rows or _missing(table, "max_rows", bound)
     spread, groups = Spread.NONE, 1
     if bound.keys:
         groups = bound.query.caps.max_groups or table.max_groups or _missing(table, "max_groups", bound)
-        groups = min(groups, _public_count(bound) or groups)
-        spread = _spread(bound, l2=l2) if _public_count(bound) != groups else Spread.NONE
+        groups = min(groups, public_count(bound) or groups)
+        spread = _spread(bound, l2=l2) if public_count(bound) != groups else Spread.NONE
     sums = any(isinstance(m, Additive) and m.counted is Counted.VALUES for m in bound.measures)
     sampled = sums and (spread is Spread.SAMPLE or (spread is Spread.NONE and table.bounding is Bounding.SAMPLE))
     return ContributionBounds(max_rows, groups, max_values, spread, sampled_rows=sampled)
@@ -67,19 +68,14 @@ def _missing(table: TablePolicy, cap: str, bound: BoundQuery) -> int:
     )
 
 
-def _public_count(bound: BoundQuery) -> int | None:
+def public_count(bound: BoundQuery) -> int | None:
     """How many groups there are, where that is known beforehand."""
-    total = 1
-    for key in bound.keys:
-        if not isinstance(key.values, tuple):
-            return None
-        total *= max(1, len(key.values))
-    return total
+    return groups_of(bound.keys, bound.counted)
 
 
 def nominal_size(bound: BoundQuery) -> int:
     """About how many rows a group has, from public numbers alone; where nobody said, a thousand."""
-    rows, groups = bound.table.rows, _public_count(bound)
+    rows, groups = bound.table.rows, public_count(bound)
     if rows is None:
         return NOMINAL_ROWS
     return max(_LEAST_ROWS, min(rows, NOMINAL_ROWS) if groups is None else rows // groups)

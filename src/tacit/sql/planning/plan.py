@@ -129,6 +129,7 @@ class Plan:
     size: int = NOMINAL_ROWS  # about how many rows a group has: what stated errors are stated for
     bias: tuple[Excess, ...] = ()  # WITH BIAS: for each measurement that bounds can change, by how much they do
     rows_left_out: bool = False  # whether a join meets only some of a unit's rows, which no error bar covers
+    groups: int | None = None  # how many there are at most, where rows of public tables were counted to know
     test: StabilityTest | None = None  # what must hold before anything is measured, where rows have two owners
     _digests: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # each made once
     _derived: dict[Hashable, object] = field(default_factory=dict, init=False, repr=False, compare=False)  # by `once`

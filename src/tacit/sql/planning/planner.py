@@ -27,6 +27,7 @@ from tacit.sql.planning.bounding import (
     is_wide,
     is_wide_noise,
     nominal_size,
+    public_count,
     sensitivity_of,
     unit_total,
     weight_of,
@@ -291,6 +292,7 @@ class _Maker:
             policy_version=self.policy.version,
             size=base.size,
             rows_left_out=bound.rows_left_out,
+            groups=public_count(bound) if bound.counted else None,
             test=self.test,
         )
 

@@ -6,8 +6,9 @@ from sqlglot import exp
 
 from tacit.sql.expressions.names.nodes import aliased, quoted_column
 from tacit.sql.expressions.names.printing import copied, text_of
+from tacit.sql.parsing.query import ROWS_OF_KEY
 
-_INNER, _COUNT = "keys", "rows of the key"
+_INNER = "keys"
 _KNOWN = {"kind", "expressions", "from_", "joins", "where", "with_", "group", "distinct", "order", "limit", "offset"}
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 
@@ -28,7 +29,7 @@ def keys_alone(select: exp.Select) -> exp.Select | None:
         return None
     inner = copied(select)
     inner.set("expressions", [aliased(copied(item), name) for name, item in items.items()])
-    inner.append("expressions", aliased(exp.Count(this=exp.Star()), _COUNT))
+    inner.append("expressions", aliased(exp.Count(this=exp.Star()), ROWS_OF_KEY))
     if distinct is not None:
         inner.set("distinct", None)
         inner.set("group", exp.Group(expressions=[exp.Literal.number(place + 1) for place in range(len(items))]))

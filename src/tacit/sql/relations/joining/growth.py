@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tacit.errors import QueryRefused
-from tacit.policy import fold
+from tacit.policy import TableDomain, fold
 from tacit.sql.emitting.dialects import emit
 from tacit.sql.expressions.names.aliases import qualified
 from tacit.sql.expressions.names.nodes import quoted_column
@@ -22,6 +22,7 @@ from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import bare
 from tacit.sql.expressions.numeric import arithmetic
 from tacit.sql.expressions.numeric.arithmetic import MOST_ROWS, Whole, Width
+from tacit.sql.expressions.public_rows import count_query
 from tacit.sql.relations.joining.joins import Joins
 from tacit.sql.relations.joining.own_joins import Pairing
 from tacit.sql.relations.joining.parts import KnownTables, Named, NamedTable
@@ -57,6 +58,10 @@ class CountedSchema(KnownTables):
             self._at, self._known = now, {}
         return self._at
 
+    def forget(self) -> None:
+        """Forget what was counted, where it turned out to be of another state of the data."""
+        self._known = {}
+
     def current(self) -> CountedSchema:
         """Itself, without numbers of another state of the data."""
         self.state()
@@ -70,6 +75,10 @@ class CountedSchema(KnownTables):
         if key not in known:
             known[key] = self.number(fan.query())
         return known[key]
+
+    def rows(self, domains: Sequence[TableDomain]) -> int:
+        """How many different rows a public table has of these domains together."""
+        return self.number(qualified(count_query(domains)))
 
     def number(self, query: exp.Select) -> int:
         """The number that a query over public tables returns, read once while the data stay as they are."""

@@ -245,11 +245,7 @@ class Joins:
             "FULL": [] if before and right.part.is_private else [right if before else self.parts[0]],
         }.get(side, [])
         if unowned:
-            name = unowned[0].part.alias
-            raise QueryRefused(
-                f"{side} JOIN keeps rows of {name} that match nobody: whether there are any depends on everybody",
-                hint=f"write JOIN; a group of {name} without rows is in the answer all the same",
-            )
+            raise keeps_nobody(side, unowned[0].part.alias)
 
     def _taken(self, where: list[exp.Expression]) -> Iterator[Same]:
         for condition in list(where):
@@ -372,3 +368,11 @@ def _path(named: Named) -> str:
         return f"{part.alias} -> {part.owner}" if key is None else f"{part.alias}.{key} -> {part.owner}"
     column = f"{part.alias}.{part.table.unit_column}"
     return column if part.table.link is None else f"{column} -> {part.owner}"
+
+
+def keeps_nobody(side: str, name: str) -> QueryRefused:
+    """The refusal of a join that keeps rows of a public table or list, called `name`, where they would count."""
+    return QueryRefused(
+        f"{side} JOIN keeps rows of {name} that match nobody: whether there are any depends on everybody",
+        hint=f"write JOIN; a group of {name} without rows is in the answer all the same",
+    )

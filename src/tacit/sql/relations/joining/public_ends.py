@@ -32,6 +32,7 @@ _MOVED = (
     exp.DateSub,
     exp.DateDiff,
     exp.AddMonths,
+    exp.TimeToStr,
     exp.Anonymous,
     exp.Least,
     exp.Greatest,

@@ -9,9 +9,11 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tacit.policy import fold
+from tacit.sql.expressions.absent import Absent
 from tacit.sql.expressions.series import MOST_VALUES, series_values
+from tacit.sql.relations.joining.joins import keeps_nobody
 from tacit.sql.relations.rewriting.listed_joins import is_list
-from tacit.sql.relations.rewriting.public_first import adds_nothing, groups_are
+from tacit.sql.relations.rewriting.unowned_rows import UnownedRows, side_of
 
 
 def tables_first(select: exp.Select) -> exp.Select:
@@ -33,16 +35,22 @@ def _turned(select: exp.Select) -> exp.Select:
     first, joins = select.args["from_"].this, select.args.get("joins") or []
     if not is_list(first) or not joins or is_list(joins[0].this) or joins[0].args.get("using"):
         return select
-    side = str(joins[0].args.get("side") or "").upper()
-    public = {fold(first.alias)}
-    private = {fold(join.this.alias_or_name) for join in joins}
-    if side not in {"", "LEFT"} or (side and not (groups_are(public, select) and adds_nothing(private, select))):
+    side = side_of(joins[0])
+    if side not in {"", "LEFT"}:
         return select
+    if side and not UnownedRows(select, _not_of(first), 0).add_nothing():
+        raise keeps_nobody(side, first.alias)
     kind = None if joins[0].args.get("on") is not None else "CROSS"
     behind = exp.Join(this=first.copy(), on=joins[0].args.get("on"), kind=kind)
     select.set("from_", exp.From(this=joins[0].this.copy()))
     select.set("joins", [behind, *joins[1:]])
     return select
+
+
+def _not_of(listed: exp.Expr) -> Absent:
+    """Which columns are of what is joined with a list."""
+    alias, names = fold(listed.alias), {fold(name) for name in listed.alias_column_names}
+    return lambda column: fold(column.table) != alias if column.table else fold(column.name) not in names
 
 
 def _series_of(node: exp.Expr) -> exp.Values | None:
