@@ -148,6 +148,8 @@ x.c > t.c | x.c > t.c AND x.c > 99
 x.d <> t.d | x.e > t.e AND x.f > 0
 x.a <> t.a AND x."greatest a" = t."greatest a" | x.a <> t.a AND x."greatest a" = t."greatest a" AND x.a IS NULL
 x.e > t.e AND x.a = 5 | x.e > t.e
+x.b <> t.b AND x.a = t.a AND x.a = t."greatest a" | x.b <> t.b AND x.a = t.a AND x.a = t."greatest a" AND x.c > 0
+x.b <> t.b AND x.a = t.a | x.b <> t.b AND x.a = t.a AND x.a = t."greatest a"
 """.strip().splitlines()
 APART = """
 x.d < t.d AND t.a > 0 | x.d > t.d AND x.a = 2 AND t.a < 2
@@ -156,6 +158,7 @@ x.a > t.a AND x.d = t.d | x.a > t.a AND x.e = t.e
 x.b > t.b AND x.a + 1 = t.a | x.b <> t.b AND x.a + 1 = t.a
 x.d > t.d AND x.a * 0 = t.a | x.d < t.d AND x.a * 0 = t.a
 x.a = t.a | x.a > t.a
+x.b <> t.b AND x.a = t."greatest a" | x.b <> t.b AND x.a = t.a AND x.a = t."greatest a"
 """.strip().splitlines()
 SIGNS = ("{} AND {}", "{} AND NOT {}", "NOT {} AND {}", "NOT {} AND NOT {}")
 
@@ -191,6 +194,20 @@ def test_a_table_is_read_once_for_two_that_look_at_the_same_rows(pair, times) ->
     for signs in SIGNS:
         tree = statement(engine, both(pair, signs), "{}").tree
         assert sum(table.name == "t" for table in tree.find_all(exp.Table)) == 1 + times, tree.sql(pretty=True)
+
+
+@pytest.mark.parametrize("signs", SIGNS)
+@pytest.mark.parametrize(
+    "more", ["EXISTS (SELECT 1 FROM t z WHERE z.id = x.id AND z.b < x.b)", "x.id IN (SELECT id FROM t)"]
+)
+def test_a_subquery_stays_where_engines_join_it(more, signs) -> None:
+    """In a CASE it would be computed row by row: PostgreSQL took twenty seconds for twenty thousand rows."""
+    engine = script().world().engine
+    tree = statement(engine, both(f"x.a <> t.a | x.a <> t.a AND {more}", signs), "{}").tree
+    assert tree.find(exp.Exists)
+    assert not any(case.find(exp.Select) for case in tree.find_all(exp.Case))
+    tree = statement(engine, both(f"x.a <> t.a AND {more} | x.a <> t.a AND {more} AND x.b > 0", signs), "{}").tree
+    assert sum(table.name == "t" for table in tree.find_all(exp.Table)) == 3  # outside, read once, and in the subquery
 
 
 @pytest.mark.parametrize(

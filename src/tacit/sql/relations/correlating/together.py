@@ -45,6 +45,9 @@ class _Looked:
             and self.ties == other.ties
             and self.rows.args["from_"] == other.rows.args["from_"]
             and all(each in filters for each in other.filters)
+            and not any(
+                each.find(exp.Select) for each in filters if each not in other.filters
+            )  # a join, which no CASE is
         )
 
 
@@ -90,11 +93,16 @@ def _looked(condition: exp.Expression) -> _Looked | None:
     extremes = {name: (type(call), of_rows[call.this.name]) for name, call in calls.items() if type(call) in _EXTREMES}
     where = exists.this.args.get("where")
     conditions = [] if where is None else conjuncts(where.this)
-    tied = [_tied(each, source.alias, groups) for each in conditions]
-    ties = {groups[tie[0]]: tie[1] for tie in tied if tie is not None}
+    ties: dict[exp.Expression, exp.Expression] = {}
+    asked = []
+    for each in conditions:
+        tie = _tied(each, source.alias, groups)
+        if tie is None or groups[tie[0]] in ties:  # what is held to two values outside is asked for the second
+            asked.append(each)
+        else:
+            ties[groups[tie[0]]] = tie[1]
     if len(groups) + len(extremes) < len(calls) or not _is_one_row(ties, groups):
         return None
-    asked = [each for each, tie in zip(conditions, tied, strict=True) if tie is None]
     return _Looked(denied, source.alias, rows, within.alias, groups, extremes, ties, asked) if asked else None
 
 
