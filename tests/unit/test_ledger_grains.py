@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -11,12 +12,14 @@ import pytest
 
 from tacit.core import Budget, Loss
 from tacit.errors import BudgetExceeded, LedgerError
-from tacit.ledger import BudgetLimits, Charge, Grains, SqliteLedger
+from tacit.ledger import BudgetLimits, Charge, Grains, SqliteLedger, schema
 from tacit.ledger.entries import book, grain_totals
+from tacit.ledger.entries.chain import BEFORE_THE_FIRST, seal
 from tacit.ledger.entries.links import head
 from tacit.ledger.entries.totals import Totals
 
 GRAIN = Fraction(1, 10)
+KEY = ("clinic", "total", "")
 
 
 def charge(epsilon: object = "0.1") -> Charge:
@@ -62,10 +65,10 @@ def test_two_who_charge_in_turn_see_each_other_s_grains(path):
 
 def test_a_charge_that_was_rolled_back_is_not_remembered(path):
     """Several charges may be made in one transaction: the second counts the first, which may yet come to nothing."""
-    totals, key = Totals(), ("clinic", "total", "")
+    totals = Totals()
 
     def counted(at):
-        return totals.grains.spent(at, head(at), key, grain=GRAIN, since=0)
+        return totals.grains.spent(at, head(at), KEY, grain=GRAIN, since=0)
 
     with SqliteLedger(path, create=True) as ledger:
         ledger.reserve(charge(), caps(9))
@@ -105,6 +108,31 @@ def test_an_entry_that_was_taken_out_is_noticed(path):
     raw.close()
     with SqliteLedger(path, create=False) as ledger, pytest.raises(LedgerError):
         ledger.reserve(charge(), caps(100))
+
+
+@pytest.mark.parametrize("change", [{"seq": 1, "prev": BEFORE_THE_FIRST}, {"seq": 0, "prev": "f" * 64}])
+def test_a_chain_that_begins_elsewhere_is_not_counted(path, change):
+    """The first entry has none before it, whom it could name: its own seal says nothing of those that are missing."""
+    with SqliteLedger(path, create=True) as ledger:
+        ledger.reserve(charge(), PLAIN)
+    with closing(schema.connect(path)) as raw:
+        raw.execute("PRAGMA foreign_keys = OFF")
+        raw.execute("DELETE FROM entry WHERE seq = 0")
+        changed = dict(raw.execute("SELECT * FROM entry").fetchone()) | change
+        raw.execute("UPDATE entry SET seq = ?, prev = ?, hash = ?", (changed["seq"], changed["prev"], seal(changed)))
+        with pytest.raises(LedgerError, match="cannot be trusted"):
+            Totals().grains.spent(raw, head(raw), KEY, grain=GRAIN, since=0)
+
+
+@pytest.mark.parametrize("other", [{"seq": 1}, {"seq": 3}, {"hash": "f" * 64}])
+def test_what_is_counted_ends_with_the_entry_that_it_is_asked_for(path, other):
+    with SqliteLedger(path, create=True) as ledger:
+        ledger.reserve(charge(), PLAIN)
+        ledger.reserve(charge(), PLAIN)
+    with closing(schema.connect(path)) as raw:
+        assert Totals().grains.spent(raw, head(raw), KEY, grain=GRAIN, since=0) == 2
+        with pytest.raises(LedgerError, match="cannot be trusted"):
+            Totals().grains.spent(raw, replace(head(raw), **other), KEY, grain=GRAIN, since=0)
 
 
 def watched(monkeypatch) -> list[int]:

@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from tacit.core import Budget, Loss
 from tacit.errors import BudgetExceeded, LedgerError
 from tacit.ledger import Answer, BudgetLimits, Charge, Reservation, SqliteLedger, verify_file
 from tacit.ledger.amounts import Spent
-from tacit.ledger.entries import totals
+from tacit.ledger.entries import accounts, totals
 from tacit.ledger.entries.chain import seal
 from tacit.ledger.entries.totals import COLUMNS
 
@@ -186,7 +187,7 @@ def test_charges_hidden_from_a_new_window_are_missed(path: Path, forge: Callable
         path.write_bytes(before)
 
 
-def test_a_long_log_is_recounted_from_its_window_alone(tmp_path: Path) -> None:
+def test_a_long_log_is_recounted_from_its_window_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     wide = BudgetLimits(total=Budget(99), analyst=Budget(99), window=None, groups=(("staff", Budget(99)),))
     with SqliteLedger(tmp_path / "ledger.sqlite", create=True, clock=clock) as ledger:
@@ -197,7 +198,29 @@ def test_a_long_log_is_recounted_from_its_window_alone(tmp_path: Path) -> None:
             ledger.reserve(charge("0.25"), wide)
             ledger.reserve(charge("0.125", analyst="bob"), wide)
         hourly = BudgetLimits(total=Budget(99), analyst=Budget(99), window=3600, groups=(("staff", Budget(99)),))
+        read: list[int] = []
+        whole = accounts.stretch
+
+        def watched(connection: sqlite3.Connection, *, since: int) -> Iterator[sqlite3.Row]:
+            for row in whole(connection, since=since):
+                read.append(row["seq"])
+                yield row
+
+        monkeypatch.setattr(accounts, "stretch", watched)
         assert ledger.balance("clinic", hourly, analyst="ana").analyst.spent.epsilon == Fraction(3, 4)
+    assert read == [*range(5, 12)]  # one before the window, and those in it
+
+
+def test_a_charge_at_the_very_beginning_of_a_new_window_falls_into_it(tmp_path: Path) -> None:
+    now = 10_799.999  # the last moment of a window; then the first and the last of the next
+    wide = BudgetLimits(total=Budget(99), analyst=Budget(99), window=None, groups=())
+    with SqliteLedger(tmp_path / "ledger.sqlite", create=True, clock=lambda: now) as ledger:
+        ledger.reserve(charge("0.5", groups=()), wide)
+        now = 10_800.0
+        ledger.reserve(charge("0.25", groups=()), wide)
+        now = 14_399.999
+        balance = ledger.balance("clinic", replace(wide, window=3600), analyst="ana")
+    assert balance.analyst.spent.epsilon == Fraction(1, 4)
 
 
 # --- bits

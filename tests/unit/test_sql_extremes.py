@@ -158,6 +158,7 @@ x.a > t.a AND x.d = t.d | x.a > t.a AND x.e = t.e
 x.b > t.b AND x.a + 1 = t.a | x.b <> t.b AND x.a + 1 = t.a
 x.d > t.d AND x.a * 0 = t.a | x.d < t.d AND x.a * 0 = t.a
 x.a = t.a | x.a > t.a
+x.b <> t.b AND x.d = COALESCE(t.d, x.d) | x.b > t.b AND x.d = COALESCE(t.d, x.d)
 x.b <> t.b AND x.a = t."greatest a" | x.b <> t.b AND x.a = t.a AND x.a = t."greatest a"
 """.strip().splitlines()
 SIGNS = ("{} AND {}", "{} AND NOT {}", "NOT {} AND {}", "NOT {} AND NOT {}")

@@ -117,6 +117,7 @@ def _inside(select: exp.Select, source: exp.Expression) -> bool:
         "SELECT COUNT(*) AS n FROM (SELECT a, b FROM t) AS s",  # none is read: one is listed, for there are rows
         "SELECT COUNT(*) AS n FROM (SELECT a, b FROM t UNION ALL SELECT b, a FROM t) AS s",
         "SELECT s.a FROM (SELECT a, b, c FROM t) AS s JOIN (SELECT a, b, c FROM t) AS r ON s.b = r.a",
+        "SELECT r.c FROM t AS r LEFT JOIN (SELECT a, b, c FROM t) AS s ON r.b = s.a",
         "SELECT a FROM (SELECT a, b, c FROM t) AS s WHERE EXISTS (SELECT 1 FROM t AS r WHERE r.a = outside.b)",
         "SELECT a FROM (SELECT a, b, c FROM t) AS s WHERE EXISTS (SELECT 1 FROM t AS r WHERE r.c = s.c)",
         "SELECT a FROM (SELECT a, b, c FROM t) AS s WHERE s.b IN (SELECT r.b FROM (SELECT a, b FROM t) AS r)",
