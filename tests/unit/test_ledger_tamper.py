@@ -304,32 +304,6 @@ def test_an_older_copy_that_was_written_on_is_refused(path: Path, sound: Path) -
     assert not verify_file(path).sound
 
 
-def test_an_older_state_put_back_into_an_open_ledger_is_refused_to_who_reads(path: Path, sound: Path) -> None:
-    """Every seal is right, of the entries and of the accounts: only the mark knows of more."""
-    with SqliteLedger(path, create=False) as ledger:
-        assert ledger.balance("clinic", CAPS, analyst="ana").total.spent.epsilon > 0
-        with closing(sqlite3.connect(path)) as raw:
-            raw.execute("ATTACH ? AS older", (str(sound.with_name("older.sqlite")),))
-            with raw:
-                for table in ("answer", "account", "entry"):
-                    raw.execute(f"DELETE FROM main.{table}")
-                    raw.execute(f"INSERT INTO main.{table} SELECT * FROM older.{table}")
-        with pytest.raises(LedgerError, match="rolled back"):
-            ledger.balance("clinic", CAPS, analyst="ana")
-
-
-def test_one_reading_sees_one_state_of_the_ledger(path: Path) -> None:
-    count = "SELECT COUNT(*) FROM entry"
-    with (
-        SqliteLedger(path, create=False) as ledger,
-        SqliteLedger(path, create=False) as other,
-        ledger._desk.snapshot() as at,
-    ):
-        before = at.execute(count).fetchone()[0]
-        ask(other, 6)
-        assert at.execute(count).fetchone()[0] == before
-
-
 def test_a_ledger_without_its_database_is_refused_and_not_begun_anew(path: Path) -> None:
     path.unlink()
     with pytest.raises(LedgerError, match="its database is gone"):

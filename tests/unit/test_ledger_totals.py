@@ -223,6 +223,17 @@ def test_a_charge_at_the_very_beginning_of_a_new_window_falls_into_it(tmp_path: 
     assert balance.analyst.spent.epsilon == Fraction(1, 4)
 
 
+def test_a_recount_that_begins_too_late_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a window begins is looked up unchecked: the seal of the entry before it has to agree."""
+    wide = BudgetLimits(total=Budget(99), analyst=Budget(99), window=None, groups=())
+    with SqliteLedger(tmp_path / "ledger.sqlite", create=True, clock=lambda: 10_800.0) as ledger:
+        for _ in range(3):
+            ledger.reserve(charge("0.5", groups=()), wide)
+        monkeypatch.setattr(accounts, "first_at", lambda connection, at, *, end: 2)
+        with pytest.raises(LedgerError, match="out of order"):
+            ledger.balance("clinic", replace(wide, window=3600), analyst="ana")
+
+
 # --- bits
 
 
