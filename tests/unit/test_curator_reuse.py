@@ -256,6 +256,11 @@ def test_the_age_of_an_answer_is_told_in_the_largest_unit_it_fills(monkeypatch, 
     assert f"given {age} ago" in reuse.age_note(1_700_000_000.0 - seconds, watched=True)
 
 
+def test_an_answer_that_is_given_again_says_whether_somebody_watched_the_data():
+    assert "the data have not changed since" in reuse.age_note(0.0, watched=True)
+    assert "whether the data changed since is not known" in reuse.age_note(0.0, watched=False)
+
+
 @pytest.mark.parametrize(("total", "own", "left"), [(10, 3, (2, "1/200")), (3, 10, (2, "1/200"))])
 def test_what_is_left_is_the_least_of_every_cap(tmp_path, total, own, left):
     """The total's or the analyst's, of epsilon and of delta each by itself."""

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from tacit.core import Loss
 from tacit.errors import BudgetExceeded, InvalidParameter
 from tacit.learn import HoldoutWarning, Ladder, ReusableHoldout, benjamini_hochberg, benjamini_yekutieli
-from tacit.learn.holdout.rows import steps_of_one, sums_in_steps
+from tacit.learn.holdout import rows as rows_in_steps
+from tacit.learn.holdout.rows import steps_of_one, sums_in_steps, values_of
 
 ROWS = 4_000
 
@@ -119,6 +120,26 @@ def test_sums_are_those_of_each_value_rounded_by_itself(values, low, width):
     (found,) = sums_in_steps(np.array(values)[:, None], (Fraction(low), Fraction(low + width)))
     assert abs(found - sum(map(one, values))) <= len(values) * Fraction(501, 1000)
     assert 0 <= found <= len(values) * steps_of_one()
+
+
+def test_bounds_that_no_single_number_holds_bound_what_a_row_adds():
+    """The nearest to 16,777,219 in single precision is one more: a row there would add four thirds of what it costs."""
+    bounds = (Fraction(1 << 24), Fraction((1 << 24) + 3))
+    assert sums_in_steps(np.array([[1e9]], dtype=np.float32), bounds) == [steps_of_one()]
+
+
+def test_truth_is_one_whatever_the_bounds():
+    truth = np.array([[True], [False], [True]])
+    assert sums_in_steps(truth, (Fraction(0), Fraction(1))) == [2 * steps_of_one()]
+    assert sums_in_steps(truth, (Fraction(0), Fraction(2))) == [steps_of_one()]
+    assert sums_in_steps(truth, (Fraction(-1), Fraction(1))) == [5 * steps_of_one() // 2]
+
+
+def test_rows_that_no_double_could_add_up_are_refused(monkeypatch):
+    monkeypatch.setattr(rows_in_steps, "_MOST_ROWS", 3)
+    assert values_of(np.zeros((3, 1)), rows=3).shape == (3, 1)
+    with pytest.raises(InvalidParameter, match="too many rows"):
+        values_of(np.zeros((4, 1)), rows=4)
 
 
 @given(st.data())
