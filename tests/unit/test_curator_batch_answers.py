@@ -181,3 +181,11 @@ def test_numbers_that_may_lie_between_two_cells_do_not_fit():
     made = clinic(columns=columns)
     assert workload.fitting(made.bound("SELECT weight, COUNT(*) FROM visits GROUP BY weight")) is None
     assert not workload.fitting(made.bound("SELECT COUNT(*) FROM visits WHERE weight < 5")).masks
+
+
+def test_one_kept_answer_goes_by_the_name_that_each_question_of_a_batch_gives_it(by_row):
+    questions = ["SELECT COUNT(*) AS here FROM visits", "SELECT COUNT(*) AS there FROM visits"]
+    for reused in (None, "the same questions"):
+        batch = by_row.batch(questions, session=ANA, epsilon=1)
+        assert batch.reused == reused
+        assert [answer.columns for answer in batch] == [("here",), ("there",)]

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+import sqlglot
 from sqlglot import exp
 
 from conformance.engine_pairs import Script
@@ -209,6 +210,33 @@ def test_a_subquery_stays_where_engines_join_it(more, signs) -> None:
     assert not any(case.find(exp.Select) for case in tree.find_all(exp.Case))
     tree = statement(engine, both(f"x.a <> t.a AND {more} | x.a <> t.a AND {more} AND x.b > 0", signs), "{}").tree
     assert sum(table.name == "t" for table in tree.find_all(exp.Table)) == 3  # outside, read once, and in the subquery
+
+
+_ROWS = "SELECT t.k AS k, t.x AS x FROM t"
+_FEW = "SELECT s.k, MIN(s.x) AS x FROM ({}) AS s GROUP BY s.k"
+_ONE = "EXISTS (SELECT 1 FROM ({}) AS s WHERE s.k = outside.k AND s.x < outside.x)"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_one"),
+    [
+        (_FEW.format(_ROWS), _FEW.format(_ROWS), True),
+        (_FEW.format(_ROWS), _FEW.format(f"{_ROWS} WHERE t.y > 0"), True),
+        (_FEW.format(_ROWS), _FEW.format(f"{_ROWS} JOIN u ON u.k = t.k"), False),
+        (_FEW.format(_ROWS), _FEW.format(f"{_ROWS} LIMIT 3"), False),
+        (_FEW.format(_ROWS), _FEW.format(_ROWS.replace("SELECT", "SELECT DISTINCT")), False),
+        (_FEW.format(_ROWS), _FEW.format(_ROWS) + " HAVING COUNT(*) > 1", False),
+        (_FEW.format(_ROWS), _FEW.format(_ROWS).replace("AS x FROM (", "AS x, COUNT(*) AS n FROM ("), False),
+        (_FEW.format(_ROWS), _FEW.format(_ROWS.replace("FROM t", "FROM u AS t")), False),
+        (_FEW.format(_ROWS), _FEW.format(_ROWS).replace(" GROUP BY s.k", ""), False),
+    ],
+)
+def test_two_are_read_together_where_no_clause_says_more(one, other, is_one) -> None:
+    """Each as the builder would write it, so that a clause that it does not write today is not read over tomorrow."""
+    condition = sqlglot.parse_one(f"{_ONE.format(one)} AND NOT {_ONE.format(other)}", dialect="duckdb")
+    assert (together.read_together(condition).sql().count("EXISTS") == 1) == is_one
+    turned = sqlglot.parse_one(f"{_ONE.format(other)} AND {_ONE.format(one)}", dialect="duckdb")
+    assert (together.read_together(turned).sql().count("EXISTS") == 1) == is_one
 
 
 @pytest.mark.parametrize(
