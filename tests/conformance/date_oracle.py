@@ -70,6 +70,10 @@ def seconds(moment: date) -> int:
     return round((midnight(moment) - datetime(1970, 1, 1) + time_of(moment)).total_seconds())  # noqa: DTZ001
 
 
+def binned(moment: date, width: int) -> datetime:
+    return datetime(1970, 1, 1) + timedelta(seconds=seconds(moment) // width * width)  # noqa: DTZ001
+
+
 def local(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC).astimezone(BERLIN).replace(tzinfo=None)
 
@@ -173,6 +177,8 @@ NUMBERS = (
     asked("SECOND(t) + 0", "t", lambda t: t.second),
     asked("ISODOW(t) + 0", "t", lambda t: t.isoweekday()),
     asked("EPOCH(a) + 0", "a", seconds),
+    asked("EXTRACT(EPOCH FROM DATE_TRUNC('hour', t)) / 3600", "t", lambda t: seconds(t) // 3600),
+    asked("EPOCH(DATE_TRUNC('month', t)) / 86400", "t", lambda t: seconds(start(t, "month")) // 86400),
     asked("CENTURY(a) + 0", "a", lambda a: (a.year + 99) // 100),
     asked("COALESCE(a, b) - DATE '2020-01-01'", "", lambda: None, duckdb="COALESCE(a, b) - DATE '2020-01-01'"),
     asked("LEAST(a, b) - DATE '2020-01-01'", "", lambda: None, duckdb="LEAST(a, b) - DATE '2020-01-01'"),
@@ -189,6 +195,13 @@ MOMENTS = (
     asked("a + INTERVAL '1 year'", "a", lambda a: moved(a, 12)),
     asked("a - INTERVAL '65 years'", "a", lambda a: moved(a, -780)),
     asked("a + INTERVAL '1 month 3 days'", "a", lambda a: moved(a, 1) + timedelta(days=3)),
+    asked("a + INTERVAL '1 month - 1 day'", "a", lambda a: moved(a, 1) - timedelta(days=1), duckdb=None),
+    asked("a + MAKE_INTERVAL(years => 1, days => 2)", "a", lambda a: moved(a, 12) + timedelta(days=2), duckdb=None),
+    asked("t - MAKE_INTERVAL(hours => n)", "tn", lambda t, n: t - timedelta(hours=n), duckdb=None),
+    asked("TO_TIMESTAMP(EXTRACT(EPOCH FROM t))", "t", lambda t: t, duckdb=None),
+    asked("TO_TIMESTAMP(FLOOR(EXTRACT(EPOCH FROM t) / 300) * 300)", "t", lambda t: binned(t, 300), duckdb=None),
+    asked("DATE_BIN('15 minutes', t, TIMESTAMP '2001-01-01')", "t", lambda t: binned(t, 900), duckdb=None),
+    asked("TIME_BUCKET('1 day', t)", "t", lambda t: binned(t, 86400)),
     asked("a + INTERVAL '36 hours'", "a", lambda a: midnight(a) + timedelta(hours=36)),
     asked("t + INTERVAL '1 month'", "t", lambda t: moved(t, 1)),
     asked("t - INTERVAL '90 minutes'", "t", lambda t: t - timedelta(minutes=90)),

@@ -15,7 +15,7 @@ from tacit.errors import QueryRefused
 Moment = date | datetime
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _TIMES = {"WEEK": 604_800, "DAY": 86_400, "HOUR": 3_600, "MINUTE": 60, "SECOND": 1}
-_PARTS = re.compile(r"\s*([+-]?\d{1,9})\s+([A-Za-z]+)\s*")
+_PARTS = re.compile(r"\s*([+-]?)\s*(\d{1,9})\s*([A-Za-z]+)\s*")
 _MOST = 10**9
 _HINT = "write INTERVAL '90' DAY, or MONTH, QUARTER, YEAR, WEEK, HOUR, MINUTE, SECOND"
 
@@ -88,7 +88,7 @@ def span_of(interval: exp.Interval, value: Callable[[exp.Expression], object]) -
         parts = list(_PARTS.finditer(written))
         if not parts or "".join(part.group() for part in parts) != written:
             raise QueryRefused(f"{written[:40]!r} is not an INTERVAL", hint=_HINT)
-        return sum((_of(int(part.group(1)), part.group(2)) for part in parts), Span())
+        return sum((_of(int(part[1] + part[2]), part[3]) for part in parts), Span())
     name = str(unit.name) if isinstance(unit, exp.Var) else "" if unit is None else unit.key
     return _of(_whole(written), name)
 

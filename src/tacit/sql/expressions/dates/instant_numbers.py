@@ -163,10 +163,19 @@ PARTS: dict[str, Callable[[Instant], g.Grid]] = {
     "HOUR": _time_of_day(3_600, 24),
     "MINUTE": _time_of_day(60, 60),
     "SECOND": _time_of_day(1, 60),
-    "EPOCH": lambda instant: seconds_of(instant.bounded()) if instant.stepped is None else _epoch(instant),
+    "EPOCH": lambda instant: _binned_epoch(instant.bounded()) if instant.stepped is None else _epoch(instant),
     "DECADE": lambda instant: quotient(_year(instant), 10),
     "CENTURY": lambda instant: quotient(g.add(_year(instant), g.constant(Fraction(99))), 100),
 }
+
+
+def _binned_epoch(instant: Instant) -> g.Grid:
+    """Seconds of a moment that is cut down, in steps of its bins; months and longer are whole days."""
+    moment = as_timestamp(instant)
+    width = DAY if isinstance(moment.bins, str) else moment.bins
+    if width == 1 or moment.low % width:
+        return moment.grid
+    return g.multiply(quotient(moment.grid, width), g.constant(Fraction(width)))
 
 
 def _epoch(instant: Instant) -> g.Grid:

@@ -49,8 +49,8 @@ def is_instant(node: exp.Expression, scope: Scope, *, depth: int = 0) -> bool:
         return isinstance(node, (exp.Cast, exp.Placeholder, exp.DateFromParts, *_MOVED)) and isinstance(
             scope.value(node), date
         )
-    if isinstance(node, (exp.DateFromParts, exp.TryCast)):
-        return isinstance(node, exp.DateFromParts) or node.to.this in (*_DAYS, *_STAMPS)
+    if isinstance(node, (exp.DateFromParts, exp.UnixToTime, exp.TryCast)):
+        return not isinstance(node, exp.TryCast) or node.to.this in (*_DAYS, *_STAMPS)
     some = any(is_instant(part, scope, depth=depth + 1) for part in _decisive(node))
     if some and isinstance(node, exp.Sub):
         return not is_instant(node.expression, scope, depth=depth + 1)
@@ -251,11 +251,15 @@ class _Reader:
 
     def binned(self, node: exp.Expression) -> Instant:
         """TIME_BUCKET(INTERVAL '14 days', day) and DATE_BIN with its origin."""
-        if not isinstance(node.this, exp.Interval):
-            raise QueryRefused("TIME_BUCKET needs a constant width", hint="write TIME_BUCKET(INTERVAL '14 days', day)")
-        span, start = span_of(node.this, self.scope.value), self.read(node.expression)
+        width = exp.Interval(this=copied(node.this)) if isinstance(node.this, exp.Literal) else node.this
+        if not isinstance(width, exp.Interval):
+            called = name_of(node)
+            raise QueryRefused(f"{called} needs a constant width", hint=f"write {called}(INTERVAL '14 days', …)")
+        span, start = span_of(width, self.scope.value), self.read(node.expression)
         if span.months or span.seconds <= 0 or (start.kind is ColumnType.DATE and span.seconds % DAY):
-            raise QueryRefused("TIME_BUCKET needs whole days, or hours of a TIMESTAMP", hint="DATE_TRUNC has months")
+            raise QueryRefused(
+                f"{name_of(node)} needs whole days, or hours of a TIMESTAMP", hint="DATE_TRUNC has months"
+            )
         origin = node.args.get("unit") or node.args.get("zone") or node.args.get("origin")
         unit = 1 if start.kind is ColumnType.TIMESTAMP else DAY
         first = _FIRST_MONDAY * DAY // unit
@@ -264,8 +268,17 @@ class _Reader:
             if not aligned.is_constant or aligned.kind is not start.kind:
                 raise QueryRefused("the origin of bins is a constant date", hint="write DATE '2026-01-01'")
             first = aligned.low
-        width = span.seconds // unit
-        return instants.cut_down(start, width, origin=first % width)
+        each = span.seconds // unit
+        return instants.cut_down(start, each, origin=first % each)
+
+    def counted(self, node: exp.Expression) -> Instant:
+        """TO_TIMESTAMP(seconds), and so of FLOOR(EXTRACT(EPOCH FROM ts) / 300) * 300 its bins of five minutes."""
+        if node.args.get("scale") is not None:
+            raise QueryRefused(f"{name_of(node)} is refused of a row's own number", hint="write TO_TIMESTAMP(seconds)")
+        seconds = self.number(node.this)
+        if seconds.step.denominator != 1:
+            raise QueryRefused(f"{name_of(node)} needs whole seconds", hint="round them: FLOOR(…) or ROUND(…)")
+        return instants.since_1970(seconds)
 
     def cast(self, node: exp.Expression) -> Instant:
         moment = self.read(node.this)
@@ -348,6 +361,7 @@ _READERS: dict[type[exp.Expression], Callable[[_Reader, exp.Expression], Instant
     exp.DateFromParts: _Reader.made,
     exp.Cast: _Reader.cast,
     exp.TryCast: _Reader.tried,
+    exp.UnixToTime: _Reader.counted,
     exp.Date: lambda reader, node: instants.as_day(reader.read(node.this)),
     exp.TsOrDsToDate: lambda reader, node: instants.as_day(reader.read(node.this)),
     exp.AtTimeZone: lambda reader, node: in_zone(reader.read(node.this), reader.scope.value(node.args["zone"])),

@@ -108,6 +108,12 @@ def constant(value: date) -> Instant:
     return Instant(kind, units, units, typed, g.constant(Fraction(units)), nullable=False)
 
 
+def since_1970(seconds: g.Grid) -> Instant:
+    """The point in time that many seconds after 1970 began; bins of seconds stay bins."""
+    start = constant(datetime(1970, 1, 1))  # noqa: DTZ001 - zoneless, as columns are
+    return replace(moved_by(start, seconds), bins=int(seconds.step), zoned=True)
+
+
 def of_column(declared: ColumnPolicy, kind: ColumnType, scope: Scope) -> Instant:
     """A column, held between its bounds; without any, NULL beyond the calendar."""
     name = quoted_column(declared.name)

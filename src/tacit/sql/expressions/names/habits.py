@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlglot import exp
 
@@ -43,6 +43,7 @@ _STARTS = {  # 0 is 1900-01-01 where a date is written as a number
 _CUT_TO = {"MON": "MONTH", "Q": "QUARTER", "IW": "WEEK", "YYYY": "YEAR", "Y": "YEAR"}
 _PICTURED = (("YYYY", "%Y"), ("MM", "%m"), ("DD", "%d"))
 _TIMED = (*_PICTURED, ("HH24", "%H"), ("MI", "%M"), ("SS", "%S"), ("US", "%f"))
+_LONGEST_SECONDS = 11  # digits: until the year 5138
 _DOTNET = {"yyyy": "%Y", "yy": "%y", "MMMM": "%B", "MMM": "%b", "MM": "%m", "dddd": "%A", "ddd": "%a", "dd": "%d"}
 _DOTNET |= {"HH": "%H", "mm": "%M", "ss": "%S"}
 
@@ -218,7 +219,7 @@ def _to_date(arguments: Arguments) -> exp.Expr:
 def _to_timestamp(arguments: Arguments) -> exp.Expr:
     """TO_TIMESTAMP('2023-01-31 12:00:00', 'YYYY-MM-DD HH24:MI:SS') of PostgreSQL; of one argument it counts seconds."""
     if len(arguments) != 2 or not all(isinstance(each, exp.Literal) and each.is_string for each in arguments):
-        return exp.UnixToTime(this=arguments[0]) if len(arguments) == 1 else _call("TO_TIMESTAMP", arguments)
+        return _after_1970(arguments[0]) if len(arguments) == 1 else _call("TO_TIMESTAMP", arguments)
     text, picture = (str(each.this) for each in arguments)
     for letters, sign in _TIMED:
         picture = picture.replace(letters, sign)
@@ -227,6 +228,29 @@ def _to_timestamp(arguments: Arguments) -> exp.Expr:
     except ValueError:
         return _call("TO_TIMESTAMP", arguments)
     return exp.cast(exp.Literal.string(moment.isoformat(sep=" ")), "TIMESTAMPTZ")
+
+
+def _after_1970(seconds: exp.Expr) -> exp.Expr:
+    """The moment that many seconds after 1970 began: of a constant, that moment itself."""
+    written = str(seconds.this) if isinstance(seconds, exp.Literal) and not seconds.is_string else ""
+    if not written.isdigit() or len(written) > _LONGEST_SECONDS:
+        return exp.UnixToTime(this=seconds)
+    moment = datetime(1970, 1, 1) + timedelta(seconds=int(written))  # noqa: DTZ001 - zoneless, as columns are
+    return exp.cast(exp.Literal.string(moment.isoformat(sep=" ")), "TIMESTAMPTZ")
+
+
+def _made_interval(arguments: Arguments) -> exp.Expr:
+    """MAKE_INTERVAL(years => 3, days => 5) of PostgreSQL; of one unit, so many as a row says."""
+    if len(arguments) == 1 and isinstance(arguments[0], exp.Kwarg) and (unit := unit_named(arguments[0].this)):
+        return exp.Interval(this=_amount(arguments[0].expression), unit=exp.var(unit))
+    parts = []
+    for each in arguments:
+        unit = unit_named(each.this) if isinstance(each, exp.Kwarg) else ""
+        size = _amount(each.expression) if unit else None
+        if not isinstance(size, exp.Literal):
+            return _call("MAKE_INTERVAL", arguments)
+        parts.append(f"{size.this} {unit}")
+    return exp.Interval(this=exp.Literal.string(" ".join(parts))) if parts else _call("MAKE_INTERVAL", arguments)
 
 
 def _parsed_day(arguments: Arguments, *, name: str, picture: int) -> exp.Expr:
@@ -327,6 +351,7 @@ HABITS: dict[str, Build] = {
     "EOMONTH": _last_day,
     "TO_DATE": _to_date,
     "TO_TIMESTAMP": _to_timestamp,
+    "MAKE_INTERVAL": _made_interval,
     "PARSE_DATE": lambda arguments: _parsed_day(arguments, name="PARSE_DATE", picture=0),
     "STR_TO_DATE": lambda arguments: _parsed_day(arguments, name="STR_TO_DATE", picture=1),
     **dict.fromkeys(("TRUNC", "TRUNCATE"), _cut),
