@@ -242,7 +242,7 @@ MISTAKES = (  # what somebody might well write; words of the message; words of t
     ("COUNT(*) FROM (SELECT score FROM answers) q",
      "a subquery over a table whose every row is a unit is refused",
      "ask the table directly"),
-    ("COUNT(*) FROM cities", "cities is public: it needs no privacy", "read it directly"),
+    ("COUNT(*) FROM cities", "cities is public: it needs no privacy", "write SELECT …: that is free"),
     ("COUNT(*) FROM patients WHERE age > day",
      "unknown column 'day': the policy does not name it in table 'patients'",
      "the columns are age, city_id, sex, weight"),

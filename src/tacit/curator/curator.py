@@ -6,12 +6,13 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Protocol, Unpack
+from typing import Unpack
 
 from tacit.core import NOTHING, Budget, Loss, Number
 from tacit.curator.answering import Answered, JobRunner, Requester
 from tacit.curator.computing.computing import Computing
 from tacit.curator.computing.public import public_table
+from tacit.curator.computing.public_answers import PublicAnswers
 from tacit.curator.explaining.explain import Explanation
 from tacit.curator.explaining.job_explain import explain_batch, explain_job
 from tacit.curator.explaining.job_notes import known_notes
@@ -39,6 +40,7 @@ from tacit.curator.releasing import release, release_batch
 from tacit.curator.reusing.reuse import data_version
 from tacit.curator.tellings import told
 from tacit.curator.unexpected import planning, showing
+from tacit.curator.unplanned import AnswersRows, Unplanned, UnplannedAnswers
 from tacit.curator.within import Priced, in_tellings, least_price, needs_pilot, pilot_prices, piloted, priced_at
 from tacit.engines import Engine
 from tacit.engines.answers.process import SHARED, HeldTable
@@ -55,35 +57,14 @@ from tacit.sql import (
     Parameters,
     Plan,
     Planner,
-    Query,
     WithinError,
     bind_statement,
     parse,
 )
-from tacit.sql.binding.responses import ResponseQuestion, response_asked
-from tacit.sql.binding.rows import RowQuestion, rows_asked
 from tacit.sql.emitting.dialects import combinations_of, values_of
 from tacit.sql.expressions.listed_keys import domains_of, in_one_row
 from tacit.sql.parsing.price import read_bound
-from tacit.sql.postprocessing.synthetic import SyntheticQuestion, synthetic_asked
 from tacit.sql.relations import CountedSchema
-
-AsksRows = RowQuestion | SyntheticQuestion | ResponseQuestion
-
-
-class AnswersRows(Protocol):
-    """Whoever answers questions for rows, which are then synthetic, and questions over such rows."""
-
-    def ask(self, asked: AsksRows, *, session: Session, request_id: str | None = None) -> Release:
-        """The rows; of what is left, nothing is said yet."""
-
-    def explain(self, asked: AsksRows, *, session: Session) -> Explanation:
-        """The explanation of what questions would cost; free of charge."""
-
-
-def _rows_or_released(query: Query) -> AsksRows | None:
-    """What is asked of rows: told with coins, released already, or to be made up; None where it is something else."""
-    return synthetic_asked(query) or (response_asked(query) if query.perturbed else rows_asked(query))
 
 
 class Curator:
@@ -99,7 +80,6 @@ class Curator:
         rows: AnswersRows | None = None,
     ) -> None:
         self.policy, self._engine, self._ledger, self._source = policy, engine, ledger, source
-        self._rows = rows  # who answers questions for rows; where nobody does, they are refused
         self._schema = CountedSchema(
             engine.schema(),
             dialect=engine.dialect,
@@ -109,6 +89,7 @@ class Curator:
         self._plans = PlanCache()
         self._held: dict[tuple[str, str], HeldTable] = {}  # public tables, by the version of the data
         self._computing = Computing(SHARED, self._public_table)
+        self._unplanned = UnplannedAnswers(PublicAnswers(policy, SHARED, self._public_table), rows)
 
     def prepare(self, text: str, parameters: Parameters = (), *, session: Session) -> Job:
         """Parse, bind and plan, and rehearse what is computed from answers; or the plan of a question asked before.
@@ -173,26 +154,22 @@ class Curator:
 
     def explain(self, text: str, parameters: Parameters = (), *, session: Session) -> Explanation:
         """What the question would cost and run, free of charge."""
-        asked = self._job_or_rows(text, parameters, session)
-        if isinstance(asked, AsksRows):
-            return self._row_answers().explain(asked, session=session)
+        asked = self._job_or_unplanned(text, parameters, session)
+        if not isinstance(asked, Job):
+            return self._unplanned.explain(asked, session=session)
         return self._explained(asked)
 
-    def _job_or_rows(self, text: str, parameters: Parameters, session: Session) -> Job | AsksRows:
-        """The plan of a question; or what is asked of rows, which no plan answers."""
+    def _job_or_unplanned(self, text: str, parameters: Parameters, session: Session) -> Job | Unplanned:
+        """The plan of a question; or what is asked that no plan answers."""
         try:
             return self.prepare(text, parameters, session=session)
         except QueryRefused:
             with planning():
-                asked = None if self._rows is None else _rows_or_released(parse(text, parameters))
+                query = parse(text, parameters)
+                asked = self._unplanned.asked(query, self.policy, schema=self._schema.current())
             if asked is None:
                 raise
             return asked
-
-    def _row_answers(self) -> AnswersRows:
-        if self._rows is None:
-            raise QueryRefused("rows are refused here", hint="ask for an aggregate, as in COUNT(*)")
-        return self._rows
 
     def _explained(self, job: Job) -> Explanation:
         with planning():
@@ -204,11 +181,11 @@ class Curator:
     ) -> Release | Explanation:
         """Answer the question, or explain it where it says EXPLAIN."""
         analyst = self.policy.analyst(session.analyst)
-        job = self._job_or_rows(text, parameters, session)
-        if isinstance(job, AsksRows):
+        job = self._job_or_unplanned(text, parameters, session)
+        if not isinstance(job, Job):
             if job.query.explain:
-                return self._row_answers().explain(job, session=session)
-            shown = self._row_answers().ask(job, session=session, request_id=request_id)
+                return self._unplanned.explain(job, session=session)
+            shown = self._unplanned.ask(job, session=session, request_id=request_id)
             return replace(shown, left=self._left(analyst))
         if job.queries[0].explain:
             return self._explained(job)

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from tacit.curator import Curator, Explanation, Release, Session
-from tacit.curator.curator import AsksRows
 from tacit.curator.forms.batch_release import BatchRelease
 from tacit.curator.jobs.job_plan import BatchOptions, Question
+from tacit.curator.unplanned import AsksRows
 from tacit.engines import Engine, dummy_engine, limits_of, open_engine
 from tacit.errors import PolicyError
 from tacit.ledger import Ledger, SqliteLedger, open_books

@@ -24,6 +24,7 @@ from tacit.sql.parsing.nested_prices import one_price, without_nested_prices
 from tacit.sql.parsing.pivots import without_pivots
 from tacit.sql.parsing.price import PriceTag, google_options, written_price
 from tacit.sql.parsing.query import Query
+from tacit.sql.parsing.schemas import without_schemas
 from tacit.sql.parsing.several_at_once import one_by_one
 from tacit.sql.parsing.today import dated
 from tacit.sql.parsing.tokens import Cursor, without_brackets, without_raw_marks, without_response
@@ -189,7 +190,7 @@ def _select(tokens: list[Token], text: str) -> exp.Select | exp.SetOperation:
     tree = trees[0] if len(trees) == 1 else None
     if not isinstance(tree, (exp.Select, exp.SetOperation)):
         raise QuerySyntaxError("the query is not a SELECT", hint=_FORM)
-    plain = written_out(without_pivots(without_grouped_joins(series_written_out(tree))))
+    plain = written_out(without_pivots(without_grouped_joins(series_written_out(without_schemas(tree)))))
     return grouped_by_lower(in_seconds(one_by_one(plain)))
 
 

@@ -13,6 +13,7 @@ from tacit.errors import TacitError
 from tacit.policy import fold
 from tacit.sql.binding.aggregates import is_aggregate
 from tacit.sql.expressions.names.printing import copied
+from tacit.sql.parsing.schemas import is_in_our_schema
 from tacit.sql.relations import QueryContext, scope_of
 from tacit.sql.relations.build import read
 from tacit.sql.relations.rewriting.views import parsed
@@ -94,11 +95,6 @@ def own_nodes(tree: exp.Expr) -> Iterator[exp.Expr]:
             waiting += list(node.iter_expressions())
 
 
-def is_ours(table: exp.Table) -> bool:
-    """Whether a name after FROM can be a table of the policy's: it stands alone, or after main."""
-    return not table.catalog and fold(table.db) in {"", "main"}
-
-
 def window_function(node: exp.Window) -> exp.Expr:
     """The function of a window, without what is written around it."""
     inner = node.this
@@ -171,7 +167,7 @@ class Blocks:
         if block is not None:
             return self.kind(block.tree, block.sees)
         known = {fold(table.name): table for table in self.context.policy.tables}
-        table = known.get(fold(node.name)) if isinstance(node, exp.Table) and is_ours(node) else None
+        table = known.get(fold(node.name)) if isinstance(node, exp.Table) and is_in_our_schema(node) else None
         return BlockKind.ROWS if table is not None and not table.public else BlockKind.PUBLIC
 
     def _kind(self, query: exp.Expr, names: Names) -> BlockKind:

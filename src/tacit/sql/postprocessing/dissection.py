@@ -12,12 +12,14 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import Policy, Schema, fold
+from tacit.sql.expressions.dates.date_texts import over_answers
 from tacit.sql.expressions.names.nodes import aliased
 from tacit.sql.expressions.names.printing import copied, text_of
 from tacit.sql.expressions.names.scope import name_of
 from tacit.sql.parsing.planning_budget import PlanningBudget
 from tacit.sql.parsing.query import Query
-from tacit.sql.postprocessing.blocks import BlockKind, Blocks, NamedBlock, Names, inner_query, is_ours, named_in
+from tacit.sql.parsing.schemas import is_in_our_schema
+from tacit.sql.postprocessing.blocks import BlockKind, Blocks, NamedBlock, Names, inner_query, named_in
 from tacit.sql.postprocessing.splitting import MOST_NODES, Splitting, heading, is_plain, merged
 from tacit.sql.relations import QueryContext
 
@@ -61,9 +63,24 @@ def dissected(query: Query, policy: Policy, *, schema: Schema) -> Dissected | No
     if not dissection.splits:
         return None
     name_columns(tree, rebuilt)
+    over_answers(rebuilt)
     asked = tuple(replace(query, select=select) for select in merged(dissection.splits, rebuilt))
     over = PostProcessing(rebuilt, tuple(dissection.public.values()), text_of(rebuilt, comments=False))
     return Dissected(asked, over, is_trivial=kind is BlockKind.ANSWER and _is_trivial(rebuilt))
+
+
+def over_public(query: Query, policy: Policy, *, schema: Schema) -> PostProcessing | None:
+    """A statement that reads public tables and nothing else, rebuilt; None where it reads another, or none."""
+    blocks = Blocks(QueryContext(policy, schema, query.parameters))
+    if blocks.kind(query.select, {}) is not BlockKind.PUBLIC:
+        return None
+    dissection = _Dissection(blocks, query.parameters)
+    rebuilt = dissection.query(query.select, {})
+    if dissection.splits or not dissection.public:
+        return None
+    name_columns(query.select, rebuilt)
+    over_answers(rebuilt)
+    return PostProcessing(rebuilt, tuple(dissection.public.values()), text_of(rebuilt, comments=False))
 
 
 def name_columns(written: exp.Expr, rebuilt: exp.Expr) -> None:
@@ -183,9 +200,11 @@ class _Dissection:
         if block is not None and block.clause is not None:
             self._name(block)
             return self._hung(node, exp.Table(this=exp.to_identifier(block.name, quoted=True)), names)
-        if not is_ours(node):
+        if not is_in_our_schema(node):
             raise QueryRefused(f"there is no table {node.sql()[:60]}", hint="write the table's name alone")
         table = self.blocks.context.policy.table(node.name)
+        if not table.public:  # whatever was taken for an answer: what is named here is read whole
+            raise _rows_refused()
         self.public[fold(table.name)] = table.name
         return self._hung(node, exp.Table(this=exp.to_identifier(table.name, quoted=True)), names)
 

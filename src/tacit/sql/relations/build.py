@@ -51,7 +51,7 @@ def build(select: exp.Select, reading: QueryContext) -> Relation:
     if relation.table.public:
         if relation.remaining is not None and relation.remaining.find(exp.Select):
             predicate(relation.remaining, scope_of(relation, reading.inside(select)))  # people may be in there
-        raise QueryRefused(f"{relation.table.name} is public: it needs no privacy", hint="read it directly")
+        raise QueryRefused(f"{relation.table.name} is public: it needs no privacy", hint="write SELECT …: that is free")
     return relation
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from functools import partial, reduce
@@ -82,6 +82,17 @@ _PIECES = {
     "M": _two("MINUTE", "MINUTE", lambda m: m.minute),
     "S": _two("SECOND", "SECOND", lambda m: m.second),
 }
+_CASES: dict[str, Callable[[str], str]] = {"": str, "U": str.upper, "L": str.lower}
+_FILLED = 9  # letters, to which PostgreSQL fills up the names of days and months
+_PIECES |= {
+    f"{kind}{case}{fill}": replace(
+        piece, names=tuple(write(name).ljust(_FILLED if fill else 0) for name in piece.names)
+    )
+    for kind, piece in _PIECES.items()
+    if piece.names
+    for case, write in _CASES.items()
+    for fill in ("", "9")
+}
 _TIMES = {"HOUR": 3_600, "MINUTE": 60, "SECOND": 1}
 _UNITS = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
 _STRFTIME = {**{key: key for key in _PIECES}, "F": "Y-m-d", "T": "H:M:S", "h": "b", "R": "H:M"}
@@ -99,32 +110,20 @@ _MYSQL = {
     "a": "a",
 }
 _MYSQL |= {"H": "H", "k": "-H", "i": "M", "s": "S", "S": "S", "v": "V", "x": "G", "w": "w", "T": "H:M:S"}
-_POSTGRES = {
-    "YYYY": "Y",
-    "YY": "y",
-    "MM": "m",
-    "Mon": "b",
-    "FMMonth": "B",
-    "DDD": "j",
-    "DD": "d",
-    "Dy": "a",
-    "FMDay": "A",
+_POSTGRES = {"YYYY": "Y", "YY": "y", "MM": "m", "DDD": "j", "DD": "d", "HH24": "H", "MI": "M", "SS": "S", "IYYY": "G"}
+_POSTGRES |= {"IW": "V", "ID": "u", "Q": "q", "FMMM": "-m", "FMDD": "-d", "FMHH24": "-H"}
+_POSTGRES |= {word.lower(): mark for word, mark in _POSTGRES.items()} | {
+    f"{lead}{write(word)}": f"{kind}{case}{fill}"
+    for word, kind in (("month", "B"), ("day", "A"))
+    for case, write in (("", str.title), ("U", str.upper), ("L", str.lower))
+    for lead, fill in (("FM", ""), ("", "9"))
 }
-_POSTGRES |= {
-    "HH24": "H",
-    "MI": "M",
-    "SS": "S",
-    "IYYY": "G",
-    "IW": "V",
-    "ID": "u",
-    "Q": "q",
-    "FMMM": "-m",
-    "FMDD": "-d",
-}
+_POSTGRES |= {"Mon": "b", "MON": "bU", "mon": "bL", "Dy": "a", "DY": "aU", "dy": "aL"}
 _JAVA = {"yyyy": "Y", "yy": "y", "MMMM": "B", "MMM": "b", "MM": "m", "M": "-m", "dd": "d", "d": "-d", "DDD": "j"}
 _JAVA |= {"EEEE": "A", "EEE": "a", "E": "a", "HH": "H", "H": "-H", "mm": "M", "ss": "S", "q": "q", "Q": "q"}
 
 Pieces = list[_Piece | str]
+Marks = list[tuple[str, str]]  # the name of a piece, or, where that is empty, a text as it is
 
 
 def is_text(node: exp.Expression) -> bool:
@@ -182,44 +181,83 @@ def _written(node: exp.Expression, scope: Scope) -> tuple[exp.Expression, Pieces
     text = scope.value(form) if isinstance(form, exp.Expression) and scope.is_constant(form) else None
     if not isinstance(text, str) or not 0 < len(text) <= _LONGEST:
         raise QueryRefused("a date is shown by a constant format", hint="write STRFTIME(day, '%Y-%m')")
-    if isinstance(node, exp.Anonymous) and str(node.this).upper() == "TO_CHAR":
-        pieces = _matched(text, _POSTGRES)
-    elif isinstance(node, exp.Anonymous):
-        pieces = _percent(text, _MYSQL) if "%" in text else _matched(text, _JAVA)
-    else:
-        pieces = _percent(text, _STRFTIME)
+    pieces = [_PIECES.get(mark, text) for mark, text in _marks(node, text)]
     if not any(isinstance(piece, _Piece) for piece in pieces):
         raise QueryRefused("a format shows nothing of a date", hint="write STRFTIME(day, '%Y-%m')")
     return bare(inner), pieces
 
 
-def _percent(text: str, known: dict[str, str]) -> Pieces:
-    pieces: Pieces = []
+def _marks(node: exp.Expression, text: str) -> Marks:
+    """What a format is made of, in the words of the function that it is given to."""
+    if isinstance(node, exp.Anonymous) and str(node.this).upper() == "TO_CHAR":
+        return _matched(text, _POSTGRES)
+    if isinstance(node, exp.Anonymous):
+        return _percent(text, _MYSQL) if "%" in text else _matched(text, _JAVA)
+    return _percent(text, _STRFTIME)
+
+
+def over_answers(tree: exp.Expr) -> None:
+    """TO_CHAR and DATE_FORMAT of dates, in place, as DuckDB writes them, which computes from answers.
+
+    What is no format of dates, as TO_CHAR(n, '999'), stays: DuckDB has no such function, and it is refused by its name.
+    """
+    for node in list(tree.find_all(exp.Anonymous)):
+        form = node.expressions[1] if is_text(node) else None
+        if not isinstance(form, exp.Literal) or not form.is_string:
+            continue
+        try:
+            marks = _marks(node, str(form.this))
+        except QueryRefused:
+            continue
+        if any(mark for mark, _ in marks):
+            texts = [_shown(mark, text, node.expressions[0]) for mark, text in marks]
+            node.replace(paren(reduce(lambda one, two: exp.DPipe(this=one, expression=two, safe=True), texts)))
+
+
+def _shown(mark: str, text: str, moment: exp.Expression) -> exp.Expression:
+    """One piece of a text, in DuckDB's words."""
+    if not mark:
+        return _literal(text)
+    if mark == "q":
+        return cast_as(exp.Quarter(this=copied(moment)), "VARCHAR")
+    fill, case = mark.endswith("9"), mark.removesuffix("9")[-1:]
+    sign = mark.removesuffix("9").removesuffix("U").removesuffix("L")
+    shown: exp.Expression = exp.TimeToStr(this=copied(moment), format=_literal(f"%{sign}"))
+    if case in {"U", "L"}:
+        shown = exp.Upper(this=shown) if case == "U" else exp.Lower(this=shown)
+    filled = [shown, exp.Literal.number(_FILLED), _literal(" ")]
+    return exp.Anonymous(this="RPAD", expressions=filled) if fill else shown
+
+
+def _percent(text: str, known: dict[str, str]) -> Marks:
+    marks: Marks = []
     for plain, mark in re.findall(r"([^%]+)|%(-?.)", text, flags=re.DOTALL):
         if plain or mark == "%":
-            pieces.append(plain or "%")
+            marks.append(("", plain or "%"))
         elif mark in known:
-            pieces += _spelled(known[mark])
+            marks += _spelled(known[mark])
         else:
             raise QueryRefused(f"%{mark} is refused in a format", hint=f"allowed are {_listed(known, '%')}")
-    return pieces
+    return marks
 
 
-def _matched(text: str, known: dict[str, str]) -> Pieces:
+def _matched(text: str, known: dict[str, str]) -> Marks:
     """The longest word of the format first; other letters are refused, for they may mean something elsewhere."""
     words = "|".join(sorted(map(re.escape, known), key=len, reverse=True))
-    pieces: Pieces = []
-    for word, quoted, plain, odd in re.findall(rf"({words})|[\"']([^\"']*)[\"']|([^A-Za-z\"']+)|(.)", text, re.DOTALL):
+    written = rf"({words})|[\"']([^\"']*)[\"']|([^A-Za-z\"']+)|([A-Za-z]+|.)"
+    marks: Marks = []
+    for word, quoted, plain, odd in re.findall(written, text, re.DOTALL):
         if odd:
-            raise QueryRefused(f"{odd} is refused in a format", hint=f"allowed are {_listed(known)}")
-        pieces += _spelled(known[word]) if word else [quoted or plain]
-    return pieces
+            shown = [word for word in known if not (known is _POSTGRES and word.islower())]
+            raise QueryRefused(f"{odd} is refused in a format", hint=f"allowed are {_listed(shown)}")
+        marks += _spelled(known[word]) if word else [("", quoted or plain)]
+    return marks
 
 
-def _spelled(names: str) -> Pieces:
+def _spelled(names: str) -> Marks:
     if names in _PIECES:
-        return [_PIECES[names]]
-    return [_PIECES.get(name, name) for name in names]
+        return [(names, "")]
+    return [(name, "") if name in _PIECES else ("", name) for name in names]
 
 
 def _listed(known: Iterable[str], lead: str = "") -> str:

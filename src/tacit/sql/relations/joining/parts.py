@@ -30,6 +30,7 @@ from tacit.sql.expressions.cells import identified
 from tacit.sql.expressions.names.nodes import aliased, joined, quoted_column, table_as
 from tacit.sql.expressions.names.printing import copied, table_named
 from tacit.sql.expressions.names.scope import ScopeSource, name_of
+from tacit.sql.parsing.schemas import is_in_our_schema
 
 OWNER = " u"  # the owner of a subquery's rows: no column of a policy begins with a space
 _SHOWN = 100  # characters of a name that is made longer
@@ -69,8 +70,10 @@ def base(node: exp.Expression, policy: Policy, *, schema: Schema) -> NamedTable:
         )
     if node.args.get("sample"):
         raise QueryRefused("TABLESAMPLE is refused: which rows stay would depend on everybody", hint="leave it out")
-    extra = [name for name, value in node.args.items() if value and name not in {"this", "alias", "db", "joins"}]
-    if extra or (node.db and node.db.casefold() != "main") or node.args.get("joins"):
+    extra = [
+        name for name, value in node.args.items() if value and name not in {"this", "alias", "db", "catalog", "joins"}
+    ]
+    if extra or not is_in_our_schema(node) or node.args.get("joins"):
         raise UnknownName(f"there is no table {node.sql()[:60]}", hint="write the table's name alone")
     table = policy.table(node.name)
     if table.units:

@@ -21,6 +21,7 @@ from tacit.sql.expressions.names.nodes import cast_as, quoted_column
 from tacit.sql.expressions.names.printing import copied, table_named
 from tacit.sql.expressions.numeric import arithmetic
 from tacit.sql.expressions.numeric.arithmetic import MOST_ROWS, Whole, Width, integer
+from tacit.sql.parsing.schemas import is_in_our_schema
 from tacit.sql.relations.joining.parts import OWNER, NamedTable, spelled, unlike
 
 DISTANCE = "f"  # the column of `distance`
@@ -107,9 +108,9 @@ def _refuse_around(
 
 
 def _pairs(node: exp.Table, table: TablePolicy, columns: Mapping[str, str]) -> PairedRows:
-    extra = [name for name, value in node.args.items() if value and name not in {"this", "alias", "db"}]
+    extra = [name for name, value in node.args.items() if value and name not in {"this", "alias", "db", "catalog"}]
     alias = node.args.get("alias")
-    if extra or fold(node.db) not in {"", "main"} or (isinstance(alias, exp.TableAlias) and alias.columns):
+    if extra or not is_in_our_schema(node) or (isinstance(alias, exp.TableAlias) and alias.columns):
         raise QueryRefused(f"{node.sql()[:60]} is refused after FROM", hint="write the table's name alone")
     written = {fold(name): name for name in columns}
     ends = [_end(table, unit, columns=columns, written=written) for unit in table.units]

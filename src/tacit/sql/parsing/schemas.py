@@ -1,0 +1,35 @@
+"""Schemas that say nothing: `"public"."orders"` is `orders`, as tools write it that read our catalogue."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from sqlglot import exp
+
+from tacit.policy.reading.names import fold
+
+T = TypeVar("T", bound=exp.Expr)
+OUR_SCHEMAS = frozenset({"main", "public"})  # what DuckDB calls its tables' schema, and PostgreSQL and our catalogue
+
+
+def is_in_our_schema(table: exp.Table) -> bool:
+    """Whether a name after FROM can be a table of the policy's: it stands alone, or after a schema of ours."""
+    return not table.catalog and (not table.db or fold(table.db) in OUR_SCHEMAS)
+
+
+def without_schemas(tree: T) -> T:
+    """The question with its tables named alone, and their columns: but for a table whose name WITH gives to another."""
+    common = {fold(cte.alias) for cte in tree.find_all(exp.CTE)}
+    unaliased = set()
+    for table in tree.find_all(exp.Table):
+        if not table.db or not is_in_our_schema(table) or not isinstance(table.this, exp.Identifier):
+            continue
+        if not table.alias:
+            unaliased.add(fold(table.name))
+        if fold(table.name) not in common:
+            table.set("db", None)
+    for column in tree.find_all(exp.Column) if unaliased else ():
+        ours = not column.catalog and fold(column.db) in OUR_SCHEMAS
+        if ours and fold(column.table) in unaliased:
+            column.set("db", None)
+    return tree
