@@ -124,7 +124,7 @@ def without_brackets(tokens: list[Token], text: str) -> list[Token]:
     while index < len(tokens):
         token = tokens[index]
         last = index and tokens[index - 1].token_type in _ENDS_A_VALUE
-        if token.token_type is not TokenType.L_BRACKET or last:
+        if token.token_type is not TokenType.L_BRACKET or (last and not _ends_top(tokens[:index])):
             read.append(token)
             index += 1
             continue
@@ -138,6 +138,16 @@ def without_brackets(tokens: list[Token], text: str) -> list[Token]:
         read.append(Token(TokenType.IDENTIFIER, name, token.line, token.col, token.start, tokens[end].end))
         index = end + 1
     return read
+
+
+def _ends_top(tokens: list[Token]) -> bool:
+    """Whether the last words are TOP (10), after which a list of columns begins."""
+    kinds = [token.token_type for token in tokens[-3:]]
+    return (
+        kinds == [TokenType.L_PAREN, TokenType.NUMBER, TokenType.R_PAREN]
+        and len(tokens) > 3
+        and tokens[-4].text.upper() == "TOP"
+    )
 
 
 def without_raw_marks(tokens: list[Token]) -> list[Token]:

@@ -163,7 +163,10 @@ def _column(item: exp.Expr, row: Mapping[str, object]) -> exp.Expr:
 
 
 def _unnested(select: exp.Select) -> list[dict[str, object]]:
-    """SELECT UNNEST(GENERATE_SERIES(1, 12)) AS month, without a FROM."""
+    """SELECT UNNEST(GENERATE_SERIES(1, 12)) AS month, without a FROM; PostgreSQL has rows without UNNEST, too."""
+    for call in [node for item in select.expressions for node in item.find_all(*_SERIES)]:
+        if not isinstance(call.parent, exp.Explode):
+            call.replace(exp.Explode(this=call.copy()))
     calls = [node for item in select.expressions for node in item.find_all(exp.Explode)]
     inner = calls[0].this if len(calls) == 1 else None
     return [{_UNNESTED: value} for value in series_of(inner)] if isinstance(inner, _SERIES) else []
