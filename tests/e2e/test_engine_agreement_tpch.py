@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
-import psycopg
 import pytest
 
 from conformance.engine_pairs import cells, samples
 from conformance.sql_forms_relational import FORMS, GROUPED, priced
 from e2e.tpch_queries import RUNNING, Query
 from support import sail, tpch
-from support.postgres import server
+from support.copied import copied_to_postgres
 from tacit.core import Loss
 from tacit.engines import Engine, open_engine
 from tacit.policy import Policy, parse_policy
@@ -22,7 +21,6 @@ from tacit.sql import bind, parse, plan
 
 TABLES = ("customer", "orders", "lineitem", "part", "partsupp", "supplier", "nation", "region")
 BITING = tpch.Caps(orders=(3, 2), lines=(6, 3))
-TYPES = {"DOUBLE": "DOUBLE PRECISION", "VARCHAR": "TEXT", "HUGEINT": "NUMERIC(38, 0)"}
 
 
 @pytest.fixture(scope="module")
@@ -49,15 +47,8 @@ def first(folder: Path) -> Iterator[tuple[Policy, Engine]]:
 
 
 def in_postgres(folder: Path) -> Policy:
-    url = server().database()
-    with duckdb.connect(str(folder / "tpch.duckdb"), read_only=True) as source, psycopg.connect(url) as owner:
-        for table in TABLES:
-            described = source.execute(f"DESCRIBE {table}").fetchall()
-            columns = ", ".join(f"{name} {TYPES.get(kind, kind)}" for name, kind, *_ in described)
-            owner.execute(f"CREATE TABLE {table} ({columns})".encode())
-            with owner.cursor().copy(f"COPY {table} FROM STDIN".encode()) as copy:
-                for row in source.execute(f"FROM {table}").fetchall():
-                    copy.write_row(row)
+    with duckdb.connect(str(folder / "tpch.duckdb"), read_only=True) as source:
+        url = copied_to_postgres(source, TABLES)
     return policy_of(f'"{url}"', engine="postgres", base=folder)
 
 

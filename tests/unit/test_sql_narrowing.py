@@ -233,6 +233,11 @@ def test_a_condition_that_is_tried_carelessly_would_be_noticed(careless, monkeyp
             "seen::DATE, COUNT(*) FROM t WHERE seen < '2024-01-03' GROUP BY 1",
             [date(2024, 1, day) for day in (1, 2, 3)],
         ),
+        (
+            "seen::DATE, COUNT(*) FROM t WHERE seen BETWEEN '2024-01-02T00:00:00Z' AND '2024-01-03T01:00:00+01:00'"
+            " GROUP BY 1",
+            [date(2024, 1, 2), date(2024, 1, 3)],
+        ),
         ("n, COUNT(*) FROM t WHERE n > 38 OR ward = 'ICU' GROUP BY n", list(range(-10, 41))),
         ("n, COUNT(*) FROM t WHERE n > 9999 GROUP BY n", [40]),  # beyond its bounds a cell counts as the end
     ],

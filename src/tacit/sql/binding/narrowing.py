@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 
 from sqlglot import exp
@@ -254,8 +254,9 @@ def _number(value: Value, kind: ColumnType) -> Fraction | None:
             value = datetime.fromisoformat(value)
         except ValueError:
             return None
-        if value.tzinfo is not None:
+        if value.tzinfo is not None and kind is not ColumnType.TIMESTAMP:
             return None
+        value = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)  # as it is compared
     if kind is ColumnType.TIMESTAMP and isinstance(value, date):
         return grid_units(value) if isinstance(value, datetime) else grid_units(value) * _DAY
     if kind is ColumnType.DATE and isinstance(value, date):

@@ -107,7 +107,8 @@ def grid_of(declared: ColumnPolicy, kind: ColumnType, scope: Scope) -> g.Grid:
     if not kind.is_numeric:
         raise QueryRefused(
             f"the column {declared.name} is {kind}: only numbers can be computed with",
-            hint="compare it with a constant, GROUP BY it, or count it",
+            hint="compare it with a constant, GROUP BY it, or count it"
+            + ("; EXTRACT(HOUR FROM …) and its like are numbers" if kind.is_temporal else ""),
         )
     if declared.bounds is None:
         raise UnboundedColumn(

@@ -54,7 +54,8 @@ def _refuse_place(inner: exp.Select, select: exp.Select) -> None:
         if isinstance(around, kind):
             raise QueryRefused(what, hint=hint)
     if not isinstance(around, _HOLDERS):
-        raise QueryRefused("a subquery is refused here", hint=_FIRST)
+        joined = f"{_FIRST}; or join its table, LEFT JOIN … ON …, and name the column"
+        raise QueryRefused("a subquery is refused here", hint=joined if inner.args.get("from_") else _FIRST)
     having = inner.find_ancestor(exp.Having, exp.Select)
     if isinstance(having, exp.Having) and having.parent is select:
         raise QueryRefused("a subquery is refused here: HAVING compares noisy numbers with each other", hint=_FIRST)

@@ -11,9 +11,10 @@ from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import all_of
 from tacit.sql.relations.rewriting.forms import has_aggregate
 from tacit.sql.relations.rewriting.joined_values import Ties, tied_by
-from tacit.sql.relations.rewriting.numbered_rows import beside_each_row
+from tacit.sql.relations.rewriting.numbered_rows import BESIDE, beside_each_row
 
 _PLAIN = {"kind", "expressions", "from_", "joins", "where"}
+_JOINED = "join its table by all that tells which of its rows counts: LEFT JOIN t ON t.id = a.id AND a.day BETWEEN …"
 _HINT = "tie it by a key: LATERAL (SELECT MAX(b.x) AS x FROM b WHERE b.id = a.id); or join a grouped subquery"
 
 
@@ -35,6 +36,8 @@ def _join(select: exp.Select, join: exp.Join, inner: exp.Select, *, outer: bool)
     always = on is None or (isinstance(on, exp.Boolean) and bool(on.this))
     beside = _beside_its_rows(inner) if tied_by(inner) is not None else beside_each_row(select, join, inner)
     if beside is None or not always or join.args.get("using"):
+        if alias.startswith(BESIDE):  # a value in the select list, which nobody has called LATERAL
+            raise QueryRefused("a subquery is refused here: what ties it to the row outside is no key", hint=_JOINED)
         raise QueryRefused("LATERAL is refused where no equality ties it to the row before it", hint=_HINT)
     rows, ties = beside
     keys = [copied(inside) for inside, _ in ties]

@@ -17,6 +17,7 @@ from tacit.sql.expressions.names.scope import all_of, bare, conjuncts
 from tacit.sql.relations.rewriting.forms import has_aggregate, own_nodes
 from tacit.sql.relations.rewriting.joined_values import Ties, is_value, tied_by
 
+BESIDE = "beside "  # what a value that is joined to its row goes by
 _OF_ROWS = {"kind", "expressions", "from_", "joins", "where", "order", "limit"}
 
 
@@ -81,7 +82,7 @@ def values_as_laterals(select: exp.Select) -> exp.Select:
         return select
     copy = copied(select)
     for index, node in enumerate(list(_found(copy))):
-        name, inner = f"beside {index + 1}", node.this
+        name, inner = f"{BESIDE}{index + 1}", node.this
         inner.set("expressions", [aliased(copied(inner.expressions[0].unalias()), "value")])
         value: exp.Expr = quoted_column("value", name)
         is_count = isinstance(bare(inner.expressions[0].unalias()), exp.Count)
