@@ -185,3 +185,14 @@ def test_no_rows_are_free_also_where_a_parameter_says_so(
     assert wire.spent == before
     assert client.execute(f"SELECT dept, COUNT(*) AS n FROM visits GROUP BY dept LIMIT {mark}", [1]).fetchall()
     assert wire.spent == before + 0.5 or binary  # the second time it is kept
+
+
+def test_what_reads_public_tables_alone_needs_no_price(wire: Wire) -> None:
+    spent = wire.spent
+    with psycopg.connect(wire.dsn(), autocommit=True) as client:
+        cursor = client.execute('SELECT COUNT(*) AS n FROM "public"."cities"')
+        assert [column.name for column in cursor.description or ()] == ["n"]
+        assert len(cursor.fetchall()) == 1
+        with pytest.raises(psycopg.Error, match="it has no price on this connection"):
+            client.execute("SELECT COUNT(*) FROM visits, cities")
+    assert wire.spent == spent

@@ -9,7 +9,9 @@ from tacit.core import NOTHING
 from tacit.curator import Session
 from tacit.errors import QueryRefused
 from tacit.policy import ColumnPolicy, TablePolicy
+from tacit.sql import parse
 from tacit.sql.postprocessing.blocks import BlockKind, Blocks
+from tacit.sql.postprocessing.public_only import names_public_alone
 
 ANA = Session("ana")
 
@@ -84,3 +86,20 @@ def test_a_table_of_people_that_is_taken_for_a_public_one_is_not_read(curator, m
     monkeypatch.setattr(Blocks, "kind", lambda *given: BlockKind.PUBLIC)
     with pytest.raises(QueryRefused):
         curator.ask("SELECT uid FROM visits", session=ANA)
+
+
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        ("SELECT * FROM depts", True),
+        ('SELECT * FROM "public"."depts" a JOIN depts b ON a.dept = b.dept', True),
+        ("WITH d AS (SELECT * FROM depts) SELECT * FROM d", True),
+        ("WITH visits AS (SELECT * FROM depts) SELECT * FROM visits", False),  # whichever of them is meant
+        ("WITH d AS (SELECT * FROM visits) SELECT * FROM d, depts", False),
+        ("SELECT * FROM depts WHERE EXISTS (SELECT 1 FROM visits)", False),
+        ("SELECT * FROM depts, beds", False),
+        ("SELECT 1", False),
+    ],
+)
+def test_a_door_that_asks_for_a_price_knows_what_has_none(text, alone, curator):
+    assert names_public_alone(parse(text), curator.policy) is alone

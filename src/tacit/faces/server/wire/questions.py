@@ -24,6 +24,7 @@ from tacit.faces.server.wire.values import oids
 from tacit.faces.server.wire.values.oids import WireColumn, oid_of
 from tacit.policy import Policy
 from tacit.sql import DefaultPrice, Parameters, Query, parse, says_explain
+from tacit.sql.postprocessing.public_only import names_public_alone
 from tacit.sql.postprocessing.synthetic import names_synthetic
 
 PLAN_COLUMN = (WireColumn("QUERY PLAN", oids.TEXT),)
@@ -87,6 +88,7 @@ class Questions:
 
     async def _asked(self, statement: Lexed, text: str, values: Parameters) -> Release:
         plain = not says_its_price(statement) and _is_plain(statement, text, values)
+        plain = plain and not names_public_alone(parse(text, values), self.hub.policy)  # which nothing is charged for
         epsilon = self._reserve() if plain else Fraction(0)
         try:
             async with asyncio.timeout(self.settings.statement_timeout):
