@@ -840,3 +840,165 @@ SELECT contract, AVG(ended - since) AS d FROM customers WHERE ended IS NOT NULL 
 -- utility: further, count in bins with generate_series join
 -- plain: SELECT g AS low, COUNT(*) AS n FROM range(0, 2600, 500) t(g) JOIN bills b ON b.kwh >= g AND b.kwh < g + 500 GROUP BY g
 SELECT g.low, COUNT(*) AS n FROM generate_series(0, 2500, 500) AS g(low) JOIN bills b ON b.kwh >= g.low AND b.kwh < g.low + 500 GROUP BY g.low ORDER BY g.low
+
+-- metro: third, not in with nulls
+SELECT COUNT(*) AS n FROM rides WHERE delay_s NOT IN (0, 60, 120)
+
+-- metro: third, not with null comparison
+SELECT COUNT(*) AS n FROM rides WHERE NOT (delay_s > 100)
+
+-- metro: third, sum case without else
+SELECT line, SUM(CASE WHEN delay_s > 600 THEN fare END) AS late_fares, AVG(CASE WHEN delay_s > 600 THEN fare END) AS avg_late FROM rides GROUP BY line
+
+-- metro: third, between dates excludes the last day
+SELECT COUNT(*) AS n FROM rides WHERE tap_in BETWEEN '2024-02-01' AND '2024-02-29'
+
+-- metro: third, date cast between includes it
+SELECT COUNT(*) AS n FROM rides WHERE tap_in::date BETWEEN '2024-02-01' AND '2024-02-29'
+
+-- metro: third, count distinct pairs by concat
+-- refused: card_id is refused here: it tells one person from another
+SELECT COUNT(DISTINCT card_id::text || '-' || line) AS pairs FROM rides
+
+-- metro: third, iso week year boundary
+SELECT EXTRACT(ISOYEAR FROM tap_in) AS y, EXTRACT(WEEK FROM tap_in) AS w, COUNT(*) AS n FROM rides WHERE tap_in >= '2023-12-25' AND tap_in < '2024-01-15' GROUP BY 1, 2 ORDER BY 1, 2
+
+-- metro: third, negative modulo and rounding
+SELECT SUM(delay_s % 7) AS m, SUM(ROUND(delay_s / 7.0)) AS r, SUM(TRUNC(delay_s / 7.0)) AS t FROM rides
+
+-- metro: third, greatest least with nulls
+SELECT SUM(GREATEST(delay_s, 0)) AS late, SUM(LEAST(COALESCE(delay_s, 0), 300)) AS capped FROM rides
+
+-- metro: third, union of two lists of cards
+SELECT COUNT(*) AS n FROM (SELECT card_id FROM rides WHERE line = 'U1' UNION SELECT card_id FROM topups WHERE channel = 'web') u
+
+-- metro: third, except
+SELECT COUNT(*) AS n FROM (SELECT card_id FROM rides EXCEPT SELECT card_id FROM topups) u
+
+-- metro: third, last topup before each ride
+SELECT AVG(amount) AS a FROM (SELECT r.card_id, (SELECT t.amount FROM topups t WHERE t.card_id = r.card_id AND t.paid_at <= r.tap_in ORDER BY t.paid_at DESC LIMIT 1) AS amount FROM rides r) x
+
+-- metro: third, running balance per card
+SELECT COUNT(*) AS n FROM (SELECT card_id, SUM(amount) OVER (PARTITION BY card_id ORDER BY paid_at) AS bal FROM topups) b WHERE bal > 100
+
+-- metro: third, rank of rides by fare per card
+SELECT AVG(fare) AS top_fare FROM (SELECT card_id, fare, RANK() OVER (PARTITION BY card_id ORDER BY fare DESC) AS rk FROM rides) t WHERE rk = 1
+
+-- metro: third, percent of total by two levels
+SELECT line, origin, COUNT(*) AS n, COUNT(*) * 1.0 / SUM(COUNT(*)) OVER (PARTITION BY line) AS share FROM rides WHERE origin IN (1, 2, 3) GROUP BY line, origin
+
+-- metro: third, having with or
+SELECT origin, destination, COUNT(*) AS n, AVG(fare) AS f FROM rides GROUP BY origin, destination HAVING COUNT(*) > 700 OR AVG(fare) > 4 ORDER BY 1, 2
+
+-- metro: third, rollup with null destination
+SELECT line, channel, COUNT(*) AS n FROM rides r JOIN topups t ON t.card_id = r.card_id GROUP BY ROLLUP (line, channel)
+
+-- metro: third, full outer join of two answers
+SELECT COALESCE(a.m, b.m) AS m, a.n AS rides, b.n AS topups FROM (SELECT date_trunc('month', tap_in) AS m, COUNT(*) AS n FROM rides GROUP BY 1) a FULL OUTER JOIN (SELECT date_trunc('month', paid_at) AS m, COUNT(*) AS n FROM topups GROUP BY 1) b ON a.m = b.m ORDER BY 1
+
+-- metro: third, hour of ride in local zone
+-- plain: SELECT HOUR(tap_in + CASE WHEN (tap_in >= TIMESTAMP '2023-03-26 01:00' AND tap_in < TIMESTAMP '2023-10-29 01:00') OR (tap_in >= TIMESTAMP '2024-03-31 01:00' AND tap_in < TIMESTAMP '2024-10-27 01:00') THEN INTERVAL 2 HOUR ELSE INTERVAL 1 HOUR END) AS h, COUNT(*) AS n FROM rides GROUP BY 1
+SELECT EXTRACT(HOUR FROM tap_in AT TIME ZONE 'UTC' AT TIME ZONE 'Europe/Zurich') AS h, COUNT(*) AS n FROM rides GROUP BY 1 ORDER BY 1
+
+-- metro: third, month difference functions
+SELECT SUM(DATE_DIFF('month', c.issued_on, r.tap_in::date)) AS months FROM cards c JOIN rides r USING (card_id)
+
+-- metro: third, age parts
+-- plain: SELECT SUM(DATE_SUB('month', c.issued_on, DATE '2024-12-31')) AS m FROM cards c
+SELECT SUM(EXTRACT(YEAR FROM AGE(DATE '2024-12-31', c.issued_on)) * 12 + EXTRACT(MONTH FROM AGE(DATE '2024-12-31', c.issued_on))) AS m FROM cards c
+
+-- metro: third, lower case between texts
+SELECT COUNT(*) AS n FROM cards WHERE kind BETWEEN 'adult' AND 'senior'
+
+-- metro: third, like with underscore and escape
+SELECT COUNT(*) AS n FROM cards WHERE kind LIKE '_dul%' OR kind LIKE 'sen%r'
+
+-- metro: third, boolean aggregate of public column
+SELECT s.lift, COUNT(*) AS n, AVG(r.fare) AS f FROM rides r JOIN stations s ON s.station_id = r.origin GROUP BY s.lift
+
+-- metro: third, cards without topup but rides
+SELECT c.kind, COUNT(*) AS n FROM cards c LEFT JOIN topups t ON t.card_id = c.card_id WHERE t.card_id IS NULL GROUP BY c.kind
+
+-- metro: third, three way left join counts multiply
+SELECT COUNT(*) AS n, COUNT(DISTINCT c.card_id) AS cards FROM cards c LEFT JOIN topups t ON t.card_id = c.card_id AND t.amount > 90
+
+-- metro: third, max per unit then average by kind
+-- refused: the difference of two timestamps is an INTERVAL, which is no number
+SELECT c.kind, AVG(x.longest) AS l FROM cards c JOIN (SELECT card_id, MAX(tap_out - tap_in) AS longest FROM rides GROUP BY card_id) x USING (card_id) GROUP BY c.kind
+
+-- metro: third, max seconds per unit then average by kind
+SELECT c.kind, AVG(x.longest) AS l FROM cards c JOIN (SELECT card_id, MAX(EXTRACT(EPOCH FROM tap_out - tap_in)) AS longest FROM rides GROUP BY card_id) x USING (card_id) GROUP BY c.kind
+
+-- grocer: third, weighted average price
+SELECT p.category, SUM(i.price * i.qty) / NULLIF(SUM(i.qty), 0) AS wavg FROM items i JOIN products p USING (sku) GROUP BY p.category
+
+-- grocer: third, distinct days shopped per member
+SELECT AVG(days) AS d FROM (SELECT member_id, COUNT(DISTINCT bought_at::date) AS days FROM receipts GROUP BY member_id) t
+
+-- grocer: third, weekday weekend case with isodow
+SELECT CASE WHEN EXTRACT(ISODOW FROM bought_at) >= 6 THEN 'weekend' ELSE 'week' END AS part, payment, SUM(total) AS s FROM receipts GROUP BY 1, 2
+
+-- grocer: third, price bands with half open bins
+SELECT CASE WHEN price < 5 THEN '0-5' WHEN price < 10 THEN '5-10' WHEN price < 20 THEN '10-20' ELSE '20+' END AS band, COUNT(*) AS n, SUM(qty) AS q FROM items GROUP BY 1
+
+-- grocer: third, coupon null counted as text
+SELECT COALESCE(NULLIF(LOWER(coupon), ''), '(none)') AS c, COUNT(*) AS n FROM receipts GROUP BY 1
+
+-- grocer: third, discount amounts with decimals
+SELECT ROUND(SUM(qty * price * discount), 2) AS given, ROUND(AVG(price * (1 - discount)), 4) AS net FROM items
+
+-- grocer: third, city trimmed and joined to shops
+SELECT s.region, COUNT(*) AS n FROM members m JOIN shops s ON LOWER(s.city) = LOWER(TRIM(m.city)) GROUP BY s.region
+
+-- grocer: third, home shop purchases share
+SELECT AVG(CASE WHEN r.shop_id = m.home_shop THEN 1.0 ELSE 0.0 END) AS loyal FROM receipts r JOIN members m USING (member_id)
+
+-- grocer: third, first and last month per member
+SELECT AVG(EXTRACT(YEAR FROM last_at) * 12 + EXTRACT(MONTH FROM last_at) - EXTRACT(YEAR FROM first_at) * 12 - EXTRACT(MONTH FROM first_at)) AS months FROM (SELECT member_id, MIN(bought_at) AS first_at, MAX(bought_at) AS last_at FROM receipts GROUP BY member_id) t
+
+-- utility: third, sum over empty filter
+SELECT contract, SUM(kwh) FILTER (WHERE issued_on > DATE '2030-01-01') AS none, COUNT(*) FILTER (WHERE issued_on > DATE '2030-01-01') AS zero FROM bills JOIN customers USING (customer_id) GROUP BY contract
+
+-- utility: third, paid late or never
+SELECT COUNT(*) AS n FROM bills WHERE paid_on IS NULL OR paid_on - issued_on > 60
+
+-- utility: third, active on a given day with coalesce far future
+SELECT contract, COUNT(*) AS n FROM customers WHERE DATE '2022-06-30' BETWEEN since AND COALESCE(ended, DATE '9999-12-31') GROUP BY contract
+
+-- utility: third, overlapping year
+-- plain: SELECT COUNT(*) AS n FROM customers WHERE since < DATE '2021-01-01' AND COALESCE(ended, DATE '2024-12-31') > DATE '2020-01-01'
+SELECT COUNT(*) AS n FROM customers WHERE (since, COALESCE(ended, DATE '2024-12-31')) OVERLAPS (DATE '2020-01-01', DATE '2021-01-01')
+
+-- utility: third, days in force in 2023
+SELECT SUM(GREATEST(0, LEAST(COALESCE(ended, DATE '2023-12-31'), DATE '2023-12-31') - GREATEST(since, DATE '2023-01-01') + 1)) AS days FROM customers
+
+-- utility: third, variance by contract
+-- about: 1e-3
+SELECT contract, VAR_SAMP(kwh) AS v, STDDEV_POP(amount) AS s FROM bills JOIN customers USING (customer_id) GROUP BY contract
+
+-- utility: third, rank of bills of each customer by size then share of top
+SELECT SUM(CASE WHEN r = 1 THEN amount ELSE 0 END) / SUM(amount) AS top_share FROM (SELECT amount, ROW_NUMBER() OVER (PARTITION BY customer_id ORDER BY amount DESC) AS r FROM bills) t
+
+-- utility: third, dense rank and first value
+SELECT AVG(amount - first_amount) AS diff FROM (SELECT amount, FIRST_VALUE(amount) OVER (PARTITION BY customer_id ORDER BY issued_on) AS first_amount FROM bills) t
+
+-- campus: third, share of repeated attempts by degree
+SELECT s.degree, COUNT(*) FILTER (WHERE e.attempt >= 2)::float / COUNT(*) AS share FROM exams e JOIN students s USING (student_id) GROUP BY s.degree
+
+-- campus: third, count nulls
+SELECT course, COUNT(*) - COUNT(grade) AS missing, COUNT(*) FILTER (WHERE grade IS NULL) AS missing2 FROM exams GROUP BY course
+
+-- campus: third, grade rounded to halves
+SELECT ROUND(grade * 2) / 2 AS g, COUNT(*) AS n FROM exams WHERE grade IS NOT NULL GROUP BY 1 ORDER BY 1
+
+-- campus: third, average of averages versus overall
+SELECT AVG(g) AS mean_of_means FROM (SELECT student_id, AVG(grade) AS g FROM exams GROUP BY student_id) t
+
+-- campus: third, improvements between attempts
+SELECT COUNT(*) AS n FROM exams a JOIN exams b ON a.student_id = b.student_id AND a.course = b.course AND b.attempt = a.attempt + 1 WHERE b.grade > a.grade
+
+-- campus: third, concurrent semesters cross join
+SELECT s.semester, COUNT(DISTINCT e.student_id) AS n FROM semesters s CROSS JOIN exams e WHERE e.taken_on BETWEEN s.starts AND s.ends GROUP BY s.semester
+
+-- campus: third, LEFT JOIN of semesters keeps the rest
+SELECT COALESCE(s.semester, 'other') AS sem, COUNT(*) AS n FROM exams e LEFT JOIN semesters s ON e.taken_on BETWEEN s.starts AND s.ends GROUP BY 1

@@ -109,7 +109,7 @@ def operand(node: exp.Expression, scope: Scope) -> Operand | None:
     if scope.is_unit(node):
         raise QueryRefused(
             f"{node.name} is refused here: it tells one person from another",
-            hint=f"it may stand in COUNT(DISTINCT {node.name}) only",
+            hint=f"it may stand in COUNT(DISTINCT {node.name}) only, or COUNT(DISTINCT ({node.name}, …)) of pairs",
         )
     if isinstance(node, exp.Column):
         return cell(*scope.column(node), scope)
