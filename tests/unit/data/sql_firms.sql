@@ -783,7 +783,7 @@ SELECT COUNT(*) AS n FROM exams WHERE course = ANY(ARRAY['MATH1', 'MATH2'])
 SELECT COUNT(*) AS n FROM exams WHERE course ~ '^MATH[12]$'
 
 -- campus: further, split course code
--- refused: LEFT needs a constant there
+-- refused: LEFT needs a whole number from 0 to 1,000,000 there, written as a constant
 SELECT LEFT(course, LENGTH(course) - 1) AS subject, COUNT(*) AS n FROM exams GROUP BY 1
 
 -- utility: further, days to pay in date_diff of Trino

@@ -82,7 +82,7 @@ def _whole(node: object, scope: Scope, *, of: exp.Expression, low: int, high: in
     value = scope.value(node) if isinstance(node, exp.Expression) and scope.is_constant(node) else None
     if type(value) is not int or not low <= value <= high:
         raise QueryRefused(
-            f"{name_of(of)} needs a constant there: a whole number from {low:,} to {high:,}",
+            f"{name_of(of)} needs a whole number from {low:,} to {high:,} there, written as a constant",
             hint="write the number itself, as in LEFT(code, 3) or SUBSTRING(code, 2, 4)",
         )
     return value
