@@ -7,6 +7,7 @@ from typing import TypeVar
 from sqlglot import exp
 
 from tacit.policy.reading.names import fold
+from tacit.sql.expressions.names.typed import SYNTHETIC
 
 T = TypeVar("T", bound=exp.Expr)
 OUR_SCHEMAS = frozenset({"main", "public"})  # what DuckDB calls its tables' schema, and PostgreSQL and our catalogue
@@ -18,7 +19,10 @@ def is_in_our_schema(table: exp.Table) -> bool:
 
 
 def without_schemas(tree: T) -> T:
-    """The question with its tables named alone, and their columns: but for a table whose name WITH gives to another."""
+    """The question with its tables named alone, and their columns: but for a table whose name WITH gives to another.
+
+    What was typed as `t SYNTHETIC` is no table of a schema, and is refused with one.
+    """
     common = {fold(cte.alias) for cte in tree.find_all(exp.CTE)}
     unaliased = set()
     for table in tree.find_all(exp.Table):
@@ -26,7 +30,7 @@ def without_schemas(tree: T) -> T:
             continue
         if not table.alias:
             unaliased.add(fold(table.name))
-        if fold(table.name) not in common:
+        if fold(table.name) not in common and not table.name.startswith(SYNTHETIC):
             table.set("db", None)
     for column in tree.find_all(exp.Column) if unaliased else ():
         ours = not column.catalog and fold(column.db) in OUR_SCHEMAS
