@@ -58,6 +58,8 @@ def test_a_class_of_one_value_has_some_width_and_one_of_no_row_is_one_row(monkey
     found = laws([[(0.5, 1, 0)] * 3, []], NO_NOISE, monkeypatch)
     assert_allclose(found["variances"][:, 0], 0.02**2)
     assert_allclose(found["priors"], np.log([3 / 4, 1 / 4]))
+    noisy = laws([[(0.5, 1, 0)] * 4], (NO_NOISE[0], Fraction(2 * GRID**2)), monkeypatch)
+    assert_allclose(noisy["variances"][:, 0], 0.02**2)  # half its own, half that of everybody: both have as little
 
 
 # Of an eigenvalue v as much is taken as noise may have made of it: 16 / v, where the noise of four columns is off by 4.
@@ -109,6 +111,7 @@ def test_a_model_says_what_ridge_it_took():
 def test_edges_of_cells_rise_by_round_numbers():
     series = (Fraction(1), Fraction(2), Fraction(5))
     assert _rising(Fraction(1000), series, decades=(0, 2)) == [10, 20, 50, 100, 200, 500]
+    assert _rising(Fraction(1000), (Fraction(1), Fraction(9)), decades=(0, 2)) == [10, 90, 100, 900]
     assert _rising(Fraction(1500), series, decades=(0, 1)) == [200, 500, 1000]
     assert _rising(Fraction(999), series, decades=(1, 2)) == [10, 20, 50]
     assert _rising(Fraction(1, 2), series, decades=(0, 1)) == [Fraction(n, 100) for n in (5, 10, 20)]

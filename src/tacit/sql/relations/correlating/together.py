@@ -38,16 +38,18 @@ class _Looked:
         return [] if where is None else conjuncts(where.this)
 
     def is_beside(self, other: _Looked) -> bool:
-        """Whether it looks at some of the other's rows, folded alike and held to the same values outside."""
+        """Whether it looks at some of the other's rows, folded alike and held to the same values outside.
+
+        What it asks of them besides becomes a CASE, row by row: a subquery there would no longer be joined.
+        """
         filters = self.filters
+        more = [each for each in filters if each not in other.filters]
         return (
             (self.alias, self.within) == (other.alias, other.within)
             and self.ties == other.ties
             and self.rows.args["from_"] == other.rows.args["from_"]
             and all(each in filters for each in other.filters)
-            and not any(
-                each.find(exp.Select) for each in filters if each not in other.filters
-            )  # a join, which no CASE is
+            and not any(each.find(exp.Select) for each in more)
         )
 
 
