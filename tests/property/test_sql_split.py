@@ -66,3 +66,10 @@ def test_many_measurements_still_share_exactly():
     shares = split(np.abs(np.random.default_rng(1).normal(size=(50, 300))), 0.5)
     assert sum(shares, Fraction(0)) == 1
     assert min(shares) > 0
+
+
+@pytest.mark.parametrize(("power", "best"), [(1.0, 10 / 11), (0.5, 100 ** (2 / 3) / (100 ** (2 / 3) + 1))])
+def test_one_output_of_two_measurements_has_the_best_shares_of_all(power, best):
+    """100 / x^power + 1 / (1 − x)^power is least where the slopes agree."""
+    shares = split(np.array([[100.0, 1.0]]), power)
+    assert float(shares[0]) == pytest.approx((1 - FLOOR) * best + FLOOR / 2, abs=2 / GRAIN)

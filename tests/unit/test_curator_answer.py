@@ -17,7 +17,7 @@ from tacit.mechanisms.sums import sum_reach
 from tacit.sql.binding import post
 from tacit.sql.binding.conditions import Condition
 from tacit.sql.planning.errors_expected import half_width
-from tacit.sql.planning.output_laws import shared_confidence
+from tacit.sql.planning.output_laws import _representable, shared_confidence
 
 ANA = Session("ana")
 EMPTY = [
@@ -152,3 +152,11 @@ def test_an_answer_that_is_cut_says_how_sure_its_first_rows_are(numbers, said):
     whole = clinic().plan("DP-SELECT 1 dept, COUNT(*) AS n FROM visits GROUP BY dept ORDER BY n DESC LIMIT 3")
     by_key = clinic().plan("DP-SELECT 1 dept, COUNT(*) AS n FROM visits GROUP BY dept ORDER BY dept LIMIT 2")
     assert cut_notes(whole, noisy) == cut_notes(by_key, noisy) == ()
+
+
+@pytest.mark.parametrize(
+    ("weight", "size"),
+    [(0, 0.0), (Fraction(-1, 4), -0.25), (Fraction(1, 10**320), None), (Fraction(1, 10**400), None), (10**400, None)],
+)
+def test_a_weight_is_a_double_or_is_not_taken_for_one(weight, size):
+    assert _representable(Fraction(weight)) == size
