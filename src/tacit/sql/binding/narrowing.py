@@ -23,7 +23,7 @@ from tacit.sql.expressions.dates.date_functions import part_of
 from tacit.sql.expressions.dates.instants import start_of
 from tacit.sql.expressions.keys import Key, key
 from tacit.sql.expressions.names.scope import Scope, Value, bare, conjuncts
-from tacit.sql.expressions.numeric.grid import grid_columns
+from tacit.sql.expressions.numeric.grid import rounded_columns
 
 _FLIPPED: dict[type[exp.Expression], type[exp.Expression]] = {
     exp.GT: exp.LT,
@@ -50,22 +50,25 @@ class _Left:
     kind: ColumnType
     low: Fraction | None = None
     high: Fraction | None = None
-    strictly: bool = True  # whether `x < b` leaves b out: not where values are rounded before they are cut into keys
+    strictly: bool = (
+        True  # whether `x < b` leaves b out: not of seconds rounded to a step before they are cut into keys
+    )
     listed: list[Value] | None = None  # of a domain that is a list
 
     def at_least(self, value: Fraction, *, strict: bool) -> None:
-        low = value + self._least if strict else value
+        """From a value on. What follows a second within it is cut off with that second, however strictly."""
+        low = value + 1 if strict and self._is_whole and self.kind is not ColumnType.TIMESTAMP else value
         self.low = low if self.low is None else max(self.low, low)
 
     def at_most(self, value: Fraction, *, strict: bool) -> None:
-        high = value - self._least if strict else value
+        """Up to a value. What is before a second is cut off with an earlier one."""
+        high = value - 1 if strict and self._is_whole else value
         self.high = high if self.high is None else min(self.high, high)
 
     @property
-    def _least(self) -> Fraction:
-        """How far apart two values are at the least; what lies between two seconds is cut off with the earlier."""
-        whole = self.kind is not ColumnType.NUMBER and (self.strictly or self.kind is not ColumnType.TIMESTAMP)
-        return Fraction(1 if whole else 0)
+    def _is_whole(self) -> bool:
+        """Whether its values are whole numbers by the time that they are cut into keys."""
+        return self.kind is not ColumnType.NUMBER and (self.strictly or self.kind is not ColumnType.TIMESTAMP)
 
     def narrowed(self) -> ColumnPolicy | None:
         """The column with what is left as its bounds and its domain; None where nothing was ruled out."""
@@ -106,7 +109,8 @@ def ruled_out(node: exp.Expression, group_key: Key, scope: Scope, where: exp.Exp
     if where is None or not isinstance(group_key.values, tuple):
         return frozenset()
     try:
-        narrow = _narrowed(scope, where, rounded=bool(grid_columns(group_key.sql)))
+        itself = isinstance(bare(node), exp.Column)
+        narrow = _narrowed(scope, where, rounded=_is_rounded(group_key, scope), itself=itself)
         again = None if narrow is None else key(node, narrow)
     except (TacitError, ArithmeticError):
         return frozenset()
@@ -117,11 +121,23 @@ def ruled_out(node: exp.Expression, group_key: Key, scope: Scope, where: exp.Exp
     return values - left if left and left <= values else frozenset()
 
 
-def _narrowed(scope: Scope, where: exp.Expression, *, rounded: bool) -> Scope | None:
-    """The scope with columns that hold only what the conditions let through."""
+def _is_rounded(group_key: Key, scope: Scope) -> bool:
+    """Whether a key is made of seconds that are rounded to a coarser step; seconds themselves are cut off."""
+    rounded = rounded_columns(group_key.sql)
+    bounds = [column.bounds for column in scope.table.columns if fold(column.name) in rounded]
+    return any(each is not None and each.step != 1 for each in bounds)
+
+
+def _narrowed(scope: Scope, where: exp.Expression, *, rounded: bool, itself: bool) -> Scope | None:
+    """The scope with columns that hold only what the conditions let through.
+
+    `itself` says that the key is a column as it is: what is not 'ICU' may be 'icu', which is none of the column's
+    public values, and one of LOWER's.
+    """
     left_of: dict[str, _Left] = {}
     for condition in conjuncts(where):
-        _read(condition, scope, left_of, strictly=not rounded)
+        if itself or not isinstance(bare(condition), (exp.NEQ, exp.Not)):
+            _read(condition, scope, left_of, strictly=not rounded)
     columns = {fold(name): left.narrowed() for name, left in left_of.items()}
     if not any(columns.values()):
         return None
@@ -162,7 +178,8 @@ def _bound(
         return
     cut = _cut_from(bare(node))
     if cut is not None:
-        _units(_left(cut[0], scope, left_of, strictly=strictly), kind, scope.value(other), cut[1])
+        on_days = isinstance(bare(node), exp.Cast)
+        _units(_left(cut[0], scope, left_of, strictly=strictly), kind, scope.value(other), cut[1], on_days=on_days)
         return
     taken = part_of(bare(node))
     year = taken is not None and taken[0] == "YEAR"
@@ -195,11 +212,16 @@ def _cut_from(node: exp.Expression) -> tuple[exp.Expression, str] | None:
     return (node.this, unit) if unit in _FOLLOWING else None
 
 
-def _units(left: _Left | None, kind: type, value: Value, unit: str) -> None:
-    """The day, month or year of a moment, beside a constant: from its start to that of the next."""
+def _units(left: _Left | None, kind: type, value: Value, unit: str, *, on_days: bool) -> None:
+    """The day, month or year of a moment, beside a constant: from its start to that of the next.
+
+    `on_days` says that it is a DATE, beside which a text is one too, whatever time of day it goes on with.
+    """
     number = None if left is None else _number(value, ColumnType.DATE)
     if left is None or number is None or not left.kind.is_temporal or not -700_000 < number < 2_900_000:
         return
+    if isinstance(value, str) and (on_days or left.kind is ColumnType.DATE):
+        number = Fraction(math.floor(number))
     each = 1 if left.kind is ColumnType.DATE else _DAY
     day = _EPOCH + timedelta(days=math.floor(number))
     first = day if unit == "DAY" else start_of(day, unit)
@@ -258,12 +280,17 @@ def _number(value: Value, kind: ColumnType) -> Fraction | None:
             return None
         value = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)  # as it is compared
     if kind is ColumnType.TIMESTAMP and isinstance(value, date):
-        return grid_units(value) if isinstance(value, datetime) else grid_units(value) * _DAY
+        return _seconds(value) if isinstance(value, datetime) else grid_units(value) * _DAY
     if kind is ColumnType.DATE and isinstance(value, date):
-        return grid_units(value) / _DAY if isinstance(value, datetime) else grid_units(value)
+        return _seconds(value) / _DAY if isinstance(value, datetime) else grid_units(value)
     if kind.is_numeric and isinstance(value, (int, Fraction)) and not isinstance(value, bool):
         return Fraction(value)
     return None
+
+
+def _seconds(value: datetime) -> Fraction:
+    """The seconds since 1970, the part of one among them."""
+    return grid_units(value) + Fraction(value.microsecond, 1_000_000)
 
 
 def _held(end: Fraction | None, bounds: Bounds) -> Fraction | None:

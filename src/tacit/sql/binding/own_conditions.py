@@ -184,7 +184,8 @@ class _Tried:
 
 def _alike(left: object, right: object) -> tuple[object, object] | None:
     """Two values that can be compared: numbers, texts, truth values or moments; None where they cannot."""
-    for kind in (_number, _moment, _text, _truth):
+    on_days = any(isinstance(side, date) and not isinstance(side, datetime) for side in (left, right))
+    for kind in (_number, _day if on_days else _moment, _text, _truth):
         sides = kind(left), kind(right)
         if None not in sides:
             return sides
@@ -201,6 +202,12 @@ def _truth(value: object) -> bool | None:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def _day(value: object) -> datetime | None:
+    """What stands beside a DATE: a text is one too, whatever time of day it goes on with."""
+    moment = _moment(value)
+    return datetime.combine(moment, time()) if moment is not None and isinstance(value, str) else moment
 
 
 def _moment(value: object) -> datetime | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -85,8 +85,17 @@ def column(name: str, bounds: Bounds, *, nullable: bool, public: bool) -> Grid:
 
 def grid_columns(sql: exp.Expression) -> set[str]:
     """The columns that are held between their bounds in an expression, their names folded."""
-    marks = [mark for mark in sql.find_all(exp.Anonymous) if mark.this in {"GRID", "MOMENT"}]
-    return {mark.expressions[0].name.casefold() for mark in marks}
+    return _marked(sql, {"GRID", "MOMENT"})
+
+
+def rounded_columns(sql: exp.Expression) -> set[str]:
+    """Those of them that are rounded to their steps as well."""
+    return _marked(sql, {"GRID"})
+
+
+def _marked(sql: exp.Expression, marks: Container[str]) -> set[str]:
+    found = [mark for mark in sql.find_all(exp.Anonymous) if mark.this in marks]
+    return {mark.expressions[0].name.casefold() for mark in found}
 
 
 def rescale(grid: Grid, step: Fraction) -> Grid:
