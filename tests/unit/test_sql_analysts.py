@@ -176,6 +176,18 @@ def moved(text, neighbours):
     return len(questions)
 
 
+def beside(name, of, without, folder):
+    """One world as it is, and without each of two of its units; and the schema by which public tables are counted."""
+    whole = of(name, caps=TIGHT)
+    others = [of(name, caps=TIGHT, left_out=without(name, who)) for who in (137, 301)]
+    return whole, others, whole.curator(folder)._schema
+
+
+def all_moved(questions, neighbours):
+    """How many questions about one world were compared."""
+    return sum(moved(case.text, neighbours) for case in questions)
+
+
 def test_no_patient_moves_an_exact_number_farther_than_its_plan_says(neighbours):
     assert sum(moved(case.text, neighbours) for case in ANSWERED) > len(ANSWERED)
 

@@ -61,17 +61,10 @@ def test_nineteen_in_twenty_are_answered():
     assert len(ANSWERED) >= 0.95 * len(CASES) >= 130
 
 
-def neighbours(name, tmp_path):
-    whole = bureau(name, caps=analysts.TIGHT)
-    others = [bureau(name, caps=analysts.TIGHT, left_out=without(name, who)) for who in (137, 301)]
-    return whole, others, whole.curator(tmp_path)._schema
-
-
 @pytest.mark.parametrize("name", FILLED)
 def test_nobody_moves_an_exact_number_farther_than_its_plan_says(name, tmp_path):
     ours = [case for case in ANSWERED if where(case) == name]
-    both = neighbours(name, tmp_path)
-    compared = sum(analysts.moved(case.text, both) for case in ours)
+    compared = analysts.all_moved(ours, analysts.beside(name, bureau, without, tmp_path))
     assert compared > 0.8 * len(ours) > 8  # those with several sets of keys are compared elsewhere
 
 
@@ -112,7 +105,7 @@ def test_a_condition_that_a_left_join_does_not_enforce_is_noticed(tmp_path, monk
 
 
 def test_a_text_whose_number_is_not_held_is_noticed(tmp_path, monkeypatch):
-    both = neighbours("clinic", tmp_path)
+    both = analysts.beside("clinic", bureau, without, tmp_path)
     asked = "SELECT SUM(TRY_CAST(result AS DECIMAL(1, 0))) AS n FROM labs"
     assert analysts.moved(asked, both) == 1
     read = numbers.number_in

@@ -12,6 +12,7 @@ from sqlglot import exp
 from tacit.errors import QueryRefused
 from tacit.policy.reading.names import fold
 from tacit.sql.expressions.calendar import after, span_of
+from tacit.sql.expressions.dates.instant_reading import times_interval
 from tacit.sql.expressions.names.scope import bare
 from tacit.sql.expressions.series import MOMENTS, constant_of, midnight
 
@@ -68,6 +69,8 @@ def value_of(node: exp.Expr, row: Mapping[str, object]) -> object:
         return _cast(value_of(node.this, row), node)
     if isinstance(node, (exp.Add, exp.Sub, exp.Mul)):
         return _computed(node, row)
+    if isinstance(node, exp.DateFromParts):
+        return _made(node, row)
     if type(node) in _PARTS:
         moment = value_of(node.this, row)
         if not isinstance(moment, date):
@@ -77,6 +80,16 @@ def value_of(node: exp.Expr, row: Mapping[str, object]) -> object:
     if value is None:
         raise Unknown
     return value
+
+
+def _made(node: exp.Expr, row: Mapping[str, object]) -> date:
+    """MAKE_DATE(year, 12, 31)."""
+    parts = [value_of(part, row) for part in node.iter_expressions()]
+    try:
+        year, month, day = (part for part in parts if type(part) is int)
+        return date(year, month, day)
+    except (ValueError, OverflowError):
+        raise Unknown from None
 
 
 def _cast(value: object, node: exp.Cast) -> object:
@@ -93,7 +106,7 @@ def _cast(value: object, node: exp.Cast) -> object:
 
 
 def _computed(node: exp.Expr, row: Mapping[str, object]) -> object:
-    sides = [bare(side) for side in (node.this, node.expression)]
+    sides = [times_interval(bare(side)) for side in (node.this, node.expression)]
     if isinstance(sides[1], exp.Interval):
         start = value_of(sides[0], row)
         if not isinstance(start, date) or isinstance(node, exp.Mul):

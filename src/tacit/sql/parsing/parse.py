@@ -17,14 +17,17 @@ from tacit.policy.reading.names import RESERVED, is_reserved
 from tacit.sql.expressions.names.typed import tokens_of, trees_of
 from tacit.sql.parsing.clock import in_seconds
 from tacit.sql.parsing.grouped_joins import without_grouped_joins
+from tacit.sql.parsing.grouped_names import columns_first
 from tacit.sql.parsing.initials import grouped_by_lower
 from tacit.sql.parsing.lists import with_lists
 from tacit.sql.parsing.named_windows import written_out
 from tacit.sql.parsing.nested_prices import one_price, without_nested_prices
 from tacit.sql.parsing.pivots import without_pivots
 from tacit.sql.parsing.price import PriceTag, google_options, written_price
+from tacit.sql.parsing.quantified import without_quantifiers
 from tacit.sql.parsing.query import Query
 from tacit.sql.parsing.schemas import without_schemas
+from tacit.sql.parsing.semi_joins import without_semi_joins
 from tacit.sql.parsing.several_at_once import one_by_one
 from tacit.sql.parsing.today import dated
 from tacit.sql.parsing.tokens import Cursor, without_brackets, without_raw_marks, without_response
@@ -59,6 +62,7 @@ def parse(text: str, parameters: Parameters = ()) -> Query:
         tokens, nested = without_nested_prices(tokens, named)
         cursor = Cursor(tokens)
         clause = cursor.with_clause()
+        cursor.select_first()
         cursor.pivot_as_select()
         tag = one_price(_price_tag(cursor, named), nested)
     except InvalidParameter as error:  # what is wrong with a price is wrong with the query
@@ -190,8 +194,9 @@ def _select(tokens: list[Token], text: str) -> exp.Select | exp.SetOperation:
     tree = trees[0] if len(trees) == 1 else None
     if not isinstance(tree, (exp.Select, exp.SetOperation)):
         raise QuerySyntaxError("the query is not a SELECT", hint=_FORM)
-    plain = written_out(without_pivots(without_grouped_joins(series_written_out(without_schemas(tree)))))
-    return grouped_by_lower(in_seconds(one_by_one(plain)))
+    tree = without_quantifiers(without_semi_joins(without_schemas(tree)))
+    plain = written_out(without_pivots(without_grouped_joins(series_written_out(tree))))
+    return columns_first(grouped_by_lower(in_seconds(one_by_one(plain))))
 
 
 def _where(error: SqlglotError) -> str:

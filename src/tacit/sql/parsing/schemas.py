@@ -26,11 +26,11 @@ def without_schemas(tree: T) -> T:
     common = {fold(cte.alias) for cte in tree.find_all(exp.CTE)}
     unaliased = set()
     for table in tree.find_all(exp.Table):
-        if not table.db or not is_in_our_schema(table) or not isinstance(table.this, exp.Identifier):
+        if not is_in_our_schema(table) or not isinstance(table.this, exp.Identifier):
             continue
-        if not table.alias:
+        if not table.alias and (table.db or fold(table.name) not in common):
             unaliased.add(fold(table.name))
-        if fold(table.name) not in common and not table.name.startswith(SYNTHETIC):
+        if table.db and fold(table.name) not in common and not table.name.startswith(SYNTHETIC):
             table.set("db", None)
     for column in tree.find_all(exp.Column) if unaliased else ():
         ours = not column.catalog and fold(column.db) in OUR_SCHEMAS

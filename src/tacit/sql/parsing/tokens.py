@@ -6,7 +6,20 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from tacit.errors import QuerySyntaxError
 
-_BEGINS = {TokenType.SELECT, TokenType.PIVOT}
+_BEGINS = {TokenType.SELECT, TokenType.PIVOT, TokenType.FROM}
+_ENDS_A_LIST = {
+    TokenType.WHERE,
+    TokenType.GROUP_BY,
+    TokenType.HAVING,
+    TokenType.QUALIFY,
+    TokenType.WINDOW,
+    TokenType.ORDER_BY,
+    TokenType.LIMIT,
+    TokenType.OFFSET,
+    TokenType.UNION,
+    TokenType.EXCEPT,
+    TokenType.INTERSECT,
+}
 
 
 class Cursor:
@@ -67,6 +80,22 @@ class Cursor:
                 clause, self._tokens = self._tokens[:index], self._tokens[index:]
                 return clause
         raise QuerySyntaxError("the query ends after WITH", hint="write WITH t AS (SELECT …) DP-SELECT 0.5 … FROM t")
+
+    def select_first(self) -> None:
+        """FROM t SELECT a, b WHERE …, as DuckDB has it: the list before FROM."""
+        if self.position or not self.sees(TokenType.FROM):
+            return
+        depth, start, end = 0, len(self._tokens), len(self._tokens)
+        for index, token in enumerate(self._tokens):
+            depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
+            if depth == 0 and token.token_type is TokenType.SELECT and start > index:
+                priced = index > 1 and [each.text.upper() for each in self._tokens[index - 2 : index]] == ["DP", "-"]
+                start = index - 2 if priced else index
+            elif depth == 0 and token.token_type in _ENDS_A_LIST and start < index:
+                end = index
+                break
+        if start < end:
+            self._tokens = [*self._tokens[start:end], *self._tokens[:start], *self._tokens[end:]]
 
     def pivot_as_select(self) -> None:
         """PIVOT … alone is SELECT * FROM (PIVOT …)."""

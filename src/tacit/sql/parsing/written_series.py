@@ -2,7 +2,8 @@
 
 `(SELECT UNNEST(GENERATE_SERIES(DATE '2024-01-01', DATE '2024-01-31', INTERVAL 1 DAY))::DATE AS day) AS d`, a CTE of
 months over GENERATE_SERIES, one that counts them up by reading itself, `bands AS (SELECT 0 AS low, 'child' AS label
-UNION ALL …)` and one of VALUES: none of them reads a table.
+UNION ALL …)`, one of VALUES or of what is computed from them, and `UNNEST([2019, 2021]) AS u(year)`: none of them reads
+a table.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class _List:
 
 def series_written_out(tree: T) -> T:
     """The question with such lists in the place of what makes them; all else is as it is."""
-    if not tree.find(*_SERIES, exp.Unnest, exp.With, exp.Union):
+    if not tree.find(*_SERIES, exp.Unnest, exp.Explode, exp.With, exp.Union, exp.Values):
         return tree
     for clause in list(tree.find_all(exp.With)):
         _named_lists(tree, clause)
@@ -49,6 +50,11 @@ def series_written_out(tree: T) -> T:
             listed = _list_of(node.this)
             if listed is not None:
                 node.replace(listed.under(node.args["alias"], node.alias))
+    for source in list(tree.find_all(exp.Unnest)):
+        if isinstance(source.parent, (exp.From, exp.Join)) and source.alias and source.expressions[0].find(exp.Array):
+            listed = _series(exp.Select(expressions=[exp.Star()], from_=exp.From(this=source.copy())))
+            if listed is not None:
+                source.replace(listed.under(source.args["alias"], source.alias))
     return tree
 
 
@@ -168,21 +174,38 @@ def _unnested(select: exp.Select) -> list[dict[str, object]]:
         if not isinstance(call.parent, exp.Explode):
             call.replace(exp.Explode(this=call.copy()))
     calls = [node for item in select.expressions for node in item.find_all(exp.Explode)]
-    inner = calls[0].this if len(calls) == 1 else None
-    return [{_UNNESTED: value} for value in series_of(inner)] if isinstance(inner, _SERIES) else []
+    return [{_UNNESTED: value} for value in _unnested_values(calls[0].this)] if len(calls) == 1 else []
+
+
+def _unnested_values(inner: exp.Expr) -> Sequence[object]:
+    """The values of a series, or of a list in brackets."""
+    if isinstance(inner, exp.Array):
+        return _known(inner.expressions)
+    return series_of(inner) if isinstance(inner, _SERIES) else []
+
+
+def _known(cells: Sequence[exp.Expr]) -> list[object]:
+    """What constants come to; none where one of them is something else."""
+    try:
+        return [value_of(cell, {}) for cell in cells]
+    except Unknown:
+        return []
 
 
 def _read(source: exp.Expr) -> list[dict[str, object]]:
-    """The rows of a series after FROM, by the names of its columns."""
+    """The rows of a series, or of VALUES, after FROM, by the names of its columns."""
     inner = source.this if isinstance(source, exp.Table) else None
     if isinstance(source, exp.Unnest) and len(source.expressions) == 1 and not source.args.get("offset"):
         inner = source.expressions[0]
-    if not isinstance(inner, _SERIES):
-        return []
     alias = source.args.get("alias")
-    columns = alias.columns if isinstance(alias, exp.TableAlias) else []
-    called = columns[0].name if columns else source.alias or "generate_series"
-    return [{fold(called): value} for value in series_of(inner)]
+    names = [fold(column.name) for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
+    if isinstance(source, exp.Values):
+        rows = [_known(row.expressions if isinstance(row, exp.Tuple) else [row]) for row in source.expressions]
+        return [dict(zip(names, row, strict=True)) for row in rows] if {len(names)} == set(map(len, rows)) else []
+    if inner is None:
+        return []
+    called = names[0] if names else fold(source.alias or "generate_series")
+    return [{called: value} for value in _unnested_values(inner)]
 
 
 def _counted_up(cte: exp.CTE) -> _List | None:

@@ -15,6 +15,7 @@ from tacit.sql.planning.work import check_work
 from tacit.sql.postprocessing.dissection import Dissected, PostProcessing, dissected
 from tacit.sql.postprocessing.keys_alone import keys_alone
 from tacit.sql.postprocessing.listed_pivots import with_listed_pivots
+from tacit.sql.postprocessing.own_aliases import aliases_written_out
 from tacit.sql.postprocessing.public_facts import looked_up
 from tacit.sql.postprocessing.synthetic import refuse_synthetic
 
@@ -45,7 +46,9 @@ def bind_statement(query: Query, policy: Policy, *, schema: Schema) -> BoundStat
             "USING RANDOMISED RESPONSE is refused here: it gives the rows of one table, or counts them",
             hint="write DP-SELECT 1 a, b FROM t WHERE … USING RANDOMISED RESPONSE, or COUNT(*) [GROUP BY a]",
         )
-    asked, query = query, with_listed_pivots(query, policy, schema=schema)
+    asked = query
+    query = replace(query, select=aliases_written_out(query.select, policy, schema=schema))
+    query = with_listed_pivots(query, policy, schema=schema)
     query = replace(query, select=looked_up(query.select, policy))
     return replace(_bound(query, policy, schema), query=asked)
 

@@ -156,7 +156,8 @@ class Splitting:
         if isinstance(node, exp.Literal):
             return copied(item)
         copy = self._shallow(item)
-        copy.set("this", self._item(node))
+        alias = self.aliases.get(fold(node.name)) if isinstance(node, exp.Column) and not node.table else None
+        copy.set("this", self._item(node if alias is None else alias))
         return copy
 
     def _built(self, node: exp.Expr, name: str | None = None) -> exp.Expr:

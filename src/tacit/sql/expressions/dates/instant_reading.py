@@ -175,7 +175,7 @@ class _Reader:
 
         So many months of the row's own move the moment as it is: None stands for it.
         """
-        node = _times_interval(node)
+        node = times_interval(node)
         if isinstance(node, exp.Interval):
             unit = part_name(_unit_of(node.args.get("unit")))
             if not isinstance(node.this, exp.Expression) or self.scope.is_constant(node.this):
@@ -327,7 +327,7 @@ def date_in(value: object) -> date:
     return value
 
 
-def _times_interval(node: exp.Expression) -> exp.Expression:
+def times_interval(node: exp.Expression) -> exp.Expression:
     """`n * INTERVAL 3 MONTH` and `INTERVAL 3 MONTH * n` as INTERVAL (n * 3) MONTH; anything else as it is."""
     if not isinstance(node, exp.Mul):
         return node

@@ -132,8 +132,12 @@ def groups(node: Node) -> int:
 
 
 def read_similar(text: str) -> Pattern:
-    """The pattern after SIMILAR TO: % is any text and _ any character, and it holds for the whole text."""
-    return _bounded(text, _Reader(text, blind=False, wild=True).all(), whole=True)
+    """The pattern after SIMILAR TO, which holds for the whole text: % is any text and _ any character.
+
+    With neither of them it is a regular expression, as for DuckDB: `'C(18|20).*'` is written by nobody who means dots.
+    """
+    wild = any(sign in text.replace("\\\\", "").replace(f"\\{sign}", "") for sign in "%_")
+    return _bounded(text, _Reader(text, blind=False, wild=wild).all(), whole=True)
 
 
 def _bounded(text: str, node: Node, *, whole: bool) -> Pattern:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from tacit.errors import QueryRefused
+from tacit.errors import QueryRefused, UnknownName
 from tacit.policy import Owner, fold
 from tacit.policy.reading.names import is_column_name
 from tacit.sql.expressions.logic import filtering
@@ -86,22 +86,26 @@ class Derivation:
                 nodes += self._all(node)
             else:
                 name = item.alias if isinstance(item, exp.Alias) else node.name if isinstance(node, exp.Column) else ""
-                nodes.append((name or text_of(node, comments=False).lower()[:60], node))
+                nodes.append((name or text_of(node, comments=False).lower().replace('"', "")[:60].strip(), node))
         return nodes
 
     def _all(self, star: exp.Expression) -> list[tuple[str, exp.Expression]]:
         of = star.args.get("table")
         stars = [node for node in star.walk() if isinstance(node, exp.Star)]
-        if any(value for node in stars for name, value in node.args.items() if name != "except_"):
-            raise QueryRefused("* with REPLACE or RENAME is refused", hint="list the columns")
+        if any(value for node in stars for name, value in node.args.items() if name not in {"except_", "replace"}):
+            raise QueryRefused("* with RENAME is refused", hint="list the columns")
         left_out = {fold(name.name) for node in stars for name in node.args.get("except_") or ()}
+        instead = {fold(each.alias): each.this for node in stars for each in node.args.get("replace") or ()}
         nodes: list[tuple[str, exp.Expression]] = []
         seen: list[Mapping[str, str]] = []
         for source in self.scope.sources:  # one table may go by two names
             if (of is None and source.columns not in seen) or (of is not None and fold(of.name) == fold(source.alias)):
                 seen.append(source.columns)
                 names = [name for name in dict.fromkeys((*source.keys, *source.columns)) if name not in left_out]
-                nodes += [(name, exp.column(name, table=source.alias, quoted=True)) for name in names]
+                own = {name: exp.column(name, table=source.alias, quoted=True) for name in names}
+                nodes += [(name, instead.get(name, column)) for name, column in own.items()]
+        if unknown := next((name for name in instead if name not in dict(nodes)), None):
+            raise UnknownName(f"there is no column {unknown[:60]} to REPLACE in *", hint="name it beside *, with AS")
         return nodes
 
     def _grouped(self, nodes: list[tuple[str, exp.Expression]]) -> list[exp.Expression] | None:
@@ -116,7 +120,9 @@ class Derivation:
             keys = [self._meant(node, nodes) for node in group.expressions]
             extra = [name for name, value in group.args.items() if value and name != "expressions"]
             if extra:
-                raise QueryRefused(f"{clause_named(extra[0])} is refused in a subquery's GROUP BY")
+                raise QueryRefused(
+                    f"{clause_named(extra[0])} is refused in a subquery's GROUP BY", hint="write out what it groups by"
+                )
         elif aggregates:
             keys = []
         else:

@@ -22,18 +22,17 @@ from tacit.sql.expressions.numeric.arithmetic import MOST_ROWS, Whole, Width, in
 from tacit.sql.expressions.numeric.grid import Grid
 from tacit.sql.expressions.operands import cell, kind_of, literal, operand
 from tacit.sql.expressions.predicates import is_condition, moment_of, predicate
+from tacit.sql.relations.deriving.frames import FARTHEST, by_value, spec_of
 from tacit.sql.relations.relation import Relation
 
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank)
 _NEIGHBOURS = (exp.Lag, exp.Lead)
 _ENDS = (exp.FirstValue, exp.LastValue, exp.NthValue)
 _BY_PLACE = (exp.RowNumber, exp.Ntile, *_NEIGHBOURS, *_ENDS)  # the others give equal rows equal numbers
-_FARTHEST = 1_000_000  # rows that LAG, LEAD and frames look back or ahead
 _TOTALS = (exp.Count, exp.Sum, exp.Min, exp.Max)
 _FINEST, _COARSEST = 10**6, 10**3  # an average is cut off at such a part of its column's step
 _ROOM = 1 << 40  # steps of an average that is cut off finely
 _FILLED = {ColumnType.TEXT: ("varchar", "'none'"), ColumnType.BOOLEAN: ("boolean", "FALSE")}
-_FRAMES = {"PRECEDING", "FOLLOWING", "CURRENT ROW", "UNBOUNDED", "ROWS", "RANGE", "", "NONE"}
 _FORMS = (
     "ROW_NUMBER, RANK, NTILE, LAG, LEAD, FIRST_VALUE and NTH_VALUE with ORDER BY; COUNT, SUM, AVG, MIN and MAX with or"
     " without"
@@ -107,8 +106,9 @@ def _frame(node: exp.Window, scope: Scope, relation: Relation) -> _Frame:
         raise QueryRefused(
             f"a window with {clause_named(extra[0])} is refused", hint="PARTITION BY, ORDER BY and ROWS are allowed"
         )
-    spec = _spec(node.args.get("spec"), ordered=bool(node.args.get("order")))
-    ordered = _order(node.args.get("order"), scope)
+    within = None if isinstance(function, _BY_PLACE) else by_value(node.args.get("spec"), node.args.get("order"), scope)
+    spec = within[1] if within else spec_of(node.args.get("spec"), ordered=bool(node.args.get("order")))
+    ordered = [within[0]] if within else _order(node.args.get("order"), scope)
     if isinstance(function, _BY_PLACE) or (spec is not None and str(spec.args.get("kind")).upper() == "ROWS"):
         ordered += [_ordered(quoted_column(name)) for name in relation.all_columns]
     owner = quoted_column(relation.table.unit_column or "")
@@ -120,30 +120,6 @@ def _of_all(function: exp.Expression) -> str:
     if not isinstance(function, (*_RANKS, exp.Ntile, exp.PercentRank, exp.CumeDist)):
         return ""
     return "; to part the units by a number, ask for QUANTILE(x, 0.25) of it first, and write what it is into a CASE"
-
-
-def _spec(spec: exp.Expression | None, *, ordered: bool) -> exp.Expression | None:
-    """ROWS BETWEEN 6 PRECEDING AND CURRENT ROW; RANGE from the first row on, or over all of them."""
-    if spec is None:
-        return None
-    bounds = [spec.args.get(name) for name in ("start", "end")]
-    counted = [bound for bound in bounds if isinstance(bound, exp.Expression)]
-    words = {str(spec.args.get(name) or "").upper() for name in ("kind", "start_side", "end_side")}
-    words |= {str(bound or "").upper() for bound in bounds if not isinstance(bound, exp.Expression)}
-    whole = all(
-        isinstance(bound, exp.Literal) and str(bound.this).isdigit() and int(bound.this) <= _FARTHEST
-        for bound in counted
-    )
-    by_rows = str(spec.args.get("kind")).upper() == "ROWS"
-    if not ordered or not words <= _FRAMES or not whole or (counted and not by_rows) or spec.args.get("exclude"):
-        raise QueryRefused(
-            "a window with such a frame is refused",
-            hint="write ORDER BY … ROWS BETWEEN 6 PRECEDING AND CURRENT ROW",
-        )
-    copy = copied(spec)
-    if copy.args.get("end") is None:  # ROWS 2 PRECEDING: said, for engines differ in what they leave out
-        copy.set("end", "CURRENT ROW")
-    return copy
 
 
 def _is_whole(spec: exp.Expression | None) -> bool:
@@ -230,7 +206,7 @@ def _offset(function: exp.Expression) -> exp.Expression | None:
     if offset is None and not counts_from_one:
         return None
     whole = isinstance(offset, exp.Literal) and not offset.is_string and str(offset.this).isdigit()
-    if offset is None or not whole or not counts_from_one <= int(offset.this) <= _FARTHEST:
+    if offset is None or not whole or not counts_from_one <= int(offset.this) <= FARTHEST:
         raise QueryRefused(f"{name_of(function)} takes a whole number of rows")
     if any(value for name, value in function.args.items() if name not in {"this", "offset", "default"}):
         raise QueryRefused(f"{name_of(function)} is refused in this form", hint="it counts from the first row")
@@ -249,7 +225,7 @@ def _number(function: exp.Expression, scope: Scope, relation: Relation, *, frame
         return Grid(frame.over(type(function)()), Fraction(1), 0, cap)
     if isinstance(function, exp.Ntile):
         parts = scope.value(function.this) if function.this is not None and scope.is_constant(function.this) else None
-        if type(parts) is not int or not 1 <= parts <= _FARTHEST or not ordered:
+        if type(parts) is not int or not 1 <= parts <= FARTHEST or not ordered:
             raise QueryRefused(
                 "NTILE needs a whole number of parts, and an ORDER BY",
                 hint="write NTILE(4) OVER (PARTITION BY … ORDER BY …)",

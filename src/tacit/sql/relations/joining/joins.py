@@ -173,7 +173,10 @@ class Joins:
             )
         method = str(join.args.get("method") or "").upper()
         if method not in {"", "NATURAL"}:
-            raise QueryRefused(f"{method} JOIN is refused")
+            raise QueryRefused(
+                f"{method} JOIN is refused in this form",
+                hint="tie it by a key of the unit and by one comparison: ASOF JOIN b ON a.id = b.id AND a.day >= b.day",
+            )
         return str(join.args.get("side") or "").upper()
 
     def _on(self, join: exp.Join, index: int, *, outer: bool) -> tuple[list[exp.Expression | Same], bool]:

@@ -23,10 +23,27 @@ _INNER = "inner"
 
 def settled(select: exp.Select) -> exp.Select:
     """The same rows: aggregates and windows are named before they are computed with."""
-    select = _distinct_over(_first_of_each(_plain_aggregates(_extreme_rows(select))))
+    select = _distinct_over(_first_of_each(_plain_aggregates(_chosen_rows(_keys_written_out(select)))))
     if select.args.get("qualify") is not None:
         select = _qualified(select)
     return _in_two_levels(select) or select
+
+
+def _keys_written_out(select: exp.Select) -> exp.Select:
+    """GROUP BY ALL: by whatever of the list is no aggregate."""
+    group = select.args.get("group")
+    if group is None or not group.args.get("all") or any(item.is_star for item in select.expressions):
+        return select
+    copy = copied(select)
+    listed = [item.unalias() for item in copy.expressions]
+    keys = [copied(item) for item in listed if not any(isinstance(node, exp.AggFunc) for node in _over_rows(item))]
+    copy.set("group", exp.Group(expressions=keys))
+    return copy
+
+
+def _over_rows(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The nodes of an expression outside of its subqueries and windows."""
+    return node.walk(prune=lambda each: isinstance(each, (exp.Query, exp.Window)))
 
 
 def own_nodes(node: exp.Expr) -> Iterator[exp.Expr]:
@@ -46,9 +63,10 @@ def _plain_aggregates(select: exp.Select) -> exp.Select:
     copy = copied(select)
     parts = [*copy.expressions, *(part for part in (copy.args.get("having"),) if part is not None)]
     for node in [each for part in parts for each in own_nodes(part) if isinstance(each, others)]:
-        if not isinstance(node.parent, (exp.Filter, exp.Window, exp.IgnoreNulls)):
+        if not isinstance(node.parent, (exp.Filter, exp.IgnoreNulls)):
             plain = _plain_aggregate(node)
-            if node.parent is not None and plain is not node:
+            fits = isinstance(plain, AGGREGATES) or not isinstance(node.parent, exp.Window)
+            if node.parent is not None and plain is not node and fits:
                 node.replace(plain)
     return copy
 
@@ -136,30 +154,74 @@ def counted_row(distinct: exp.Distinct) -> exp.Tuple | None:
     return only if isinstance(only, exp.Tuple) else None
 
 
-def _extreme_rows(select: exp.Select) -> exp.Select:
-    """ARG_MAX(x, y) of a group: x of the row whose y is largest, by a window over one table's rows.
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A value of one row of a group: the first in an order, of the rows that it may be of."""
 
-    Rows without an x or a y are passed over, as in DuckDB; of several rows with the same y, any may be taken.
+    value: exp.Expr
+    order: list[exp.Expr]
+    among: exp.Expr | None  # None: any row may be it
+
+
+def _choice(node: exp.Expr) -> _Choice | None:
+    """ARG_MAX(x, y), ARG_MIN, FIRST(x ORDER BY y), LAST and ARRAY_AGG(x ORDER BY y)[1], with their FILTER.
+
+    ARG_MAX passes over rows without an x or a y, as in DuckDB. Of several rows in the same place, any may be taken.
     """
-    source = select.args.get("from_")
-    group = select.args.get("group")
-    calls = [node for item in select.expressions for node in own_nodes(item) if isinstance(node, _BY_ANOTHER)]
-    if not calls or group is None or source is None or select.args.get("joins") or select.args.get("having"):
+    condition = node.expression.this if isinstance(node, exp.Filter) else None
+    call = bare(node.this) if isinstance(node, exp.Filter) else node
+    if isinstance(call, _BY_ANOTHER):
+        if call.expression is None:
+            raise QueryRefused(f"{name_of(call)} needs two values", hint="write ARG_MAX(what, by which)")
+        by = copied(call.expression) if condition is None else _where(condition, call.expression)
+        missing = exp.Or(this=_missing(call.this), expression=_missing(by))
+        order: list[exp.Expr] = [
+            exp.Ordered(this=missing),
+            exp.Ordered(this=copied(by), desc=isinstance(call, exp.ArgMax)),
+        ]
+        return _Choice(call.this, order, exp.Not(this=paren(_missing(by))))
+    if isinstance(call, exp.Bracket) and [item.sql() for item in call.expressions] == ["0"]:  # the first, here
+        call = bare(call.this)
+    if not isinstance(call, (exp.First, exp.Last, exp.ArrayAgg)) or not isinstance(call.this, exp.Order):
+        return None
+    ordered = [each for item in call.this.expressions for each in _placed(item, back=isinstance(call, exp.Last))]
+    if condition is not None:
+        ordered.insert(0, exp.Ordered(this=_missing(_where(condition, exp.Literal.number(1)))))
+    return _Choice(call.this.this, ordered, condition)
+
+
+def _placed(item: exp.Expr, *, back: bool) -> list[exp.Expr]:
+    """One item of ORDER BY, with the place of rows without it said; all the other way round for the last row."""
+    nulls_first = bool(item.args.get("nulls_first")) is not back
+    return [
+        exp.Ordered(this=_missing(item.this), desc=nulls_first),
+        exp.Ordered(this=copied(item.this), desc=bool(item.args.get("desc")) is not back),
+    ]
+
+
+def _choices(parts: Sequence[exp.Expr]) -> list[tuple[exp.Expr, _Choice]]:
+    """Such calls, none of them within another."""
+    found = [(node, choice) for part in parts for node in own_nodes(part) if (choice := _choice(node)) is not None]
+    inside = {id(node) for outer, _ in found for node in outer.walk() if node is not outer}
+    return [(node, choice) for node, choice in found if id(node) not in inside]
+
+
+def _chosen_rows(select: exp.Select) -> exp.Select:
+    """A value of one row of a group, by a window over one table's rows."""
+    source, group, having = (select.args.get(name) for name in ("from_", "group", "having"))
+    parts = [*select.expressions, *([] if having is None else [having.this])]
+    if group is None or source is None or select.args.get("joins") or not _choices(parts):
         return select
     copy = copied(select)
     items = [(item.alias_or_name, item.unalias()) for item in copy.expressions]
     keys = [copied(_meant(node, items)) for node in copy.args["group"].expressions]
     level = _Level(set())
-    for node in [each for item in copy.expressions for each in own_nodes(item) if isinstance(each, _BY_ANOTHER)]:
-        value, by = node.this, node.expression
-        if by is None:
-            raise QueryRefused(f"{name_of(node)} needs two values", hint="write ARG_MAX(what, by which)")
-        missing = exp.Or(this=_missing(value), expression=_missing(by))
-        order = [exp.Ordered(this=missing), exp.Ordered(this=copied(by), desc=isinstance(node, exp.ArgMax))]
-        window = exp.Window(this=exp.FirstValue(this=copied(value)), partition_by=[copied(key) for key in keys])
-        window.set("order", exp.Order(expressions=order))
-        chosen = _where(exp.Not(this=paren(_missing(by))), level.name(window))
-        node.replace(exp.Min(this=chosen))
+    parts = [*copy.expressions, *([] if having is None else [copy.args["having"].this])]
+    for node, choice in _choices(parts):
+        window = exp.Window(this=exp.FirstValue(this=copied(choice.value)), partition_by=[copied(key) for key in keys])
+        window.set("order", exp.Order(expressions=choice.order))
+        named = level.name(window)
+        node.replace(exp.Min(this=named if choice.among is None else _where(choice.among, named)))
     rows = exp.Select(expressions=[exp.Star(), *level.items.values()], from_=copied(copy.args["from_"]))
     for name in ("where", "with_"):
         if copy.args.get(name) is not None:
@@ -289,14 +351,12 @@ def _meant(node: exp.Expr, items: Sequence[tuple[str, exp.Expr]]) -> exp.Expr:
     if isinstance(node, exp.Column) and not node.table:
         meant = next((item for name, item in items if fold(name) == fold(node.name)), None)
         return node if meant is None or isinstance(meant, exp.Column) else meant
-    return node
+    return bare(node)  # type: ignore[arg-type]
 
 
 def has_aggregate(node: exp.Expr) -> bool:
     """Whether an aggregate over groups stands in an expression."""
-    return any(
-        isinstance(each, AGGREGATES) for each in node.walk(prune=lambda n: isinstance(n, (exp.Query, exp.Window)))
-    )
+    return any(isinstance(each, AGGREGATES) for each in _over_rows(node))
 
 
 def _qualified(select: exp.Select) -> exp.Select:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tacit.policy import fold
-from tacit.sql.expressions.names.nodes import aliased
+from tacit.sql.expressions.names.nodes import aliased, paren
 from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import all_of, bare, conjuncts
 from tacit.sql.relations.joining.parts import unlike
-from tacit.sql.relations.rewriting.forms import has_aggregate, own_nodes
+from tacit.sql.relations.rewriting.forms import own_nodes
+from tacit.sql.relations.rewriting.of_no_rows import aggregate_calls, apart
 
 
 def joined_values(select: exp.Select) -> exp.Select:
@@ -23,7 +24,7 @@ def joined_values(select: exp.Select) -> exp.Select:
         if joined is None or node.find_ancestor(exp.Select) is not copy:
             continue
         subquery, on, value = joined
-        node.replace(value)
+        node.replace(paren(value))
         copy = copy.join(subquery, on=on, join_type="left", copy=False)
     return copy
 
@@ -50,7 +51,7 @@ def _grouped_value(inner: exp.Select, alias: str) -> tuple[exp.Subquery, exp.Exp
         for name, value in inner.args.items()
         if value and name not in {"kind", "expressions", "from_", "joins", "where"}
     ]
-    if item is None or used or not has_aggregate(item):
+    if item is None or used or not aggregate_calls(item):
         return None
     tied = tied_by(inner)
     if tied is None:
@@ -60,15 +61,13 @@ def _grouped_value(inner: exp.Select, alias: str) -> tuple[exp.Subquery, exp.Exp
     whole = all_of(kept)
     rows.set("where", None if whole is None else exp.Where(this=whole))
     keys = [aliased(copied(inside), f"tie {index}") for index, (inside, _) in enumerate(ties)]
-    rows.set("expressions", [*keys, aliased(copied(item), "value")])
+    listed, value = apart(item, "value", lambda name: _of_quoted(alias, name))
+    rows.set("expressions", [*keys, *listed])
     rows.set("group", exp.Group(expressions=[copied(inside) for inside, _ in ties]))
     on: list[exp.Expression] = [
         exp.EQ(this=_of_quoted(alias, f"tie {index}"), expression=copied(outside))
         for index, (_, outside) in enumerate(ties)
     ]
-    value: exp.Expr = _of_quoted(alias, "value")
-    if isinstance(bare(item), exp.Count):
-        value = exp.Coalesce(this=value, expressions=[exp.Literal.number(0)])
     subquery = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
     together = all_of(on)
     assert together is not None  # noqa: S101 - there is a tie

@@ -6,12 +6,12 @@ from sqlglot import exp
 
 from tacit.errors import QueryRefused
 from tacit.policy import fold
-from tacit.sql.expressions.names.nodes import aliased, quoted_column
+from tacit.sql.expressions.names.nodes import aliased, paren, quoted_column
 from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import all_of
-from tacit.sql.relations.rewriting.forms import has_aggregate
 from tacit.sql.relations.rewriting.joined_values import Ties, tied_by
 from tacit.sql.relations.rewriting.numbered_rows import BESIDE, beside_each_row
+from tacit.sql.relations.rewriting.of_no_rows import aggregate_calls, apart
 
 _PLAIN = {"kind", "expressions", "from_", "joins", "where"}
 _JOINED = "join its table by all that tells which of its rows counts: LEFT JOIN t ON t.id = a.id AND a.day BETWEEN …"
@@ -41,10 +41,10 @@ def _join(select: exp.Select, join: exp.Join, inner: exp.Select, *, outer: bool)
         raise QueryRefused("LATERAL is refused where no equality ties it to the row before it", hint=_HINT)
     rows, ties = beside
     keys = [copied(inside) for inside, _ in ties]
-    alone = any(has_aggregate(item) for item in inner.expressions) and inner.args.get("group") is None
+    alone = any(map(aggregate_calls, inner.expressions)) and inner.args.get("group") is None
     if alone:  # one row, whether there is any inside or not
         rows.set("group", exp.Group(expressions=[copied(key) for key in keys]))
-        _zero_where_none(select, alias, inner)
+        rows.set("expressions", _aggregated(select, alias, inner))
     else:
         _first_of_each(rows, keys)
     listed = [aliased(copied(key), f"{alias} {index}") for index, key in enumerate(keys)]
@@ -88,12 +88,27 @@ def _first_of_each(rows: exp.Select, keys: list[exp.Expression]) -> None:
     rows.set("order", None)
 
 
-def _zero_where_none(select: exp.Select, alias: str, inner: exp.Select) -> None:
-    """A count of nothing is zero, which a row that is joined to nothing does not have."""
-    counted = {fold(item.alias) for item in inner.expressions if isinstance(item.unalias(), exp.Count) and item.alias}
+def _aggregated(select: exp.Select, alias: str, inner: exp.Select) -> list[exp.Expr]:
+    """The aggregates to join; what is computed of them is written where the question reads it."""
     lateral = next(join for join in select.args["joins"] if join.this.alias == alias)
     within = {id(node) for node in lateral.walk()}
-    for column in [each for each in select.find_all(exp.Column) if id(each) not in within]:
-        ours = not column.table or fold(column.table) == fold(alias)
-        if ours and fold(column.name) in counted:
-            column.replace(exp.Coalesce(this=copied(column), expressions=[exp.Literal.number(0)]))
+    ours = [each for each in select.find_all(exp.Column) if id(each) not in within and _may_be_of(each, alias)]
+    listed: list[exp.Expr] = []
+    for item in inner.expressions:
+        calls, value = apart(item.unalias(), item.alias_or_name, lambda name: quoted_column(name, alias))
+        listed += calls
+        if isinstance(value, exp.Column):
+            continue
+        if any(each.is_star and not isinstance(each, exp.Count) for each in select.expressions):
+            raise QueryRefused(
+                "* is refused beside a LATERAL that counts or computes: of no rows that says more than nothing",
+                hint="name the columns",
+            )
+        for column in [each for each in ours if fold(each.name) == fold(item.alias)]:
+            shown = column.parent is select
+            column.replace(aliased(copied(value), column.name) if shown else paren(copied(value)))
+    return listed
+
+
+def _may_be_of(column: exp.Column, alias: str) -> bool:
+    return not column.table or fold(column.table) == fold(alias)

@@ -14,8 +14,9 @@ from tacit.policy import fold
 from tacit.sql.expressions.names.nodes import aliased, quoted_column
 from tacit.sql.expressions.names.printing import copied
 from tacit.sql.expressions.names.scope import all_of, bare, conjuncts
-from tacit.sql.relations.rewriting.forms import has_aggregate, own_nodes
+from tacit.sql.relations.rewriting.forms import own_nodes
 from tacit.sql.relations.rewriting.joined_values import Ties, is_value, tied_by
+from tacit.sql.relations.rewriting.of_no_rows import aggregate_calls
 
 BESIDE = "beside "  # what a value that is joined to its row goes by
 _OF_ROWS = {"kind", "expressions", "from_", "joins", "where", "order", "limit"}
@@ -84,9 +85,7 @@ def values_as_laterals(select: exp.Select) -> exp.Select:
     for index, node in enumerate(list(_found(copy))):
         name, inner = f"{BESIDE}{index + 1}", node.this
         inner.set("expressions", [aliased(copied(inner.expressions[0].unalias()), "value")])
-        value: exp.Expr = quoted_column("value", name)
-        is_count = isinstance(bare(inner.expressions[0].unalias()), exp.Count)
-        node.replace(exp.Coalesce(this=value, expressions=[exp.Literal.number(0)]) if is_count else value)
+        node.replace(quoted_column("value", name))
         alias = exp.TableAlias(this=exp.to_identifier(name, quoted=True))
         lateral = exp.Lateral(this=exp.Subquery(this=inner), alias=alias)
         copy.append("joins", exp.Join(this=lateral, side="LEFT", on=exp.true()))
@@ -110,8 +109,8 @@ def _is_beside(node: exp.Expr, *, looked_up: tuple[type[exp.Expr], ...]) -> bool
     inner = node.this
     item = inner.expressions[0].unalias()
     limit, order = inner.args.get("limit"), inner.args.get("order")
-    is_first = limit is not None and order is not None and str(limit.expression) == "1" and not has_aggregate(item)
-    is_alone = limit is None and order is None and has_aggregate(item) and inner.args.get("group") is None
+    is_first = limit is not None and order is not None and str(limit.expression) == "1" and not aggregate_calls(item)
+    is_alone = limit is None and order is None and bool(aggregate_calls(item)) and inner.args.get("group") is None
     is_joined = tied_by(inner) is not None and (not looked_up or isinstance(bare(item), looked_up))
     return (is_first or (is_alone and not is_joined)) and _is_tied(inner)
 
