@@ -741,3 +741,35 @@ SELECT COALESCE(p.died, t.diagnosed) AS died, COUNT(*) FROM tumours t JOIN perso
 
 -- laboratory: alias unit
 SELECT LOWER("Unit") AS unit, COUNT(*) FROM "LabResults" GROUP BY unit
+
+-- ambulances: a value NOT IN its readings
+SELECT COUNT(*) FROM dispatches d WHERE 90 NOT IN (SELECT v.spo2 FROM vitals v WHERE v.dispatch_id = d.id)
+
+-- ambulances: a value IN its readings
+SELECT COUNT(*) FROM dispatches d WHERE 90 IN (SELECT v.spo2 FROM vitals v WHERE v.dispatch_id = d.id)
+
+-- cancers: breast among a person's sites
+SELECT sex, COUNT(*) FROM persons p WHERE 'C50' IN (SELECT LEFT(t.site, 3) FROM tumours t WHERE t.person_id = p.person_id) GROUP BY sex
+
+-- cancers: stage again
+SELECT COUNT(*) FROM tumours a WHERE a.stage IN (SELECT b.stage FROM tumours b WHERE b.person_id = a.person_id AND b.id <> a.id)
+
+-- cancers: stage never again
+SELECT COUNT(*) FROM tumours a WHERE a.stage NOT IN (SELECT b.stage FROM tumours b WHERE b.person_id = a.person_id AND b.id <> a.id) AND a.grade = 1
+
+-- cancers: key in a tied subquery
+SELECT COUNT(*) FROM persons p WHERE p.person_id IN (SELECT t.person_id FROM tumours t WHERE t.person_id = p.person_id AND t.grade = 4)
+
+-- cancers: in a CASE
+SELECT SUM(CASE WHEN p.death_cause IN (SELECT t.site FROM tumours t WHERE t.person_id = p.person_id) THEN 1 ELSE 0 END) FROM persons p
+
+-- cancers: in a FILTER
+SELECT COUNT(*) FILTER (WHERE p.death_cause NOT IN (SELECT t.site FROM tumours t WHERE t.person_id = p.person_id)) AS other, COUNT(*) AS n FROM persons p
+
+-- cancers: of everybody it is other people's
+-- refused: other people's rows
+SELECT COUNT(*) FROM persons p WHERE p.death_cause IN (SELECT t.site FROM tumours t)
+
+-- cancers: untied beside a column of the row
+-- refused: other people's rows
+SELECT COUNT(*) FROM persons p WHERE p.death_cause IN (SELECT t.site FROM tumours t WHERE t.diagnosed > p.born)
