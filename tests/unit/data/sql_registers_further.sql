@@ -773,3 +773,30 @@ SELECT COUNT(*) FROM persons p WHERE p.death_cause IN (SELECT t.site FROM tumour
 -- cancers: untied beside a column of the row
 -- refused: other people's rows
 SELECT COUNT(*) FROM persons p WHERE p.death_cause IN (SELECT t.site FROM tumours t WHERE t.diagnosed > p.born)
+
+-- cancers: MAX of a text function
+SELECT m, COUNT(*) FROM (SELECT person_id, MIN(LEFT(site, 3)) AS m FROM tumours GROUP BY person_id) GROUP BY m
+
+-- cancers: MAX of upper
+SELECT m, COUNT(*) FROM (SELECT person_id, MAX(UPPER(stage)) AS m FROM tumours GROUP BY person_id) WHERE m IS NOT NULL GROUP BY m
+
+-- ambulances: max of tidied text
+SELECT m, COUNT(*) FROM (SELECT pid, MAX(LOWER(TRIM(reason))) AS m FROM dispatches GROUP BY pid) GROUP BY m
+
+-- ambulances: min of a piece where it holds
+SELECT m, COUNT(*) FROM (SELECT pid, MIN(REGEXP_EXTRACT(notes, 'GCS (\d+)', 1)) FILTER (WHERE notes LIKE 'GCS%') AS m FROM dispatches GROUP BY pid) WHERE m IS NOT NULL GROUP BY m
+
+-- cancers: max of a joined text
+SELECT m, COUNT(*) FROM (SELECT t.person_id, MAX(LEFT(t.site, 1) || '-' || x.kind) AS m FROM tumours t JOIN treatments x ON x.tumour_id = t.id GROUP BY t.person_id) GROUP BY m HAVING COUNT(*) > 30
+
+-- cancers: max of a number and a date
+SELECT SUM(a), SUM(YEAR(b)), SUM(c) FROM (SELECT person_id, MAX(size_mm * 2) AS a, MIN(diagnosed + 30) AS b, MAX(YEAR(diagnosed)) AS c FROM tumours GROUP BY person_id)
+
+-- cancers: max of conditions
+SELECT a, COUNT(*) FROM (SELECT person_id, MAX((stage = 'I')::INT) AS a FROM tumours GROUP BY person_id) WHERE a IS NOT NULL GROUP BY a
+
+-- ambulances: largest of all sorts
+SELECT SUM(a), SUM(b), SUM(c), SUM(d) FROM (SELECT pid, MAX(DATE_DIFF('minute', called_at, arrived_at)) AS a, MAX(LENGTH(LEFT(reason, 4))) AS b, MIN(ABS(priority - 2)) AS c, MAX(EXTRACT(HOUR FROM called_at)) AS d FROM dispatches GROUP BY pid)
+
+-- ambulances: largest of a CASE of numbers, and of moments
+SELECT SUM(a), SUM(DATE_DIFF('day', DATE '2022-01-01', b::DATE)) FROM (SELECT pid, MAX(CASE WHEN transported THEN priority ELSE 0 END) AS a, MAX(COALESCE(hospital_at, called_at)) AS b, MIN(EXTRACT(EPOCH FROM arrived_at - called_at)) AS c FROM dispatches GROUP BY pid)

@@ -246,7 +246,7 @@ class Columns:
                 source = self._read(name, declared, kind)
                 sql, sql_type = extreme(type(node), source.sql, source.sql_type)
                 return replace(source, sql=sql, sql_type=sql_type)
-        text = operand(node.this, self.scope) if isinstance(bare(node.this), exp.Case) else None
+        text = None if is_instant(node.this, self.scope) else operand(node.this, self.scope)
         if text is not None and text.kind is ColumnType.TEXT:
             column = self.computed(name, node.this)
             return replace(column, sql=type(node)(this=column.sql))
