@@ -800,3 +800,19 @@ SELECT SUM(a), SUM(b), SUM(c), SUM(d) FROM (SELECT pid, MAX(DATE_DIFF('minute', 
 
 -- ambulances: largest of a CASE of numbers, and of moments
 SELECT SUM(a), SUM(DATE_DIFF('day', DATE '2022-01-01', b::DATE)) FROM (SELECT pid, MAX(CASE WHEN transported THEN priority ELSE 0 END) AS a, MAX(COALESCE(hospital_at, called_at)) AS b, MIN(EXTRACT(EPOCH FROM arrived_at - called_at)) AS c FROM dispatches GROUP BY pid)
+
+-- laboratory: month as a text
+SELECT DATE_TRUNC('month', given_on)::VARCHAR AS m, COUNT(*) FROM vaccinations GROUP BY 1
+
+-- laboratory: a date with its time of day
+SELECT STRFTIME(given_on, '%Y-%m %H:%M') AS m, COUNT(*) FROM vaccinations GROUP BY 1
+
+-- cancers: the year's start as a text
+SELECT CAST(DATE_TRUNC('year', diagnosed) AS VARCHAR) AS y, COUNT(*) FROM tumours GROUP BY y ORDER BY y
+
+-- cancers: compared as a text
+SELECT COUNT(*) FROM tumours WHERE DATE_TRUNC('year', diagnosed)::VARCHAR = '2015-01-01 00:00:00'
+
+-- laboratory: nothing but the time of a date
+-- refused: no time of day
+SELECT STRFTIME(given_on, '%H:%M') AS m, COUNT(*) FROM vaccinations GROUP BY 1

@@ -166,11 +166,19 @@ def text_of_date(
     moment = read(inner)
     if not moment.kind.is_temporal:
         raise QueryRefused(f"{name_of(node)} needs a date or a timestamp")
-    if moment.kind is ColumnType.DATE and any(isinstance(p, _Piece) and p.unit in _TIMES for p in pieces):
-        raise QueryRefused("a date has no time of day to be shown", hint="CAST(… AS TIMESTAMP) has one")
+    if moment.kind is ColumnType.DATE:
+        pieces = [_at_midnight(piece) for piece in pieces]
+        if all(isinstance(piece, str) for piece in pieces):
+            raise QueryRefused("a date has no time of day to be shown", hint="CAST(… AS TIMESTAMP) has one")
     texts = [_literal(piece) if isinstance(piece, str) else _sql(piece, moment) for piece in pieces]
     whole = reduce(lambda left, right: exp.DPipe(this=left, expression=right, safe=True), texts)
     return whole, partial(_texts, pieces, moment)
+
+
+def _at_midnight(piece: _Piece | str) -> _Piece | str:
+    """What is shown of a date's time of day, which is the same for all of them."""
+    timed = isinstance(piece, _Piece) and piece.unit in _TIMES
+    return piece.text(datetime(2000, 1, 1)) if timed and isinstance(piece, _Piece) else piece  # noqa: DTZ001
 
 
 def _written(node: exp.Expression, scope: Scope) -> tuple[exp.Expression, Pieces]:
