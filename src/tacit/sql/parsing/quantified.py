@@ -83,7 +83,8 @@ def _exists(
     plain = not any(value for name, value in query.args.items() if name not in _PLAIN) and len(query.expressions) == 1
     item = query.expressions[0].unalias()
     outside = _qualified(left, condition.find_ancestor(exp.Select))
-    if not plain or item.find(exp.AggFunc, exp.Star, exp.Window) or not _is_filter(condition) or outside is None:
+    plain = plain and query.args.get("from_") is not None and item.find(exp.AggFunc, exp.Star, exp.Window) is None
+    if not plain or not _is_filter(condition) or outside is None:
         return None
     holds = kind(this=outside, expression=copied(item))
     rows = copied(query)

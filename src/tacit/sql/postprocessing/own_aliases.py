@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeVar
 
 from sqlglot import exp
@@ -18,18 +19,28 @@ from tacit.sql.postprocessing.blocks import Names, inner_query, named_in, own_no
 from tacit.sql.relations.joining.parts import base
 
 T = TypeVar("T", bound=exp.Query)
-_MOST = 200  # nodes of what is written out for one name
+_MOST = 100  # nodes of what is written out for one name
+_MOST_NAMES = 300  # that are written out in one select
 
 
 def aliases_written_out(tree: T, policy: Policy, *, schema: Schema) -> T:
     """The same statement, with what such a name stands for in its place; the tree itself where there is none."""
-    writer = _Writer(policy, schema)
-    if not any(writer.reads_aliases(select, names) for select, names in _read_from(tree, {})):
+    if not any(_may_read_aliases(select) for select, _ in _read_from(tree, {})):
         return tree
     copy = copied(tree)
-    for select, names in list(_read_from(copy, {})):
-        writer.write(select, names)
+    writer = _Writer(policy, schema)
+    for select, names in _read_from(copy, {}):
+        if _may_read_aliases(select):
+            writer.write(select, names)
     return copy
+
+
+def _may_read_aliases(select: exp.Select) -> bool:
+    """Whether an expression of the list, or WHERE, has the name of one of the list."""
+    parts = [item.unalias() for item in select.expressions]
+    parts += [where.this] if (where := select.args.get("where")) is not None else []
+    read = {fold(column.name) for part in parts for column in _bare_names(part)}
+    return not read.isdisjoint(fold(item.alias) for item in select.expressions if isinstance(item, exp.Alias))
 
 
 def _read_from(query: exp.Expr, names: Names) -> list[tuple[exp.Select, Names]]:
@@ -53,37 +64,22 @@ class _Writer:
     def __init__(self, policy: Policy, schema: Schema) -> None:
         self.policy, self.schema = policy, schema
 
-    def reads_aliases(self, select: exp.Select, names: Names) -> bool:
-        """Whether an expression of the list, or WHERE, has a name that only the list knows."""
-        return any(True for _ in self._places(select, names))
-
     def write(self, select: exp.Select, names: Names) -> None:
-        """Write them out, in the order of the list: what is written may read the names before it."""
-        while (place := next(iter(self._places(select, names)), None)) is not None:
-            column, meant = place[0], copied(place[1])
-            column.replace(aliased(meant, column.name) if column.parent is select else paren(meant))
-
-    def _places(self, select: exp.Select, names: Names) -> list[tuple[exp.Column, exp.Expr]]:
-        items = [(fold(item.alias), item.this) for item in select.expressions if isinstance(item, exp.Alias)]
-        where = select.args.get("where")
-        parts = [item.unalias() for item in select.expressions]
-        read = {fold(node.name) for part in (*parts, where) if part is not None for node in _bare_names(part)}
-        if not read & {name for name, _ in items}:
-            return []
+        """Write them out, in the order of the list: an expression reads the names before it, WHERE all of them."""
         known = self._known(select, names)
         if known is None:
-            return []
+            return
         aliases: dict[str, exp.Expr] = {}
-        places = []
-        for item in select.expressions:
-            node = item.unalias()
-            places += [(each, aliases[fold(each.name)]) for each in _bare_names(node) if fold(each.name) in aliases]
-            if isinstance(item, exp.Alias) and fold(item.alias) not in known and _is_plain(node):
-                aliases.setdefault(fold(item.alias), node)
+        left = _MOST_NAMES
+        for item in list(select.expressions):
+            left -= _replace(item.unalias(), aliases, at_most=left)
+            if isinstance(item, exp.Alias) and fold(item.alias) not in known and _is_plain(item):
+                aliases.setdefault(fold(item.alias), item.this)
+        where = select.args.get("where")
         if where is not None:
-            in_rows = {name: node for name, node in aliases.items() if node.find(exp.Window) is None}
-            places += [(each, in_rows[fold(each.name)]) for each in _bare_names(where) if fold(each.name) in in_rows]
-        return places
+            _replace(
+                where, {name: node for name, node in aliases.items() if node.find(exp.Window) is None}, at_most=left
+            )
 
     def _known(self, query: exp.Expr, names: Names) -> set[str] | None:
         """The columns that a query's sources have; None where one of them does not say."""
@@ -127,12 +123,23 @@ class _Writer:
         return None if inside is None else shown | inside
 
 
+def _replace(part: exp.Expr, aliases: Mapping[str, exp.Expr], *, at_most: int) -> int:
+    """Put what names stand for in their place; how many there were."""
+    columns = [column for column in _bare_names(part) if fold(column.name) in aliases][:at_most]
+    for column in columns:
+        meant = copied(aliases[fold(column.name)])
+        column.replace(aliased(meant, column.name) if isinstance(column.parent, exp.Select) else paren(meant))
+    return len(columns)
+
+
 def _bare_names(part: exp.Expr) -> list[exp.Column]:
     """The columns of an expression that no table is named for, those of its subqueries aside."""
     return [node for node in own_nodes(part) if isinstance(node, exp.Column) and not node.table]
 
 
-def _is_plain(node: exp.Expr) -> bool:
-    """Whether an expression may stand again in the place of its name: one of a row, and not too long."""
+def _is_plain(item: exp.Alias) -> bool:
+    """Whether an expression may stand again in the place of its name: of a row, not too long, and not of itself."""
+    node = item.this
     short = sum(1 for _ in node.walk()) <= _MOST and node.find(exp.Query, exp.Star) is None
-    return short and not any(map(is_aggregate, own_nodes(node)))
+    of_itself = any(fold(column.name) == fold(item.alias) for column in _bare_names(node))
+    return short and not of_itself and not any(map(is_aggregate, own_nodes(node)))
