@@ -13,6 +13,7 @@ import pytest
 from conformance.sql_lists import filled, noiseless
 from conformance.sql_registers import FILLED, register, without
 from conformance.sql_sensitivity import Violation
+from tacit.errors import QueryRefused
 from tacit.sql.relations.deriving import windows
 from unit import test_sql_analysts as analysts
 from unit import test_sql_offices as offices
@@ -66,3 +67,15 @@ def test_a_frame_by_values_that_looks_at_others_would_be_noticed(tmp_path, monke
     monkeypatch.setattr(windows, "_frame", analysts.without_partition(windows._frame))
     with pytest.raises(Violation):
         analysts.moved(asked, neighbours)
+
+
+@pytest.mark.parametrize("laterals", [10, 18])
+def test_what_laterals_compute_of_each_other_does_not_grow_without_end(laterals):
+    world = register("ambulances")
+    counted = [f"COUNT(*) + {f'l{index - 1}.n + l{index - 1}.n' if index else '0'} AS n" for index in range(laterals)]
+    joined = "".join(
+        f", LATERAL (SELECT {each} FROM vitals v{index} WHERE v{index}.dispatch_id = d.id) l{index}"
+        for index, each in enumerate(counted)
+    )
+    with pytest.raises(QueryRefused, match="too long"):
+        world.bound(f"DP-SELECT 1 SUM(l{laterals - 1}.n) FROM dispatches d{joined}")

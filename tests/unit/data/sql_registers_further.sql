@@ -816,3 +816,12 @@ SELECT COUNT(*) FROM tumours WHERE DATE_TRUNC('year', diagnosed)::VARCHAR = '201
 -- laboratory: nothing but the time of a date
 -- refused: no time of day
 SELECT STRFTIME(given_on, '%H:%M') AS m, COUNT(*) FROM vaccinations GROUP BY 1
+
+-- cancers: a semi join within another
+SELECT COUNT(*) FROM persons p SEMI JOIN (SELECT t.person_id FROM tumours t SEMI JOIN treatments x ON x.tumour_id = t.id AND x.kind = 'chemo') c ON c.person_id = p.person_id
+
+-- cancers: ANY within ANY
+SELECT COUNT(*) FROM persons WHERE person_id = ANY (SELECT person_id FROM tumours WHERE id = ANY (SELECT tumour_id FROM treatments WHERE kind = 'radio'))
+
+-- cancers: two semi joins in a row
+SELECT COUNT(*) FROM persons p SEMI JOIN tumours t ON t.person_id = p.person_id AND t.grade = 1 ANTI JOIN tumours u ON u.person_id = p.person_id AND u.grade = 4

@@ -25,14 +25,14 @@ def without_quantifiers(tree: T) -> T:
             node.replace(
                 exp.In(this=copied(node.expression), expressions=[copied(each) for each in node.this.expressions])
             )
-    for quantifier in list(tree.find_all(exp.Any, exp.All)):
+    for quantifier in reversed(list(tree.find_all(exp.Any, exp.All))):  # what is inside first
         compared, query = quantifier.parent, _query(quantifier)
         if query is None or not isinstance(compared, exp.Predicate) or compared.expression is not quantifier:
             continue
         written = _written(compared, query, every=isinstance(quantifier, exp.All))
         if written is not None:
             compared.replace(written)
-    for listed in list(tree.find_all(exp.In)):
+    for listed in reversed(list(tree.find_all(exp.In))):
         query = None if listed.args.get("query") is None else _unwrapped(listed.args["query"])
         outermost = listed.parent if isinstance(listed.parent, exp.Not) else listed
         if query is not None and _is_tied(query):

@@ -15,7 +15,7 @@ _AFTER = {"", "LEFT"}  # joins that keep every row before them, or leave it out 
 
 def without_semi_joins(tree: T) -> T:
     """The same question, such joins as conditions; before a RIGHT or a FULL JOIN they stay, and are refused."""
-    for join in [each for each in tree.find_all(exp.Join) if _kind(each) in _KINDS]:
+    for join in reversed([each for each in tree.find_all(exp.Join) if _kind(each) in _KINDS]):  # what is inside first
         select = join.parent
         if isinstance(select, exp.Select) and (condition := _condition(join, select)) is not None:
             joins = select.args["joins"]

@@ -13,6 +13,7 @@ from tacit.sql.relations.rewriting.joined_values import Ties, tied_by
 from tacit.sql.relations.rewriting.numbered_rows import BESIDE, beside_each_row
 from tacit.sql.relations.rewriting.of_no_rows import aggregate_calls, apart
 
+_LONGEST = 200  # nodes of what is computed of a LATERAL's aggregates
 _PLAIN = {"kind", "expressions", "from_", "joins", "where"}
 _JOINED = "join its table by all that tells which of its rows counts: LEFT JOIN t ON t.id = a.id AND a.day BETWEEN …"
 _HINT = "tie it by a key: LATERAL (SELECT MAX(b.x) AS x FROM b WHERE b.id = a.id); or join a grouped subquery"
@@ -105,6 +106,11 @@ def _aggregated(select: exp.Select, alias: str, inner: exp.Select) -> list[exp.E
                 hint="name the columns",
             )
         for column in [each for each in ours if fold(each.name) == fold(item.alias)]:
+            if sum(1 for _ in value.walk()) > _LONGEST:  # what the next LATERAL reads would grow with each of them
+                raise QueryRefused(
+                    "what a LATERAL computes is too long: it would be written out wherever it is read",
+                    hint="let it aggregate, and compute with its columns outside",
+                )
             shown = column.parent is select
             column.replace(aliased(copied(value), column.name) if shown else paren(copied(value)))
     return listed
