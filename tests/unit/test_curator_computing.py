@@ -12,11 +12,14 @@ import duckdb
 import pytest
 
 from conformance.sql_hospital import BY_SEX, COUNTS, OVER_COUNTS, WARDS, hospital
+from conformance.sql_world import policy_of
+from conformance.sql_world import world as small
 from tacit.core import Loss
 from tacit.curator import Explanation, Session
 from tacit.curator.computing import computing
 from tacit.engines.answers.process import SHARED, AnswerEngine, ComputingFailed
 from tacit.errors import BudgetExceeded, QueryRefused
+from tacit.policy import ColumnPolicy, TablePolicy
 
 ANA = Session("ana")
 OLD = COUNTS.replace("stays", "old")
@@ -384,3 +387,33 @@ def test_the_shared_process_is_the_one_that_curators_use(curator):
     assert curator._computing.engine is SHARED
     assert computing.Computing.__slots__
     assert replace(curator._computing) == curator._computing
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM cities",
+        "SELECT secret FROM cities",
+        "SELECT MAX(secret) FROM cities",
+        'SELECT c."SECRET" FROM cities AS c',
+        (
+            "SELECT c.secret, a.n FROM (DP-SELECT 1 place, COUNT(*) AS n FROM people WHERE place = 'a' GROUP BY 1) a"
+            " JOIN cities c ON c.name = a.place"
+        ),
+        "SELECT * FROM (DP-SELECT 1 place, COUNT(*) AS n FROM people WHERE place = 'a' GROUP BY 1) a, cities",
+        "DP-SELECT 1 c.secret, COUNT(*) FROM people p JOIN cities c ON c.name = p.place GROUP BY 1",
+        "DP-SELECT 1 COUNT(*) FROM people p WHERE place = (SELECT MIN(secret) FROM cities)",
+    ],
+)
+def test_a_hidden_column_of_a_public_table_is_nobodys_to_see(text, tmp_path):
+    cities = [ColumnPolicy("Secret", hidden=True), ColumnPolicy("name")]
+    people = TablePolicy("people", "id", columns=[ColumnPolicy("place")], max_groups=3, max_rows=2)
+    policy = policy_of([people, TablePolicy("cities", public=True, columns=cities)])
+    made = "CREATE TABLE people AS SELECT i AS id, 'a' AS place FROM range(9) AS made(i)"
+    there = small(policy, made, "CREATE TABLE cities AS SELECT 'a' AS name, 'hush' AS \"Secret\"")
+    try:
+        shown = repr(there.curator(tmp_path).ask(text, session=ANA))
+    except QueryRefused as refusal:
+        shown = f"{refusal} {refusal.hint}"
+    assert "hush" not in shown
+    assert "Secret" not in shown or '"Secret"' in text

@@ -320,7 +320,7 @@ class Curator:
         version = data_version(self.policy, self._engine)
         if (name, version) not in self._held:
             self._held = {key: table for key, table in self._held.items() if key[1] == version}
-            self._held[name, version] = public_table(name, self._schema, self._engine)
+            self._held[name, version] = public_table(self.policy.table(name), self._schema, self._engine)
         return self._held[name, version]
 
     def balance(self, analyst: str) -> Balance:

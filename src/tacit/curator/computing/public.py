@@ -6,17 +6,20 @@ from tacit.engines import Engine
 from tacit.engines.answers.process import HeldTable
 from tacit.engines.columns import SQL_TYPES
 from tacit.errors import QueryRefused
-from tacit.policy import ColumnType, Schema, fold
+from tacit.policy import ColumnType, Schema, TablePolicy, fold
 from tacit.policy.reading.names import is_column_name
 from tacit.sql.emitting.dialects import count_of, rows_of
 
 MAX_ROWS = 100_000
 
 
-def public_table(name: str, schema: Schema, engine: Engine) -> HeldTable:
-    """The rows of a public table; of a column whose type tacit does not know, nothing."""
-    columns_there = {fold(table): columns for table, columns in schema.items()}[fold(name)]
-    kinds = {column: ColumnType.from_sql(kind) for column, kind in columns_there.items() if is_column_name(column)}
+def public_table(table: TablePolicy, schema: Schema, engine: Engine) -> HeldTable:
+    """The rows of a public table; of a column that is hidden, or whose type tacit does not know, nothing."""
+    name = table.name
+    hidden = {fold(column.name) for column in table.columns} - {fold(column.name) for column in table.visible}
+    there = {fold(each): columns for each, columns in schema.items()}[fold(name)]
+    shown = {column: kind for column, kind in there.items() if is_column_name(column) and fold(column) not in hidden}
+    kinds = {column: ColumnType.from_sql(kind) for column, kind in shown.items()}
     columns = {column: SQL_TYPES[kind] for column, kind in kinds.items() if kind is not None}
     if not columns:
         raise QueryRefused(f"{name} has no column that could be computed with")

@@ -125,8 +125,8 @@ class SyntheticAnswers:
     ) -> Computed:
         """What the SELECT gives over these rows and the public tables it names."""
         public = refuse_private(asked, self.publisher.policy)
-        schema = self.publisher.engine.schema()
-        tables = [public_table(name, schema, self.publisher.engine) for name in public.values()]
+        policy, engine = self.publisher.policy, self.publisher.engine
+        tables = [public_table(policy.table(name), engine.schema(), engine) for name in public.values()]
         names = public | {fold(SYNTHETIC + typed): _held_name(each.model) for typed, each in models.items()}
         columns = ", ".join(column.name for each in models.values() for column in each.model.attributes)
         hint = f"nothing was charged; the SELECT is DuckDB's SQL, and the model has {columns[:200]}"
