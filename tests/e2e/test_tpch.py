@@ -285,7 +285,6 @@ def test_joins_and_subqueries_mean_what_sql_says(
         ("COUNT(*) FROM customer WHERE c_nationkey IN (SELECT c_nationkey FROM customer)", "other people's rows"),
         ("COUNT(*) FROM orders WHERE EXISTS (SELECT 1 FROM customer WHERE c_acctbal > 1)", "EXISTS"),
         ("COUNT(*) FROM orders WHERE o_totalprice > (SELECT AVG(o_totalprice) FROM orders)", "subquery"),
-        ("COUNT(*) FROM customer SEMI JOIN orders ON c_custkey = o_custkey", "SEMI JOIN"),
         ("COUNT(*) FROM part, supplier", "public"),
     ],
 )
