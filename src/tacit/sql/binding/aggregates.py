@@ -12,7 +12,7 @@ from tacit.errors import QueryRefused
 from tacit.policy import ColumnType, TableDomain
 from tacit.sql.binding import dated, post
 from tacit.sql.binding.coarse import MAX_SQUARED, centred, coarse
-from tacit.sql.binding.distinct import distinct_value, link_value
+from tacit.sql.binding.distinct import distinct_value, is_in_every_row, link_value
 from tacit.sql.binding.moments import MOMENTS
 from tacit.sql.expressions.dates.instant_reading import is_instant
 from tacit.sql.expressions.keys import Key, listed_key
@@ -208,7 +208,7 @@ def _count(call: _Call) -> post.Post:
         raise QueryRefused("COUNT takes one argument", hint="write COUNT(*) or COUNT(x)")
     if isinstance(node.this, exp.Distinct):
         return _count_distinct(call, node.this)
-    if isinstance(node.this, exp.Star) or _is_always_there(call):
+    if isinstance(node.this, exp.Star) or is_in_every_row(node.this, call.scope, label=call.label):
         return call.rows(None)
     if call.scope.is_unit(node.this):
         return call.rows(call.scope.unit_column(node.this))
@@ -219,16 +219,6 @@ def _count(call: _Call) -> post.Post:
         return call.rows(None)
     sql = value.sql if value is not None else number(call.argument(), call.scope, predicate=predicate).sql
     return call.rows(_counted(sql))
-
-
-def _is_always_there(call: _Call) -> bool:
-    """Whether what is counted is a constant. Raises QueryRefused for NULL, of which there is none."""
-    if not call.scope.is_constant(call.node.this):
-        return False
-    if call.scope.value(call.node.this) is None:
-        hint = "COUNT(*) counts rows, COUNT(x) those that have x"
-        raise QueryRefused(f"{call.label} counts nothing: NULL is no value", hint=hint)
-    return True
 
 
 def _count_distinct(call: _Call, distinct: exp.Distinct) -> post.Post:

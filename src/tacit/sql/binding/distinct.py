@@ -1,4 +1,4 @@
-"""What COUNT(DISTINCT …) counts: a value, a key that nobody sees, or several of them together."""
+"""What COUNT counts: a constant, which is in every row; of DISTINCT a value, a key nobody sees, or several together."""
 
 from __future__ import annotations
 
@@ -6,12 +6,23 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from tacit.errors import QueryRefused
 from tacit.sql.expressions.names.nodes import quoted_column
 from tacit.sql.expressions.names.scope import Scope
 from tacit.sql.expressions.numbers import number
 from tacit.sql.expressions.operands import operand
 from tacit.sql.expressions.predicates import predicate
 from tacit.sql.expressions.text.tuples import as_row, together
+
+
+def is_in_every_row(node: exp.Expression, scope: Scope, *, label: str) -> bool:
+    """Whether what COUNT counts is a constant. Raises QueryRefused for NULL, of which no row has one."""
+    if not scope.is_constant(node):
+        return False
+    if scope.value(node) is None:
+        hint = "COUNT(*) counts rows, COUNT(x) those that have x"
+        raise QueryRefused(f"{label} counts nothing: NULL is no value", hint=hint)
+    return True
 
 
 def distinct_value(columns: Sequence[exp.Expression], scope: Scope, *, row: bool = False) -> exp.Expression:
