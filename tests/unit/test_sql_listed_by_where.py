@@ -9,6 +9,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -126,6 +127,21 @@ def test_which_of_some_there_are_is_told_of_rows_and_not_of_the_list(homes: Cura
     entry = next(entry for entry in homes.log("ana") if entry.act == "charge")
     assert homes.replay(entry).agrees
     assert ("nowhere",) not in set(answer.rows)
+
+
+@pytest.mark.parametrize("other", ["DISTINCT town FROM homes {}", "town FROM homes {} GROUP BY town"])
+def test_neither_is_kept_for_the_other(other: str, tmp_path: Path) -> None:
+    """The same rows, keys and count, at the same price: of one the list is public, of the other it is what is asked."""
+    where = "WHERE town IN ('north', 'nowhere')"
+    numbers, names = (f"town, COUNT(*) AS n FROM homes {where} GROUP BY town", other.format(where))
+    for place, (first, second) in enumerate(((numbers, names), (names, numbers))):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        curator = _world(_rows(1)).curator(folder)
+        curator.ask(f"DP-SELECT 5 {first}", session=ANA)
+        answer = curator.ask(f"DP-SELECT 5 {second}", session=ANA)
+        assert answer.reused is None
+        assert (answer.cost.delta == 0) == (second is numbers)
 
 
 def _released(there: World, text: str) -> tuple[Counter[tuple[object, ...]], int]:
